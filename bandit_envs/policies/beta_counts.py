@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.arrays import Floats, Indices
+from bandit_envs.arrays import Floats, Indices, Mask
 from bandit_envs.base.checks import check_number
+from bandit_envs.policies.learned import Spread, Warm, mean_of_known, spread_of_known
 
 
 class BetaCounts(NamedTuple):
@@ -31,6 +32,32 @@ class BetaCounts(NamedTuple):
         self.successes.reshape(-1)[places] += reward
         self.failures.reshape(-1)[places] += 1.0 - reward
 
+    def start_warm(self, known: int, warm: Warm, prior: tuple[float, float]) -> None:
+        """Starts the actions from `known` on warm, as `Policy.with_actions` says; in place.
+
+        Args:
+            known: how many actions come before them.
+            warm: from what.
+            prior: of the actions that come before them.
+        """
+        strength = sum(prior)
+        successes = self.successes[:, :known]
+        totals = successes + self.failures[:, :known]
+        counts = totals - strength
+        seen = counts > 1e-9
+        means = mean_of_known(successes / totals, seen, prior[0] / strength)
+        strengths = np.full(len(means), strength)
+        if warm == "empirical_bayes":
+            rows = np.flatnonzero(seen.sum(axis=1) >= 2)
+            found = _spread_of_shares(successes - prior[0], counts, seen)
+            means[rows] = found.mean[rows]
+            most = np.where(found.excess > 0.0, np.inf, np.where(seen, counts, np.inf).min(axis=1))
+            limited = np.minimum(found.mean * (1.0 - found.mean) / found.variance - 1.0, most)
+            strengths[rows] = np.maximum(limited, strength)[rows]
+        start = means * strengths
+        self.successes[:, known:] = start[:, np.newaxis]
+        self.failures[:, known:] = (strengths - start)[:, np.newaxis]
+
     def decay(self, gamma: float, prior_successes: float, prior_failures: float) -> None:
         """Gives what was seen so far the weight gamma; the prior keeps its weight."""
         successes, failures = self
@@ -38,6 +65,23 @@ class BetaCounts(NamedTuple):
         successes += (1.0 - gamma) * prior_successes
         failures *= gamma
         failures += (1.0 - gamma) * prior_failures
+
+
+def _spread_of_shares(sums: Floats, counts: Floats, seen: Mask) -> Spread:
+    """Returns how the success probabilities of actions with rewards are spread.
+
+    Of an action that always paid 0, or always 1, half a success and half a failure are added.
+
+    Args:
+        sums: of the rewards of each action, [B, K].
+        counts: how many there are, [B, K].
+        seen: which actions have rewards, [B, K].
+    """
+    counts = np.where(seen, counts, 1.0)
+    shares = sums / counts
+    is_extreme = (shares <= 0.0) | (shares >= 1.0)
+    shares = np.where(is_extreme, (sums + 0.5) / (counts + 1.0), shares)
+    return spread_of_known(shares, shares * (1.0 - shares) / counts, seen)
 
 
 def check_prior(prior_successes: Any, prior_failures: Any) -> tuple[float, float]:

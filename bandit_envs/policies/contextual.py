@@ -11,6 +11,7 @@ from bandit_envs.arrays import Array, Floats, Mask, Rng
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.nests import Nest, flatten
+from bandit_envs.policies.learned import Warm, add_actions
 from bandit_envs.policies.models.inputs import InputReader
 from bandit_envs.policies.models.value_model import ValueModel
 from bandit_envs.policies.policy import Actions, Policy
@@ -114,6 +115,25 @@ class ContextualPolicy(Policy):
         initial = flatten(self._initial())
         has_learned = self._state.is_trained or len(known) != len(initial)
         return not has_learned and all(map(_is_same, known, initial))
+
+    def _set_num_actions(self, num_actions: int) -> None:
+        self.model = self.model.for_actions(num_actions)
+        self._reader = self._reader.with_actions(num_actions)
+        super()._set_num_actions(num_actions)
+
+    def _knows_nothing(self) -> bool:
+        return super()._knows_nothing() and self.model.learns
+
+    def _add_actions(self, learned: LearnedParts, known: int) -> LearnedParts:
+        initial = self._initial()
+        sizes = known, self.num_actions
+        model = self.model.add_actions(learned.model, initial.model, *sizes)
+        return learned._replace(model=model, rule=add_actions(learned.rule, initial.rule, *sizes))
+
+    def _start_warm(self, learned: LearnedParts, known: int, warm: Warm) -> LearnedParts:
+        if warm != "mean" or not self.model.can_start_warm(self._reader.are_of_actions):
+            raise self._without_warm(warm)
+        return learned._replace(model=self.model.start_warm(learned.model, known))
 
     def _initial(self) -> LearnedParts:
         num_rows = self.batch_size if self.learns_by_row else 1

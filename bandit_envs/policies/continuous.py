@@ -74,6 +74,9 @@ class ContinuousPolicy(Policy):
     def _densities(self, learned: Any, time_step: TimeStep, action: Floats) -> Floats:
         """Returns the densities of actions [B] within the interval: [B]."""
 
+    def _set_num_actions(self, num_actions: int) -> None:
+        raise self._without_more_actions("its actions are numbers of an interval")
+
     def _choose(self, rng: Rng, time_step: TimeStep) -> Floats:
         drawn = self._draw(rng, self._state.learned, time_step)
         return check_array(

@@ -25,6 +25,7 @@ from bandit_envs.environments import KnapsackBandit
 from bandit_envs.nests import Nest
 from bandit_envs.policies.beta_counts import BetaCounts, check_prior
 from bandit_envs.policies.draws import argmax_random_ties
+from bandit_envs.policies.learned import Warm
 from bandit_envs.policies.policy import Actions, Policy, PolicyOptions
 from bandit_envs.trajectories import StepType, TimeStep, Trajectory
 from bandit_envs.wrappers import Budget, Wrapper
@@ -135,6 +136,11 @@ class BudgetedThompsonSamplingPolicy(KnapsackPolicy):
             rewards=BetaCounts.from_prior(self._table_shape, *self._prior),
             costs=BetaCounts.from_prior(self._table_shape, *self._prior),
         )
+
+    def _start_warm(self, learned: Posteriors, known: int, warm: Warm) -> Posteriors:
+        for counts in learned:
+            counts.start_warm(known, warm, self._prior)
+        return learned
 
     def _earnings(self, rng: Rng, learned: Posteriors, time_step: TimeStep) -> Floats:
         rewards = rng.beta(*learned.rewards)

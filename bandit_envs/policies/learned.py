@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bandit_envs.arrays import Indices, Mask
+from bandit_envs.arrays import Floats, Indices, Mask
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.state import ForeignModel
 from bandit_envs.nests import Nest, map_structure
+
+Warm: TypeAlias = Literal["mean", "empirical_bayes"]
+"""What new actions start from in place of the prior: see `Policy.with_actions`."""
+
+WARM = ("mean", "empirical_bayes")
+
+
+class Spread(NamedTuple):
+    """How means of actions are spread, in each row: [B] each."""
+
+    mean: Floats  # of a new action
+    variance: Floats  # of a new action
+    excess: Floats  # what of it the noise of rewards does not explain
 
 
 def take_rows(nest: Nest, rows: Mask) -> Nest:
@@ -38,6 +52,77 @@ def repeat_rows(nest: Nest, batch_size: int, new_size: int) -> Nest:
     return map_structure(functools.partial(_repeat, rows, batch_size), nest)
 
 
+def add_actions(found: Nest, initial: Nest, known: int, num_actions: int) -> Nest:
+    """Returns what is known of `known` actions in the layout of more, which start as at first.
+
+    An axis of all actions, and a list or tuple with an item for each, gets those of `initial` at
+    its end. Everything else stays as found.
+
+    Args:
+        found: what was learned of `known` actions.
+        initial: what a policy of `num_actions` actions knows at first.
+        known: how many actions were known.
+        num_actions: K, more than that.
+
+    Raises:
+        ValueError: an array or a model has another size, which is not the number of actions.
+    """
+    sizes = known, num_actions
+    if isinstance(found, dict):
+        return {key: add_actions(each, initial[key], *sizes) for key, each in found.items()}
+    if isinstance(found, (list, tuple)):
+        if len(found) != len(initial) and (len(found), len(initial)) != sizes:
+            raise ValueError(f"knows {len(found)} items; expected one for each of {known} actions")
+        parts = [add_actions(each, new, *sizes) for each, new in zip(found, initial)]
+        parts += initial[len(found) :]
+        return type(found)(*parts) if hasattr(found, "_fields") else type(found)(parts)
+    if isinstance(found, np.ndarray) and isinstance(initial, np.ndarray):
+        return _add_to_array(found, initial, *sizes)
+    if isinstance(found, ForeignModel) and found.layout() != initial.layout():
+        raise ValueError(f"knows a {type(found).__name__} of {known} actions, which has no more")
+    return found
+
+
+def mean_of_known(values: Floats, seen: Mask, otherwise: float) -> Floats:
+    """Returns the mean of values [B, K] that were `seen` [B, K], and else a number: [B]."""
+    count = seen.sum(axis=1)
+    total = np.where(seen, values, 0.0).sum(axis=1)
+    return np.where(count > 0, total / np.maximum(count, 1), otherwise)
+
+
+def spread_of_known(means: Floats, variances: Floats, seen: Mask) -> Spread:
+    """Returns how the means of actions are spread beside their noise, by moments.
+
+        m = sum w m_a / sum w,    w = 1 / (V_a + tau^2)
+        tau^2 = max(0, (sum u (m_a - m_u)^2 - (k - 1)) / (sum u - sum u^2 / sum u)),   u = 1 / V_a
+
+    where m_u is the mean with the weights u. A new action has the mean m, and the variance
+    tau^2 + 1 / sum w; if tau is 0, at least the largest V_a. Rows with fewer than two actions with
+    rewards tell nothing.
+
+    Args:
+        means: m_a, of the rewards of each action, [B, K].
+        variances: V_a, of these means, above 0, [B, K].
+        seen: which actions have rewards, [B, K].
+
+    Source: DerSimonian & Laird, Meta-analysis in clinical trials (1986).
+    """
+    tells = seen & (seen.sum(axis=1, keepdims=True) >= 2)
+    inverse = np.where(tells, 1.0 / variances, 0.0)
+    total = np.maximum(inverse.sum(axis=1), np.finfo(np.float64).tiny)
+    center = (inverse * means).sum(axis=1) / total
+    surplus = (inverse * np.square(means - center[:, np.newaxis])).sum(axis=1)
+    surplus -= tells.sum(axis=1) - 1.0
+    scale = total - np.square(inverse).sum(axis=1) / total
+    excess = np.maximum(0.0, surplus / np.where(scale > 0.0, scale, np.inf))
+    weights = np.where(tells, 1.0 / (variances + excess[:, np.newaxis]), 0.0)
+    total = np.maximum(weights.sum(axis=1), np.finfo(np.float64).tiny)
+    mean = (weights * means).sum(axis=1) / total
+    variance = excess + 1.0 / total
+    largest = np.where(tells, variances, 0.0).max(axis=1)
+    return Spread(mean, np.where(excess > 0.0, variance, np.maximum(variance, largest)), excess)
+
+
 def check_layout(what: str, found: Nest, initial: Nest) -> None:
     """Checks that `found` is of the class, dtypes and shapes of what `_initial` returned.
 
@@ -61,6 +146,22 @@ def check_layout(what: str, found: Nest, initial: Nest) -> None:
 def layout(nest: Nest) -> Nest:
     """Returns the dtype and the shape of each leaf, in words."""
     return map_structure(_layout, nest)
+
+
+def _add_to_array(
+    found: NDArray[Any], initial: NDArray[Any], known: int, num_actions: int
+) -> NDArray[Any]:
+    """Returns `initial` with `found` in the place of the first actions."""
+    if found.shape == initial.shape:
+        return found.astype(initial.dtype, copy=False)
+    pairs = list(zip(found.shape, initial.shape))
+    fits = all(old == new or (old, new) == (known, num_actions) for old, new in pairs)
+    if found.ndim != initial.ndim or not fits:
+        shapes = f"an array of shape {found.shape} in place of {initial.shape}"
+        raise ValueError(f"knows {shapes}; expected an axis of {known} actions, which grows")
+    grown = np.array(initial, order="C")
+    grown[tuple(map(slice, found.shape))] = found
+    return grown
 
 
 def _take(rows: Mask, leaf: Any) -> Any:

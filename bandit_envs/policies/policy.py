@@ -24,7 +24,16 @@ from bandit_envs.datasets.encoding import TableEncoding
 from bandit_envs.nests import Nest
 from bandit_envs.policies.beliefs import Beliefs
 from bandit_envs.policies.draws import available_only, draw_indices, row_sums
-from bandit_envs.policies.learned import check_layout, layout, merge_rows, repeat_rows, take_rows
+from bandit_envs.policies.learned import (
+    WARM,
+    Warm,
+    add_actions,
+    check_layout,
+    layout,
+    merge_rows,
+    repeat_rows,
+    take_rows,
+)
 from bandit_envs.rendering import Knowledge
 from bandit_envs.seeding import Seed, generator
 from bandit_envs.trajectories import PolicyInfo, TimeStep, Trajectory
@@ -299,6 +308,60 @@ class Policy(Stateful, abc.ABC):
         copied._state = PolicyState(rng, learned, is_trained, pending)
         return copied
 
+    def with_actions(self, num_actions: int, warm: Warm | None = None) -> Policy:
+        """Returns a copy for more actions. It knows of the first ones what this policy knows.
+
+        New actions come behind those that there are, and start from the prior, as all actions did
+        once. Or they start warm, if the policy has a prior of single actions:
+
+            "mean"             the mean of this prior is that of the actions with rewards; its
+                               weight stays. For linear models, these are the means of weights.
+            "empirical_bayes"  a prior with the mean and the spread of the actions with rewards,
+                               which counts as rewards do from then on. For Beta and normal
+                               posteriors, of two actions with rewards or more.
+
+        Of a policy that forgets, this prior is forgotten, too. To retire an action, mask it: it
+        keeps its number, and what is known of it. Names of actions are the caller's: `encoding`
+        stays as it is. A test for the best action goes on if it had stopped.
+
+        Hooks that depend on the number of actions read it from `self.num_actions` each time.
+
+        Args:
+            num_actions: how many actions the copy has, at least as many as this policy.
+            warm: what new actions start from; None for the prior.
+
+        Raises:
+            ValueError: there are fewer actions, or a policy of this class cannot have more, or
+                cannot start them so.
+
+        >>> from bandit_envs.policies import BetaThompsonSamplingPolicy
+        >>> BetaThompsonSamplingPolicy(num_actions=3).with_actions(5).num_actions
+        5
+        """
+        known = self.num_actions
+        check_integer("num_actions", num_actions, minimum=known)
+        if warm is not None and warm not in WARM:
+            expected = "None, " + ", ".join(map(repr, WARM))
+            raise ValueError(f"warm is {short_repr(warm)}; expected one of {expected}")
+        if num_actions == known:
+            return self.replicate(self.batch_size)
+        copied = copy.copy(self)
+        copied._set_num_actions(num_actions)
+        rng, learned, is_trained, pending = copy.deepcopy(self._state)
+        if pending is not None:
+            pending = np.pad(pending, ((0, 0), (0, num_actions - known)))
+        if self._knows_nothing():
+            learned = copied._initial()
+        else:
+            try:
+                learned = copied._add_actions(learned, known)
+            except ValueError as error:
+                raise self._without_more_actions(f"it {error}") from error
+        if warm is not None:
+            learned = copied._start_warm(learned, known, warm)
+        copied._state = PolicyState(rng, learned, is_trained, pending)
+        return copied
+
     def _initial(self) -> Any:
         """Returns what the policy knows before it has seen anything."""
         return None
@@ -333,6 +396,35 @@ class Policy(Stateful, abc.ABC):
         if type(self)._select is Policy._select:
             raise NotImplementedError(f"{name} defines neither _select nor _probabilities")
         raise NotImplementedError(f"{name} has no closed form; use estimated_probabilities()")
+
+    def _knows_nothing(self) -> bool:
+        """Returns whether all that it knows is what `_initial` says."""
+        return self.is_untrained
+
+    def _add_actions(self, learned: Any, known: int) -> Any:
+        """Returns what is known of the first `known` actions as what is known of all.
+
+        By default, each axis of actions gets new ones as they are at first. A class whose numbers
+        depend on each other, such as probabilities, overrides it.
+        """
+        return add_actions(learned, self._initial(), known, self.num_actions)
+
+    def _start_warm(self, learned: Any, known: int, warm: Warm) -> Any:
+        """Returns `learned`, in which actions from `known` on start warm; updated in place."""
+        raise self._without_warm(warm)
+
+    def _without_warm(self, warm: str) -> ValueError:
+        name = self._state_owner()
+        return ValueError(f"warm is {warm!r}; a {name} has no such prior of new actions")
+
+    def _set_num_actions(self, num_actions: int) -> None:
+        """Sets what depends on the number of actions, or raises ValueError if there are no more."""
+        self.num_actions = num_actions
+        self._set_batch_size(self.batch_size)
+
+    def _without_more_actions(self, reason: str) -> ValueError:
+        found = f"{self._state_owner()} cannot have more than {self.num_actions} actions"
+        return ValueError(f"{found}: {reason}")
 
     def _set_batch_size(self, batch_size: int) -> None:
         """Sets what depends on the batch size."""

@@ -15,6 +15,7 @@ from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.nests import Nest, flatten, map_structure
 from bandit_envs.policies.best_arm.best_arm_policy import BestArmPolicy
+from bandit_envs.policies.learned import Warm
 from bandit_envs.policies.policy import Policy, PolicyState
 from bandit_envs.rendering import Knowledge
 from bandit_envs.seeding import Seed
@@ -147,6 +148,22 @@ class RowByRowPolicy(Policy):
             is_trained=self._state.is_trained,
             pending=None if pending is None else pending[rows],
         )
+        return copied
+
+    def with_actions(self, num_actions: int, warm: Warm | None = None) -> Policy:
+        check_integer("num_actions", num_actions, minimum=self.num_actions)
+        copied = copy.copy(self)
+        copied._set_num_actions(num_actions)
+
+        def grow(policy: Policy) -> Policy:
+            return policy.with_actions(num_actions, warm)
+
+        grown = [self._ask_alone(row, grow) for row in range(self.batch_size)]
+        learned = tuple(policy._state.learned for policy in grown)
+        for policy in grown:
+            del policy._state
+        copied._policies = tuple(grown)
+        copied._state = self._state._replace(rng=copy.deepcopy(self._state.rng), learned=learned)
         return copied
 
     def _initial(self) -> tuple[Any, ...]:

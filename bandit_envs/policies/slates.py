@@ -282,6 +282,10 @@ class TopKLinUCBPolicy(SlatePolicy):
             "action_dim": sizes.action_dim,
         }
 
+    def _set_num_actions(self, num_actions: int) -> None:
+        self._reader = self._reader.with_actions(num_actions)
+        super()._set_num_actions(num_actions)
+
     def _initial(self) -> LinearModels:
         sizes = self._reader.sizes(num_rows=1)
         return self._model.initial(sizes, np.random.default_rng(0))

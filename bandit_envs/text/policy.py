@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import typing
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -54,6 +55,12 @@ class Prompter:
         self._reader = ContextReader(observation_spec)
         self._describe_context = describe_context
         self._tells_context = self._reader.dim > 1
+
+    def with_actions(self, num_actions: int) -> Prompter:
+        """Returns one for other actions; ValueError if the scenario has too few names."""
+        copied = copy.copy(self)
+        copied.names = self._scenario.names_of(num_actions)
+        return copied
 
     def initial(self, batch_size: int) -> Any:
         """Returns what is known before the first round."""
@@ -173,6 +180,10 @@ class TextPolicy(Policy):
     def prompts(self, time_step: TimeStep) -> list[str]:
         """Returns the prompt of every row."""
         return self._prompts(self._state.learned, time_step)
+
+    def _set_num_actions(self, num_actions: int) -> None:
+        self._prompter = self._prompter.with_actions(num_actions)
+        super()._set_num_actions(num_actions)
 
     def _initial(self) -> Any:
         return self._prompter.initial(self.batch_size)

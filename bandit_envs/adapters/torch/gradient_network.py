@@ -12,6 +12,7 @@ from bandit_envs.adapters.torch.network import LearnedNetworks, Network, by_acti
 from bandit_envs.arrays import Floats, Rng
 from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_positive
 from bandit_envs.policies.draws import draw_normal
+from bandit_envs.policies.learned import add_actions
 from bandit_envs.policies.models.inputs import Inputs, ModelSizes, TrainingRows
 
 if typing.TYPE_CHECKING:
@@ -73,6 +74,14 @@ class GradientNetwork(Network):
     def _initial_extra(self, networks: Networks, sizes: ModelSizes) -> Floats:
         """Returns u: [P]."""
         return np.full(networks.num_parameters(), self.tikhonov_weight)
+
+    def _extra_of_more(
+        self, learned: LearnedNetworks, initial: LearnedNetworks, known: int, num_actions: int
+    ) -> Floats:
+        before = learned.networks.by_parameter(learned.extra)
+        after = initial.networks.by_parameter(initial.extra)
+        grown = add_actions(before, after, known, num_actions)
+        return np.concatenate([each.reshape(-1) for each in grown])
 
     def _extra_after_rows(self, learned: LearnedNetworks, rows: TrainingRows) -> Floats:
         found = learned.networks.squared_gradients(rows.features, rows.output)

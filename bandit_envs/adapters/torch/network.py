@@ -15,6 +15,7 @@ from bandit_envs.arrays import Floats, Rng
 from bandit_envs.base.checks import check_integer, check_number, check_positive, short_repr
 from bandit_envs.base.extras import import_extra
 from bandit_envs.nests import Nest
+from bandit_envs.policies.learned import add_actions
 from bandit_envs.policies.models.inputs import Inputs, Items, ModelSizes, TrainingRows
 from bandit_envs.policies.models.ring_buffer import RingBuffer
 from bandit_envs.policies.models.value_model import ValueModel
@@ -171,6 +172,17 @@ class Network(ValueModel):
         self._train(after)
         return after._replace(extra=self._extra_after_training(after))
 
+    def add_actions(
+        self, learned: LearnedNetworks, initial: LearnedNetworks, known: int, num_actions: int
+    ) -> LearnedNetworks:
+        before = learned.networks
+        if before.layout() == initial.networks.layout():  # actions have features
+            return learned
+        return learned._replace(
+            networks=initial.networks.with_first_outputs(before, known, num_actions),
+            extra=self._extra_of_more(learned, initial, known, num_actions),
+        )
+
     def means(self, learned: LearnedNetworks, inputs: Inputs) -> Floats:
         return by_action(inputs, learned.networks.predict(inputs.features()))
 
@@ -200,6 +212,12 @@ class Network(ValueModel):
     def _initial_extra(self, networks: Networks, sizes: ModelSizes) -> Nest:
         """Returns what a subclass keeps besides, before the first trajectory."""
         return ()
+
+    def _extra_of_more(
+        self, learned: LearnedNetworks, initial: LearnedNetworks, known: int, num_actions: int
+    ) -> Nest:
+        """Returns what a subclass keeps of more actions."""
+        return add_actions(learned.extra, initial.extra, known, num_actions)
 
     def _extra_after_rows(self, learned: LearnedNetworks, rows: TrainingRows) -> Nest:
         """Returns what a subclass keeps after n more rows."""

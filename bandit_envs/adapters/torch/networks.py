@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from bandit_envs.arrays import Array, Floats, Indices
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.state import ForeignModel
 from bandit_envs.nests import Nest, map_structure
+from bandit_envs.policies.learned import add_actions
 
 MAX_GRADIENTS = 2**24
 """How many derivatives are in memory at once."""
@@ -182,6 +183,39 @@ class Networks(ForeignModel):
     def layout(self) -> str:
         shapes = [list(values.shape) for values in self.modules.state_dict().values()]
         return f"{type(self).__name__} of {self._dtype} with {shapes}"
+
+    def by_parameter(self, values: Floats) -> tuple[Floats, ...]:
+        """Returns a number of each parameter of the first network, [P], in their shapes."""
+        shapes = [each.shape for each in self._learned().values()]
+        parts = np.split(values, np.cumsum(self._sizes)[:-1])
+        return tuple(part.reshape(shape) for part, shape in zip(parts, shapes))
+
+    def with_first_outputs(self, other: Networks, known: int, num_outputs: int) -> Networks:
+        """Returns a copy whose first outputs are those of other networks, which have fewer.
+
+        The optimizer goes on. What it remembers of the parameters of new outputs is 0.
+
+        Args:
+            other: the other networks, of the same kind.
+            known: how many outputs they have.
+            num_outputs: how many these have.
+
+        Raises:
+            ValueError: parameters differ in more than the number of outputs.
+        """
+        sizes = known, num_outputs
+        grown = copy.deepcopy(self)
+        parameters = _grow(other.modules.state_dict(), self.modules.state_dict(), *sizes)
+        grown.modules.load_state_dict(parameters)
+        content = copy.deepcopy(other._optimizer.state_dict())
+        like = dict(enumerate(grown.modules.parameters()))
+        for index, remembered in content["state"].items():
+            zeros = torch.zeros_like(like[index])
+            for key, value in remembered.items():
+                if isinstance(value, torch.Tensor) and value.ndim == zeros.ndim > 0:
+                    remembered[key] = _grow({key: value}, {key: zeros}, *sizes)[key]
+        grown._optimizer.load_state_dict(content)
+        return grown
 
     def encode(self) -> Nest:
         content = self._optimizer.state_dict()
@@ -406,6 +440,17 @@ def _check_network(network: nn.Module, num_inputs: int, num_outputs: int, device
 
 def _floats(values: torch.Tensor) -> Floats:
     return np.asarray(values.detach().cpu().numpy(), np.float64)
+
+
+def _grow(
+    found: Mapping[str, torch.Tensor], larger: Mapping[str, torch.Tensor], known: int, outputs: int
+) -> dict[str, torch.Tensor]:
+    """Returns tensors of more outputs, whose first are as found and the others as in `larger`."""
+    names = list(larger)
+    arrays = {name: _as_array(found[name]) for name in names}
+    initial = {name: _as_array(larger[name]) for name in names}
+    grown = add_actions(arrays, initial, known, outputs)
+    return {name: torch.from_numpy(grown[name]).to(larger[name]) for name in names}
 
 
 def _as_array(value: Any) -> Any:

@@ -10,6 +10,7 @@ from bandit_envs.arrays import Array, Floats, Indices, Mask, Rng
 from bandit_envs.policies.arms.index_policy import IndexPolicy
 from bandit_envs.policies.beliefs import Beliefs
 from bandit_envs.policies.draws import argmax_random_ties
+from bandit_envs.policies.learned import Warm, mean_of_known
 from bandit_envs.policies.policy import Actions
 from bandit_envs.trajectories import TimeStep, Trajectory
 
@@ -58,9 +59,9 @@ class ActionValues(NamedTuple):
         # In these rows, another action may now have the largest value, or several may have it.
         changed = ((q <= self.rivals) == (action == self.greedy)).nonzero()[0]
         if changed.size:
-            self._find_greedy(changed)
+            self.find_greedy(changed)
 
-    def _find_greedy(self, rows: Indices) -> None:
+    def find_greedy(self, rows: Indices) -> None:
         """Finds the largest and the second-largest value of some rows."""
         table = self.values.take(rows, axis=0)
         flat = table.reshape(-1)
@@ -104,6 +105,20 @@ class ActionValuePolicy(IndexPolicy):
 
     def _learn(self, learned: ActionValues, trajectory: Trajectory) -> ActionValues:
         learned.add(trajectory.action, trajectory.reward, self._step_size)
+        return learned
+
+    def _add_actions(self, learned: ActionValues, known: int) -> ActionValues:
+        grown: ActionValues = super()._add_actions(learned, known)
+        grown.find_greedy(np.arange(self.batch_size))
+        return grown
+
+    def _start_warm(self, learned: ActionValues, known: int, warm: Warm) -> ActionValues:
+        if warm != "mean":
+            raise self._without_warm(warm)
+        seen = learned.counts[:, :known] > 0.0
+        means = mean_of_known(learned.values[:, :known], seen, self._initial_value)
+        learned.values[:, known:] = means[:, np.newaxis]
+        learned.find_greedy(np.arange(self.batch_size))
         return learned
 
     def _describe(self, learned: ActionValues) -> Beliefs:

@@ -62,6 +62,12 @@ class Exp3Policy(Policy):
         learned /= row_sums(learned)[:, np.newaxis]
         return learned
 
+    def _add_actions(self, learned: Floats, known: int) -> Floats:
+        """Gives new actions the mean of all weights; the others keep their ratios."""
+        grown: Floats = super()._add_actions(learned, known)
+        grown[:, :known] *= known / self.num_actions
+        return grown
+
     def _mixed(self, weights: Floats) -> Floats:
         """Returns the weights, mixed with uniform exploration: [B, K]."""
         return (1.0 - self._gamma) * weights + self._gamma / self.num_actions
@@ -88,9 +94,12 @@ class Exp3SPolicy(Exp3Policy):
     """
 
     def __init__(self, gamma: float, alpha: float, **options: typing.Unpack[PolicyOptions]) -> None:
-        alpha = check_positive("alpha", alpha, maximum=1.0)
+        self._alpha = check_positive("alpha", alpha, maximum=1.0)
         super().__init__(gamma, **options)
-        self._shared = math.e * alpha / self.num_actions
+
+    @property
+    def _shared(self) -> float:  # type: ignore[override]
+        return math.e * self._alpha / self.num_actions
 
 
 class Estimates(NamedTuple):
@@ -147,6 +156,12 @@ class TsallisINFPolicy(Policy):
         shifts -= smallest
         self._balance(learned, self._rate / np.sqrt(steps + 2)[:, np.newaxis])
         return learned._replace(steps=steps + 1)
+
+    def _add_actions(self, learned: Estimates, known: int) -> Estimates:
+        """Gives new actions the smallest loss that is estimated of any."""
+        grown: Estimates = super()._add_actions(learned, known)
+        self._balance(grown, self._rate / np.sqrt(grown.steps + 1)[:, np.newaxis])
+        return grown
 
     def _baseline(self, learned: Estimates) -> Floats:
         """Returns B(a), which estimated losses are compared with: [B, K]."""

@@ -12,6 +12,7 @@ from bandit_envs.base.extras import import_extra
 from bandit_envs.policies.arms.index_policy import IndexPolicy
 from bandit_envs.policies.beliefs import Beliefs, beta_beliefs
 from bandit_envs.policies.beta_counts import BetaCounts, check_prior
+from bandit_envs.policies.learned import Warm
 from bandit_envs.policies.policy import PolicyOptions
 from bandit_envs.trajectories import TimeStep, Trajectory
 
@@ -80,6 +81,10 @@ class BayesUCBPolicy(IndexPolicy):
         factor = 1.0 + pending / (successes + failures)
         counts = BetaCounts(successes * factor, failures * factor)
         return CountsAndSteps(counts, learned.steps + pending.sum(axis=1))
+
+    def _start_warm(self, learned: CountsAndSteps, known: int, warm: Warm) -> CountsAndSteps:
+        learned.counts.start_warm(known, warm, self._prior)
+        return learned
 
     def _describe(self, learned: CountsAndSteps) -> Beliefs:
         return beta_beliefs(learned.counts, self._prior)

@@ -10,6 +10,7 @@ from bandit_envs.arrays import Floats
 from bandit_envs.policies.arms.index_policy import IndexPolicy
 from bandit_envs.policies.beliefs import Beliefs, beta_beliefs
 from bandit_envs.policies.beta_counts import BetaCounts, check_prior
+from bandit_envs.policies.learned import Warm
 from bandit_envs.policies.policy import PolicyOptions
 from bandit_envs.trajectories import TimeStep, Trajectory
 
@@ -52,6 +53,10 @@ class BetaGreedyPolicy(IndexPolicy):
 
     def _learn(self, learned: BetaCounts, trajectory: Trajectory) -> BetaCounts:
         learned.add(self._row_offsets + trajectory.action, trajectory.reward)
+        return learned
+
+    def _start_warm(self, learned: BetaCounts, known: int, warm: Warm) -> BetaCounts:
+        learned.start_warm(known, warm, self._prior)
         return learned
 
     def _describe(self, learned: BetaCounts) -> Beliefs:

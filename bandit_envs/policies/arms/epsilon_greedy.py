@@ -73,11 +73,10 @@ class DecayingEpsilonGreedyPolicy(ActionValuePolicy):
     """
 
     def __init__(self, c: float, d: float, **options: typing.Unpack[PolicyOptions]) -> None:
-        c = check_positive("c", c, maximum=MAX_PARAMETER)
-        d = check_positive("d", d, 1e-9, 1.0)
+        self._c = check_positive("c", c, maximum=MAX_PARAMETER)
+        self._d = check_positive("d", d, 1e-9, 1.0)
         super().__init__(**options)
-        self._first_epsilon = c * self.num_actions / d**2
 
     def _exploration(self, learned: ActionValues) -> Floats:
         t = row_sums(learned.counts) + 1.0
-        return np.minimum(1.0, self._first_epsilon / t)
+        return np.minimum(1.0, self._c * self.num_actions / self._d**2 / t)

@@ -65,6 +65,12 @@ class GradientBanditPolicy(Policy):
     def _probabilities(self, learned: Preferences, time_step: TimeStep) -> Floats:
         return learned.probabilities
 
+    def _add_actions(self, learned: Preferences, known: int) -> Preferences:
+        """Gives new actions the mean of all preferences, which is 0."""
+        grown: Preferences = super()._add_actions(learned, known)
+        grown.probabilities[:] = softmax(grown.preferences)
+        return grown
+
     def _learn(self, learned: Preferences, trajectory: Trajectory) -> Preferences:
         preferences, probabilities, mean_reward, steps = learned
         chosen_from = self._restricted(probabilities, trajectory.observation)

@@ -13,6 +13,7 @@ from bandit_envs.policies.arms.thompson_sampling_policy import ThompsonSamplingP
 from bandit_envs.policies.beliefs import Beliefs, beta_beliefs, normal_beliefs
 from bandit_envs.policies.beta_counts import BetaCounts, check_prior
 from bandit_envs.policies.draws import draw_normal
+from bandit_envs.policies.learned import Warm, mean_of_known, spread_of_known
 from bandit_envs.policies.policy import PolicyOptions
 from bandit_envs.trajectories import TimeStep, Trajectory
 
@@ -74,6 +75,23 @@ class GaussianThompsonSamplingPolicy(ThompsonSamplingPolicy):
         std[chosen] = precision**-0.5
         return learned
 
+    def _start_warm(self, learned: NormalPosteriors, known: int, warm: Warm) -> NormalPosteriors:
+        prior = self._prior_std**-2.0
+        precision = learned.std[:, :known] ** -2.0
+        seen = precision > prior * (1.0 + 1e-9)
+        if warm == "mean":
+            start = mean_of_known(learned.mean[:, :known], seen, self._prior_mean)
+            learned.mean[:, known:] = start[:, np.newaxis]
+            return learned
+        of_rewards = np.where(seen, precision - prior, 1.0)
+        sums = precision * learned.mean[:, :known] - prior * self._prior_mean
+        spread = spread_of_known(sums / of_rewards, 1.0 / of_rewards, seen)
+        rows = np.flatnonzero(seen.sum(axis=1) >= 2)
+        learned.mean[rows, known:] = spread.mean[rows, np.newaxis]
+        std = np.sqrt(np.minimum(spread.variance, self._prior_std**2))
+        learned.std[rows, known:] = std[rows, np.newaxis]
+        return learned
+
     def _describe(self, learned: NormalPosteriors) -> Beliefs:
         return normal_beliefs(learned.mean, learned.std)
 
@@ -119,6 +137,10 @@ class BetaThompsonSamplingPolicy(ThompsonSamplingPolicy):
 
     def _learn(self, learned: BetaCounts, trajectory: Trajectory) -> BetaCounts:
         learned.add(self._row_offsets + trajectory.action, trajectory.reward)
+        return learned
+
+    def _start_warm(self, learned: BetaCounts, known: int, warm: Warm) -> BetaCounts:
+        learned.start_warm(known, warm, self._prior)
         return learned
 
     def _describe(self, learned: BetaCounts) -> Beliefs:
@@ -167,6 +189,10 @@ class DiscountedThompsonSamplingPolicy(ThompsonSamplingPolicy):
     def _learn(self, learned: BetaCounts, trajectory: Trajectory) -> BetaCounts:
         learned.decay(self._gamma, *self._prior)
         learned.add(self._row_offsets + trajectory.action, trajectory.reward)
+        return learned
+
+    def _start_warm(self, learned: BetaCounts, known: int, warm: Warm) -> BetaCounts:
+        learned.start_warm(known, warm, self._prior)
         return learned
 
     def _describe(self, learned: BetaCounts) -> Beliefs:

@@ -196,6 +196,12 @@ class BestArmPolicy(Policy):
         exploring = np.where(learned.stopped[:, np.newaxis], 0, pending)
         return learned._replace(pulls=learned.pulls.with_pending(exploring, self.reward_range))
 
+    def _add_actions(self, learned: Search, known: int) -> Search:
+        """Lets all rows go on: which of more actions is the best is another question."""
+        grown: Search = super()._add_actions(learned, known)
+        grown.stopped[:] = False
+        return grown
+
     def _describe(self, learned: Search) -> Beliefs:
         return Beliefs(learned.pulls.values, learned.pulls.counts)
 

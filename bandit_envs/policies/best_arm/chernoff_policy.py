@@ -46,7 +46,7 @@ class ChernoffPolicy(BestArmPolicy):
     ) -> None:
         super().__init__(**options)
         self._law = law_of(reward_std)
-        self._level = StoppingLevel(threshold, delta, self.num_actions)
+        self._level = StoppingLevel(threshold, delta)
         self.reward_range = self._law.reward_range
 
     def _follow(self, plan: Any, rows: Indices, pulls: Pulls, leaders: Indices) -> None:
@@ -62,7 +62,9 @@ class ChernoffPolicy(BestArmPolicy):
     def _update(self, search: Search, rows: Indices) -> None:
         pulls = search.pulls.take(rows)
         leaders = pulls.leaders()
-        search.stopped[rows] = is_evident(self._law, pulls, leaders, self._level.after(pulls.steps))
+        search.stopped[rows] = is_evident(
+            self._law, pulls, leaders, self._level.after(pulls.steps, self.num_actions)
+        )
         self._follow(search.plan, rows, pulls, leaders)
 
 

@@ -92,13 +92,13 @@ class KLLUCBPolicy(PairPolicy):
         self._law = law_of(reward_std)
         self.reward_range = self._law.reward_range
         super().__init__(**options)
-        self._level = StoppingLevel(threshold, delta, self.num_actions)
+        self._level = StoppingLevel(threshold, delta)
 
     def _upper_bounds(self, pulls: Pulls) -> Floats:
-        level = self._level.after(pulls.steps)[:, np.newaxis]
+        level = self._level.after(pulls.steps, self.num_actions)[:, np.newaxis]
         return self._law.upper_bounds(pulls.values, level / pulls.counts)
 
     def _lower_bounds(self, pulls: Pulls, actions: Indices) -> Floats:
         rows = np.arange(len(actions))
-        level = self._level.after(pulls.steps) / pulls.counts[rows, actions]
+        level = self._level.after(pulls.steps, self.num_actions) / pulls.counts[rows, actions]
         return self._law.lower_bounds(pulls.values[rows, actions], level)

@@ -13,6 +13,9 @@ from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_positive
 from bandit_envs.policies.best_arm.best_arm_policy import BestArmPolicy, Search, scores_in_turn
 from bandit_envs.policies.policy import PolicyOptions
 
+PLANNED = "its budget of steps is planned for these"
+"""Why such a policy cannot have more actions."""
+
 
 class UniformAllocationPolicy(BestArmPolicy):
     """Chooses all actions equally often, and recommends the one with the largest mean reward.
@@ -34,6 +37,9 @@ class UniformAllocationPolicy(BestArmPolicy):
     def __init__(self, budget: int, **options: typing.Unpack[PolicyOptions]) -> None:
         super().__init__(**options)
         self._budget = check_integer("budget", budget, minimum=self.num_actions)
+
+    def _set_num_actions(self, num_actions: int) -> None:
+        raise self._without_more_actions(PLANNED)
 
     def _exploration_scores(self, search: Search) -> Floats:
         return -search.pulls.counts
@@ -68,6 +74,9 @@ class UCBEPolicy(BestArmPolicy):
         super().__init__(**options)
         self._budget = check_integer("budget", budget, minimum=self.num_actions)
         self._a = check_positive("a", a, maximum=MAX_PARAMETER)
+
+    def _set_num_actions(self, num_actions: int) -> None:
+        raise self._without_more_actions(PLANNED)
 
     def _exploration_scores(self, search: Search) -> Floats:
         with np.errstate(divide="ignore"):
@@ -105,6 +114,9 @@ class SuccessiveRejectsPolicy(BestArmPolicy):
         super().__init__(**options)
         check_integer("budget", budget, minimum=self.num_actions + 1)
         self._rounds = _rounds_of_rejects(budget, self.num_actions)
+
+    def _set_num_actions(self, num_actions: int) -> None:
+        raise self._without_more_actions(PLANNED)
 
     def _initial_plan(self) -> Survivors:
         return Survivors.initial(self.batch_size, self.num_actions)
@@ -153,6 +165,9 @@ class SequentialHalvingPolicy(BestArmPolicy):
         check_integer("budget", budget, minimum=number * self.num_actions)
         self._rounds = _rounds_of_halving(budget, self.num_actions)
         self._reuse = reuse
+
+    def _set_num_actions(self, num_actions: int) -> None:
+        raise self._without_more_actions(PLANNED)
 
     def _initial_plan(self) -> Survivors:
         return Survivors.initial(self.batch_size, self.num_actions)

@@ -69,6 +69,9 @@ class GOptimalPolicy(BestArmPolicy):
         self._products = products.reshape(self.num_actions, -1)
         self._design = g_optimal_design(self._features)
 
+    def _set_num_actions(self, num_actions: int) -> None:
+        raise self._without_more_actions("it has features of these; make a new one")
+
     def _exploration_scores(self, search: Search) -> Floats:
         pulls = search.pulls
         return (pulls.steps[:, np.newaxis] + 1.0) * self._design - pulls.counts

@@ -49,20 +49,18 @@ class StoppingLevel:
     Args:
         threshold: a name in `THRESHOLDS`.
         delta: the largest probability of error.
-        num_actions: K.
     """
 
-    def __init__(self, threshold: str, delta: float, num_actions: int) -> None:
+    def __init__(self, threshold: str, delta: float) -> None:
         if threshold not in THRESHOLDS:
             expected = ", ".join(THRESHOLDS)
             raise ValueError(f"threshold is {short_repr(threshold)}; expected one of {expected}")
         self._threshold = THRESHOLDS[threshold]
         self._delta = check_delta(delta)
-        self._num_actions = num_actions
 
-    def after(self, steps: Indices) -> Floats:
-        """Returns the level after so many steps [n]: [n]."""
-        return self._threshold(steps.astype(np.float64), self._num_actions, self._delta)
+    def after(self, steps: Indices, num_actions: int) -> Floats:
+        """Returns the level for K actions after so many steps [n]: [n]."""
+        return self._threshold(steps.astype(np.float64), num_actions, self._delta)
 
 
 def check_delta(delta: object) -> float:

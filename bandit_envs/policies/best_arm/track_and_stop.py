@@ -84,6 +84,11 @@ class TrackAndStopPolicy(ChernoffPolicy):
     def _initial_plan(self) -> Tracking:
         return Tracking(np.full(self._table_shape, 1.0 / self.num_actions))
 
+    def _add_actions(self, learned: Search, known: int) -> Search:
+        grown = super()._add_actions(learned, known)
+        grown.plan.weights[:, :known] *= known / self.num_actions
+        return grown
+
     def _exploration_scores(self, search: Search) -> Floats:
         pulls = search.pulls
         t = pulls.steps[:, np.newaxis].astype(np.float64)
@@ -128,6 +133,11 @@ class CTrackingPolicy(ChernoffPolicy):
     def _initial_plan(self) -> CumulativeTracking:
         weights = np.full(self._table_shape, 1.0 / self.num_actions)
         return CumulativeTracking(weights, np.zeros(self._table_shape))
+
+    def _add_actions(self, learned: Search, known: int) -> Search:
+        grown = super()._add_actions(learned, known)
+        grown.plan.weights[:, :known] *= known / self.num_actions
+        return grown
 
     def _exploration_scores(self, search: Search) -> Floats:
         counts = search.pulls.counts

@@ -16,7 +16,7 @@ from bandit_envs.base.checks import (
     check_positive,
 )
 from bandit_envs.policies.models.inputs import Contexts, Inputs, Items, ModelSizes, TrainingRows
-from bandit_envs.policies.models.ridge_models import RidgeModels, draw_errors
+from bandit_envs.policies.models.ridge_models import RidgeModels, draw_errors, start_with_mean
 from bandit_envs.policies.models.value_model import ValueModel
 
 
@@ -153,6 +153,13 @@ class BayesianRidge(ValueModel):
             tikhonov_weight=self.tikhonov_weight,
             are_problems=rows.are_problems,
         )
+
+    def can_start_warm(self, are_of_actions: bool) -> bool:
+        return not are_of_actions
+
+    def start_warm(self, learned: LinearPosteriors, known: int) -> LinearPosteriors:
+        start_with_mean(learned.theta, learned.counts[:, :known] > 0.0)
+        return learned
 
     def means(self, learned: LinearPosteriors, inputs: Inputs) -> Floats:
         return self.initial_value + _constant_added(inputs).products(learned.theta)

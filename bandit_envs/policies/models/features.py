@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping
 
@@ -36,6 +37,14 @@ class FeatureReader:
             raise ValueError("expected arrays of numbers")
         dim = sum(math.prod(leaf.shape[leading:]) for leaf in leaves)
         self.shape: tuple[int, ...] = (*min(shapes), dim)  #: of a row: [D], or [K, D]
+
+    def with_actions(self, num_actions: int) -> FeatureReader:
+        """Returns a reader of features of so many actions, which are the first dimension."""
+
+        def resize(leaf: ArraySpec) -> ArraySpec:
+            return ArraySpec((num_actions, *leaf.shape[1:]), leaf.dtype, leaf.name)
+
+        return FeatureReader(map_structure(resize, self._spec), self._leading)
 
     def read(self, features: Nest, size: int) -> Array:
         """Returns the features of `size` rows, [size, ..., D], in their own dtype.
@@ -100,6 +109,13 @@ class ItemReader:
             raise ValueError(f"{found}; {expected}") from None
         (self.global_dim,) = self._context.shape  #: G
         self.num_actions, self.arm_dim = self._actions.shape  #: K and P
+
+    def with_actions(self, num_actions: int) -> ItemReader:
+        """Returns a reader of the features of so many actions."""
+        copied = copy.copy(self)
+        copied._actions = self._actions.with_actions(num_actions)
+        copied.num_actions = num_actions
+        return copied
 
     def read(self, observation: Nest, size: int) -> tuple[Floats, Floats]:
         """Returns the features of the context [size, G] and of the actions [size, K, P]."""

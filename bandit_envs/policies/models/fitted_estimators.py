@@ -10,9 +10,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from bandit_envs.arrays import Floats, Rng
-from bandit_envs.base.checks import MAX_REWARD, check_number, short_repr
+from bandit_envs.base.checks import check_number, short_repr
 from bandit_envs.policies.models.inputs import Inputs, ModelSizes, TrainingRows
-from bandit_envs.policies.models.value_model import ValueModel
+from bandit_envs.policies.models.value_model import NEVER, ValueModel
 from bandit_envs.policies.scikit_learn.model import (
     ScikitLearnModel,
     check_classifier,
@@ -21,9 +21,6 @@ from bandit_envs.policies.scikit_learn.model import (
     predict_means,
     score_classes,
 )
-
-NEVER = -MAX_REWARD
-"""The score of an action of which nothing is known: below those of all others."""
 
 
 class FittedModel(ValueModel):
@@ -126,6 +123,11 @@ class FittedRegressions(FittedModel):
             _check_model(f"models[{action}]", each) for action, each in enumerate(self.models)
         ]
         object.__setattr__(self, "models", tuple(checked))
+
+    def for_actions(self, num_actions: int) -> FittedRegressions:
+        """Returns one of more actions, which are chosen only where no other is available."""
+        more = [NEVER] * (num_actions - len(self.models))
+        return FittedRegressions([*self.models, *more])
 
     def initial(self, sizes: ModelSizes, rng: Rng) -> Regressions:
         if len(self.models) != sizes.num_actions:

@@ -112,6 +112,18 @@ class FourierFeatures(ValueModel):
         context_dim = 0 if has_actions else self.num_features
         return self.model.learn(learned, rows._replace(features=features, context_dim=context_dim))
 
+    def for_actions(self, num_actions: int) -> FourierFeatures:
+        return dataclasses.replace(self, model=self.model.for_actions(num_actions))
+
+    def add_actions(self, learned: Any, initial: Any, known: int, num_actions: int) -> Any:
+        return self.model.add_actions(learned, initial, known, num_actions)
+
+    def can_start_warm(self, are_of_actions: bool) -> bool:
+        return self.model.can_start_warm(are_of_actions)
+
+    def start_warm(self, learned: Any, known: int) -> Any:
+        return self.model.start_warm(learned, known)
+
     def means(self, learned: Any, inputs: Inputs) -> Floats:
         return self.model.means(learned, self._mapped(inputs))
 

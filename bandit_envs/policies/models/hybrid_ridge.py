@@ -16,7 +16,7 @@ from bandit_envs.base.checks import (
     check_positive,
 )
 from bandit_envs.policies.models.inputs import Contexts, Inputs, Items, ModelSizes, TrainingRows
-from bandit_envs.policies.models.ridge_models import RidgeModels
+from bandit_envs.policies.models.ridge_models import RidgeModels, differs, start_with_mean
 from bandit_envs.policies.models.value_model import ValueModel
 
 
@@ -101,6 +101,18 @@ class HybridRidge(ValueModel):
             own=flat.own.reshaped(num_rows, num_actions),
             crossed=flat.crossed.reshape(learned.crossed.shape),
         )
+
+    def can_start_warm(self, are_of_actions: bool) -> bool:
+        return True
+
+    def start_warm(self, learned: HybridModels, known: int) -> HybridModels:
+        """The weights of an action are A_a^-1 b_a - A_a^-1 B_a beta; of a new one, B_a is 0."""
+        has_learned = differs(learned.own.whitening[:, :known], 1.0 / np.sqrt(self.own_weight))
+        shared = learned.shared.theta[:, np.newaxis, :, np.newaxis]
+        weights = learned.own.theta - (learned.crossed @ shared)[..., 0]
+        start_with_mean(weights, has_learned)
+        learned.own.theta[:, known:] = weights[:, known:]
+        return learned
 
     def means(self, learned: HybridModels, inputs: Inputs) -> Floats:
         context, differences = self._divided(learned, inputs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -214,6 +215,14 @@ class InputReader:
             return ModelSizes(num_rows, self.num_actions, self._context.dim, None)
         items = self._items
         return ModelSizes(num_rows, self.num_actions, items.global_dim, items.arm_dim)
+
+    def with_actions(self, num_actions: int) -> InputReader:
+        """Returns a reader for so many actions."""
+        copied = copy.copy(self)
+        copied.num_actions = num_actions
+        if self.are_of_actions:
+            copied._items = self._items.with_actions(num_actions)
+        return copied
 
     def read(self, observation: Nest, size: int, are_problems: bool = False) -> Inputs:
         """Returns the inputs of `size` rows.

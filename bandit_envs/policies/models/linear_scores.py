@@ -10,7 +10,7 @@ import numpy as np
 from bandit_envs.arrays import Floats, Rng, as_numbers
 from bandit_envs.base.made_with import show
 from bandit_envs.policies.models.inputs import Inputs, ModelSizes, TrainingRows
-from bandit_envs.policies.models.value_model import ValueModel
+from bandit_envs.policies.models.value_model import NEVER, ValueModel
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -53,6 +53,13 @@ class LinearScores(ValueModel):
             found = f"weights has shape {self.weights.shape}"
             raise ValueError(f"{found}; expected {expected}, for a constant and the features")
         return self.weights.copy()  # so that a saved state has them
+
+    def for_actions(self, num_actions: int) -> LinearScores:
+        """Returns scores of more actions, which are chosen only where no other is available."""
+        weights = np.zeros((num_actions, self.weights.shape[1]))
+        weights[:, 0] = NEVER
+        weights[: len(self.weights)] = self.weights
+        return LinearScores(weights)
 
     def learn(self, learned: Any, rows: TrainingRows) -> Any:
         return learned

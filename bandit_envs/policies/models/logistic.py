@@ -13,6 +13,7 @@ from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_number, check_
 from bandit_envs.policies.draws import draw_normal
 from bandit_envs.policies.models.inputs import Inputs, ModelSizes, TrainingRows
 from bandit_envs.policies.models.logistic_models import LogisticModels
+from bandit_envs.policies.models.ridge_models import start_with_mean
 from bandit_envs.policies.models.value_model import ValueModel
 
 
@@ -70,6 +71,14 @@ class Logistic(ValueModel):
             are_problems=rows.are_problems,
         )
         return LogisticModels(after.mean.reshape(shape), after.precision.reshape(shape))
+
+    def can_start_warm(self, are_of_actions: bool) -> bool:
+        return not are_of_actions
+
+    def start_warm(self, learned: LogisticModels, known: int) -> LogisticModels:
+        has_learned = np.any(learned.precision[:, :known] > self.tikhonov_weight, axis=2)
+        start_with_mean(learned.mean, has_learned)
+        return learned
 
     def means(self, learned: LogisticModels, inputs: Inputs) -> Floats:
         return sigmoid(self.scores(learned, inputs))

@@ -11,7 +11,13 @@ from bandit_envs.arrays import Floats, Rng
 from bandit_envs.base.checks import MAX_REWARD, check_number, short_repr
 from bandit_envs.policies.draws import draw_normal
 from bandit_envs.policies.models.inputs import Inputs, Items, ModelSizes, TrainingRows
-from bandit_envs.policies.models.ridge_models import RidgeModels, check_ridge, draw_errors
+from bandit_envs.policies.models.ridge_models import (
+    RidgeModels,
+    check_ridge,
+    differs,
+    draw_errors,
+    start_with_mean,
+)
 from bandit_envs.policies.models.value_model import ValueModel
 
 
@@ -109,6 +115,19 @@ class Ridge(ValueModel):
         if baselines != ():
             self._learn_baselines(baselines, rows, of_row, models.whitening)
         return LinearModels(*models.reshaped(num_rows, num_outputs), baselines)
+
+    def can_start_warm(self, are_of_actions: bool) -> bool:
+        return not are_of_actions
+
+    def start_warm(self, learned: LinearModels, known: int) -> LinearModels:
+        has_learned = differs(learned.whitening[:, :known], 1.0 / np.sqrt(self.tikhonov_weight))
+        start_with_mean(learned.theta, has_learned)
+        if learned.baselines != ():
+            start_with_mean(learned.baselines.theta, has_learned)
+            learned.baselines.totals[:, known:] = (
+                self.tikhonov_weight * learned.baselines.theta[:, known:]
+            )
+        return learned
 
     def means(self, learned: LinearModels, inputs: Inputs) -> Floats:
         predicted = inputs.products(learned.theta)

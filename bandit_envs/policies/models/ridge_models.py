@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.arrays import Array, Floats, Indices, Rng
+from bandit_envs.arrays import Array, Floats, Indices, Mask, Rng
 from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_number, check_positive
 
 LARGE = 48
@@ -172,6 +172,27 @@ def draw_errors(rng: Rng, roots: Floats, size: int, are_problems: bool) -> Float
     if are_problems:
         return np.asarray((noise[:, np.newaxis] @ roots)[:, 0])
     return np.asarray(noise @ roots[0])
+
+
+def differs(roots: Floats, diagonal: float) -> Mask:
+    """Returns which of matrices [R, M, D, D] are not the unit matrix times a number: [R, M]."""
+    unit = diagonal * np.eye(roots.shape[-1])
+    return np.asarray((np.abs(roots - unit) > 1e-9 * diagonal).any(axis=(2, 3)))
+
+
+def start_with_mean(weights: Floats, has_learned: Mask) -> None:
+    """Sets the weights of the last models of each row to the mean of those that have learned.
+
+    Args:
+        weights: [R, M, D], updated in place.
+        has_learned: [R, m], of the first m models. Rows where none has learned stay as they are.
+    """
+    known = has_learned.shape[1]
+    chosen = has_learned[:, :, np.newaxis]
+    count = has_learned.sum(axis=1)
+    total = np.where(chosen, weights[:, :known], 0.0).sum(axis=1)
+    rows = np.flatnonzero(count)
+    weights[rows, known:] = (total[rows] / count[rows, np.newaxis])[:, np.newaxis]
 
 
 def check_ridge(gamma: float, tikhonov_weight: float) -> tuple[float, float]:

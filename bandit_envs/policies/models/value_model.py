@@ -8,7 +8,11 @@ from typing import Any, ClassVar
 
 from bandit_envs.arrays import Array, Floats, Rng
 from bandit_envs.base.checks import MAX_REWARD
+from bandit_envs.policies.learned import add_actions
 from bandit_envs.policies.models.inputs import Inputs, ModelSizes, TrainingRows
+
+NEVER = -MAX_REWARD
+"""The score of an action of which a fixed model knows nothing: below those of all others."""
 
 ABILITIES = ("means", "interval", "quantile", "draw", "members")
 """What a rule may need of a model. A model has an ability if its class defines the method."""
@@ -128,6 +132,40 @@ class ValueModel(abc.ABC):
     def members(self, learned: Any, inputs: Inputs) -> Floats:
         """Returns what each of N equally likely models predicts: [N, B, K]."""
         raise NotImplementedError(f"{type(self).__name__} is not an ensemble")
+
+    def for_actions(self, num_actions: int) -> ValueModel:
+        """Returns a model for more actions: itself, unless its parameters are of single actions.
+
+        Raises:
+            ValueError: it cannot have more.
+        """
+        return self
+
+    def add_actions(self, learned: Any, initial: Any, known: int, num_actions: int) -> Any:
+        """Returns what is known of the first `known` actions as what is known of K.
+
+        Args:
+            learned: what the model knows of them.
+            initial: what `initial` returns for K actions.
+            known: how many actions are known.
+            num_actions: K, more than that.
+
+        Raises:
+            ValueError: what is known cannot grow.
+        """
+        return add_actions(learned, initial, known, num_actions)
+
+    def can_start_warm(self, are_of_actions: bool) -> bool:
+        """Returns whether new actions may start with the mean of the weights of others.
+
+        Args:
+            are_of_actions: whether actions have features.
+        """
+        return False
+
+    def start_warm(self, learned: Any, known: int) -> Any:
+        """Returns `learned`, where the prior of actions from `known` on has the mean of others."""
+        raise NotImplementedError(f"{type(self).__name__} does not start actions warm")
 
     def abilities(self) -> frozenset[str]:
         """Returns which of `ABILITIES` the model has."""

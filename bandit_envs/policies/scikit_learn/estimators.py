@@ -144,6 +144,14 @@ class Estimators(ValueModel):
     def initial(self, sizes: ModelSizes, rng: Rng) -> Models:
         return self._fitting.initial(rng, sizes.num_outputs, sizes.num_features)
 
+    def add_actions(self, learned: Models, initial: Models, known: int, num_actions: int) -> Models:
+        estimators = learned.estimators + initial.estimators[len(learned.estimators) :]
+        arrays = super().add_actions(
+            learned._replace(estimators=[]), initial._replace(estimators=[]), known, num_actions
+        )
+        grown: Models = arrays._replace(estimators=estimators)
+        return grown
+
     def check_rewards(self, rewards: Array) -> Array:
         return self._estimator.check_rewards(rewards)
 

@@ -61,6 +61,9 @@ class TFAgentsPolicy(Policy):
         self._key = int(rng.integers(KEYS))  # from which training draws
         super().__init__(num_actions=model.num_actions, batch_size=batch_size, seed=rng)
 
+    def _set_num_actions(self, num_actions: int) -> None:
+        raise self._without_more_actions("the agent of TF-Agents is made for these")
+
     def _initial(self) -> Values:
         return self._model.initial(self._key)
 

@@ -20,7 +20,7 @@ from bandit_envs.logged.reward_models.reward_sums import (
 )
 from bandit_envs.logged.reward_models.ridge import RidgeSums
 from bandit_envs.policies.contextual import ContextualPolicy
-from bandit_envs.policies.models.fitted_estimators import NEVER
+from bandit_envs.policies.models.value_model import NEVER
 from bandit_envs.seeding import Seed
 
 

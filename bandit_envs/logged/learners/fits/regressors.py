@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bandit_envs.arrays import Floats
-from bandit_envs.policies.models.fitted_estimators import NEVER
+from bandit_envs.policies.models.value_model import NEVER
 from bandit_envs.policies.scikit_learn.model import (
     check_estimator,
     name_failing_estimator,
