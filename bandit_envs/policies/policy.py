@@ -347,9 +347,7 @@ class Policy(Stateful, abc.ABC):
             return self.replicate(self.batch_size)
         copied = copy.copy(self)
         copied._set_num_actions(num_actions)
-        rng, learned, is_trained, pending = copy.deepcopy(self._state)
-        if pending is not None:
-            pending = np.pad(pending, ((0, 0), (0, num_actions - known)))
+        rng, learned, is_trained, _ = copy.deepcopy(self._state)
         if self._knows_nothing():
             learned = copied._initial()
         else:
@@ -359,7 +357,7 @@ class Policy(Stateful, abc.ABC):
                 raise self._without_more_actions(f"it {error}") from error
         if warm is not None:
             learned = copied._start_warm(learned, known, warm)
-        copied._state = PolicyState(rng, learned, is_trained, pending)
+        copied._state = PolicyState(rng, learned, is_trained, self._pending_of(num_actions))
         return copied
 
     def _initial(self) -> Any:
@@ -396,6 +394,13 @@ class Policy(Stateful, abc.ABC):
         if type(self)._select is Policy._select:
             raise NotImplementedError(f"{name} defines neither _select nor _probabilities")
         raise NotImplementedError(f"{name} has no closed form; use estimated_probabilities()")
+
+    def _pending_of(self, num_actions: int) -> Indices | None:
+        """Returns what is pending, in a table of more actions: [B, num_actions]."""
+        pending = self._state.pending
+        if pending is None:
+            return None
+        return np.pad(pending, ((0, 0), (0, num_actions - self.num_actions)))
 
     def _knows_nothing(self) -> bool:
         """Returns whether all that it knows is what `_initial` says."""

@@ -163,7 +163,12 @@ class RowByRowPolicy(Policy):
         for policy in grown:
             del policy._state
         copied._policies = tuple(grown)
-        copied._state = self._state._replace(rng=copy.deepcopy(self._state.rng), learned=learned)
+        copied._state = PolicyState(
+            rng=copy.deepcopy(self._state.rng),
+            learned=learned,
+            is_trained=self._state.is_trained,
+            pending=self._pending_of(num_actions),
+        )
         return copied
 
     def _initial(self) -> tuple[Any, ...]:

@@ -346,3 +346,12 @@ def test_searches_with_late_rewards_take_the_users_of_the_reference(
     users, runs = users_until_stop(SEARCHES[name], delay, runs=100)
     assert is_near(users, expected, error)
     assert np.median(runs) < 1.6 * longest
+
+
+@pytest.mark.parametrize("by_row", [False, True])
+def test_choices_of_known_actions_stay_pending_with_more_actions(by_row):
+    policy = UCBPolicy(1.0, num_actions=2, batch_size=3, seed=0)
+    if by_row:
+        policy = RowByRowPolicy([UCBPolicy(1.0, num_actions=2, seed=row) for row in range(3)])
+    policy.expect_rewards([0, 1, 1])
+    assert policy.with_actions(4).pending.tolist() == [[1, 0, 0, 0], [0, 1, 0, 0], [0, 1, 0, 0]]
