@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import abc
+import heapq
+import operator
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +18,7 @@ from bandit_envs.policies import Policy
 from bandit_envs.serving.actions import ActionTable
 from bandit_envs.serving.laws import ChoiceLaw
 from bandit_envs.serving.schedule import Schedule
-from bandit_envs.serving.store import Event, SeenEvent, Store
+from bandit_envs.serving.store import DecisionRow, Event, SeenEvent, Store
 from bandit_envs.trajectories import Trajectory, restart, termination
 
 SAVE_SECONDS = 1.0
@@ -53,7 +56,10 @@ class PolicyKeeper(abc.ABC):
     def reload(self) -> None:
         """Returns to the state that is saved in the file."""
         self.number, state = self._store.load_state()
+        num_actions = state.sizes["num_actions"]
         policy = self._first.replicate(1)
+        if num_actions != policy.num_actions:
+            policy = policy.with_actions(num_actions)
         policy.set_state(state)
         self.policy = policy
         self.actions = ActionTable(self._store.read_actions())
@@ -102,7 +108,7 @@ class Learner(PolicyKeeper):
 
     def reload(self) -> None:
         super().reload()
-        self._saved = self.number
+        self._is_changed = False  # since the policy was saved
         self._ended = 0  # no decision up to this number waits for a reward
         self._waiting: list[SeenEvent] = []
 
@@ -128,11 +134,11 @@ class Learner(PolicyKeeper):
 
     def save(self) -> None:
         """Saves the policy in the file, unless rewards wait."""
-        if self._waiting or self.number == self._saved:
+        if self._waiting or not self._is_changed:
             return
         start = time.monotonic()
         self._store.save_state(self.number, self.policy.get_state())
-        self._saved = self.number
+        self._is_changed = False
         self._saved_at = time.monotonic()
         self._save_cost = self._saved_at - start
 
@@ -150,31 +156,54 @@ class Learner(PolicyKeeper):
             self._ended = row.number
 
     def _catch_up(self) -> None:
-        """Applies all rows up to the last."""
-        if self.number < self._store.number:
-            for seen in self._store.scan_events(self.number, self._store.number):
-                self._apply(seen)
-            self.number = self._store.number
+        """Applies all rows up to the last, in order."""
+        if self.number == self._store.number:
+            return
+        rows: Iterator[Any] = self._store.scan_events(self.number, self._store.number)
+        if self.policy.can_count_pending:
+            decisions = self._store.scan_decisions(self.number)
+            rows = heapq.merge(rows, decisions, key=operator.attrgetter("number"))
+        for row in rows:
+            if isinstance(row, DecisionRow):
+                self._change(self.policy.expect_rewards, [row.action])
+            else:
+                self._apply(row)
+        self.number = self._store.number
 
     def _apply(self, seen: SeenEvent) -> None:
+        """Applies an event."""
         kind = seen.event.kind
         if kind == "learn":
             self._learn()
+        elif kind == "add":
+            self._add_action(seen.event.warm)
         elif seen.event.value is not None:
             self._waiting.append(seen)
-        if kind in ("retire", "reopen"):
+        elif kind == "timeout" and self.policy.can_count_pending:
+            self._change(self.policy.stop_expecting, [seen.action])
+        if kind in ("add", "retire", "reopen"):
             self.actions = ActionTable(self._store.read_actions())
+
+    def _change(self, function: Callable[[Any], None], argument: Any) -> None:
+        """Calls a function that changes the policy."""
+        function(argument)
+        self._law.forget()
+        self._is_changed = True
+
+    def _add_action(self, warm: Any) -> None:
+        self.policy = self.policy.with_actions(self.policy.num_actions + 1, warm)
+        self._law.forget()
+        self._is_changed = True
 
     def _learn(self) -> None:
         """Learns from the rewards that wait: at once, if the rows of the policy share a model."""
         rows = self._waiting
         self._waiting = []
-        if not self.policy.can_learn:
-            return
-        size = 1 if self.policy.learns_by_row else self.policy.log_rows
+        policy = self.policy
+        is_single = policy.learns_by_row or policy.can_count_pending
+        size = 1 if is_single else policy.log_rows
         for start in range(0, len(rows), size):
-            self._learn_rows(rows[start : start + size])
-        self._law.forget()
+            self._change(self._learn_rows, rows[start : start + size])
 
     def _learn_rows(self, rows: Sequence[SeenEvent]) -> None:
         size = len(rows)

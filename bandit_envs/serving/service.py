@@ -18,6 +18,8 @@ from bandit_envs.datasets.encoding import TableEncoding
 from bandit_envs.logged.files import read_log
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.policies import Policy
+from bandit_envs.policies.learned import Warm
+from bandit_envs.serving.actions import check_name
 from bandit_envs.serving.contexts import ContextReader, Features
 from bandit_envs.serving.keepers import Follower, Learner, PolicyKeeper, observe
 from bandit_envs.serving.laws import make_law
@@ -200,6 +202,7 @@ class DecisionService:
                     row = self._decide(name, row_features, chosen_from)
                     self._keeper.prepare()
                 rows.append(row)
+            self._keeper.finish()
             actions = self._keeper.actions.names
         self._warn_of_certainty()
         return [Decision(row.id, actions[row.action], row.probability) for row in rows]
@@ -222,6 +225,33 @@ class DecisionService:
             are_new = [self._reward(name, value) for name, value in pairs]
             self._keeper.finish()
         return are_new
+
+    def add_action(self, name: str, warm: Warm | None = None) -> None:
+        """Lets an action be chosen from now on: a new one, or one that was retired.
+
+        Args:
+            name: of the action.
+            warm: what a new one starts from, as in `with_actions` of a policy; None for the prior.
+
+        Raises:
+            ValueError: the action may be chosen already, or the policy can have no more.
+            OSError: this process does not learn.
+        """
+        with self._transaction():
+            learner = self._require_learner("add_action")
+            learner.learn_now()
+            names = learner.actions.names
+            if check_name(name) in learner.actions.open_names:
+                raise ValueError(f"action {name!r} is there already; expected a new name")
+            if name in names:
+                action = names.index(name)
+                self._store.open_action(action, True)
+                event = Event("reopen", action=action)
+            else:
+                action = len(names)
+                self._store.add_action(action, name, self._store.number + 1)
+                event = Event("add", action=action, warm=warm)
+            self._change_actions(learner, event)
 
     def retire_action(self, name: str) -> None:
         """Lets an action not be chosen any more. Its rewards still count.
@@ -396,7 +426,7 @@ class DecisionService:
         if self._was_certain and not self._is_warned:
             self._is_warned = True
             problem = "an action was drawn with the probability 1: the log tells nothing of others"
-            warnings.warn(f"{problem}; share=0.05 gives each a chance", stacklevel=4)
+            warnings.warn(f"{problem}; share=0.05 gives each a chance", stacklevel=3)
 
 
 def _check_id(name: Any) -> str:

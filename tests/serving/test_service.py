@@ -277,11 +277,11 @@ def test_the_frequencies_of_samples_are_unbiased_weights(tmp_path):
 
 def test_a_choice_that_was_certain_is_told_once(tmp_path):
     policy = UCBPolicy(1.0, num_actions=3)
-    with DecisionService(tmp_path / "shop.sqlite", policy, NAMES, seed=0) as service:
-        service.reward_many([(each.id, 1.0) for each in service.decide_many([None] * 9)])
-        with warnings.catch_warnings(record=True) as found:
-            warnings.simplefilter("always")
-            for _ in range(5):
+    path = tmp_path / "shop.sqlite"
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        with DecisionService(path, policy, NAMES, seed=0) as service:
+            for _ in range(9):
                 service.reward(service.decide().id, 1.0)
     assert len(found) == 1
     assert "share=0.05 gives each a chance" in str(found[0].message)

@@ -166,7 +166,10 @@ def read_log(
         only=only,
     )
     if not isinstance(scan, WrittenScan):
-        return concatenate(list(scan))
+        batches = list(scan)
+        if isinstance(scan, DecisionScan) and not batches:
+            raise ValueError(f"{path} has no decision that has a reward")
+        return concatenate(batches)
     logs: list[BanditLog] = []
     for part in scan.parts.found:
         with errors_that_name(part.name), refuse_changes(part):
