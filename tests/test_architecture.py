@@ -18,7 +18,7 @@ STOREYS = (
     {"environments", "wrappers", "rewards", "sampling", "datasets"},
     {"drivers", "metrics", "logged", "policies", "testing"},
     {"bandit_envs"},
-    {"studies", "evaluations", "adapters", "text", "cli", "__main__"},
+    {"studies", "evaluations", "text", "serving", "adapters", "cli", "__main__"},
 )
 ROOMS_OF_LIBRARIES = {
     "bokeh": {"studies"},

@@ -9,7 +9,7 @@ from bandit_envs.cli.parser import LOGISTIC
 from bandit_envs.evaluations.logs import BATCH_ROWS, AnyLog
 from bandit_envs.logged import concatenate, estimate_propensities, scan_log
 from bandit_envs.logged.files.log_files import is_archive
-from bandit_envs.logged.files.scan import TableScan, WrittenScan
+from bandit_envs.logged.files.scan import FileScan, TableScan, WrittenScan
 from bandit_envs.logged.loggers import read_balanced
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
 
@@ -75,7 +75,7 @@ def _read_loggers(options: argparse.Namespace) -> AnyLog:
     )
 
 
-def _scan_with_advice(options: argparse.Namespace) -> WrittenScan | TableScan:
+def _scan_with_advice(options: argparse.Namespace) -> FileScan:
     """Returns a log that `write_log` wrote, or a table with the user's columns.
 
     Raises:
@@ -93,14 +93,13 @@ def _scan_with_advice(options: argparse.Namespace) -> WrittenScan | TableScan:
             raise  # no table of a user is an archive
         advice = "--action, --reward, --propensity and --features name the columns of your table"
         raise ValueError(f"{error}; {advice}") from error
-    if options.drop_missing and isinstance(found, WrittenScan):
-        raise ValueError(
-            f"--drop-missing is for a table of your own; write_log wrote {options.log}"
-        )
+    if options.drop_missing and not isinstance(found, TableScan):
+        writer = "write_log" if isinstance(found, WrittenScan) else "a DecisionService"
+        raise ValueError(f"--drop-missing is for a table of your own; {writer} wrote {options.log}")
     return found
 
 
-def _scan(options: argparse.Namespace) -> WrittenScan | TableScan:
+def _scan(options: argparse.Namespace) -> FileScan:
     """Returns the log that the options name."""
     until = options.train_until or ""
     return scan_log(

@@ -12,7 +12,7 @@ from bandit_envs.evaluations.observer import LogObserver
 from bandit_envs.evaluations.passes import LogPart, Passes
 from bandit_envs.evaluations.sources import BatchSource, FileSource, Source, count_bytes
 from bandit_envs.logged import BanditLog, scan_log
-from bandit_envs.logged.files.scan import TableScan, WrittenScan
+from bandit_envs.logged.files.scan import FileScan
 from bandit_envs.logged.log import check_repeatable
 from bandit_envs.logged.propensities import EstimatedBatches, EstimatedPropensities
 from bandit_envs.logged.summary import LogRows, LogSummary
@@ -102,7 +102,7 @@ def as_source(log: AnyLog, time: str | None = None) -> Source:
         return as_source(log.log, time)
     if isinstance(log, EstimatedBatches):
         return as_source(log.batches, time).change(log.model)
-    if isinstance(log, (WrittenScan, TableScan)):
+    if isinstance(log, FileScan):
         return FileSource(log if time is None else log.with_time(time))
     if isinstance(log, BanditLog):
         return BatchSource([log])

@@ -14,7 +14,12 @@ from typing import TypeAlias
 from bandit_envs.datasets.folders import NAMED, Part
 from bandit_envs.evaluations.passes import LogPart
 from bandit_envs.logged import BanditLog
-from bandit_envs.logged.files.scan import TableScan, WrittenScan, times_of_batches
+from bandit_envs.logged.files.scan import (
+    DecisionScan,
+    FileScan,
+    TableScan,
+    times_of_batches,
+)
 from bandit_envs.logged.files.times import count_rows_by_time
 from bandit_envs.logged.log import check_log
 from bandit_envs.nests import flatten
@@ -84,7 +89,7 @@ class FileBatches:
         changes: of the batches, one after the other.
     """
 
-    scan: WrittenScan | TableScan
+    scan: FileScan
     part: Part
     changes: Sequence[Change] = ()
 
@@ -102,7 +107,7 @@ class FileSource(Source):
         changes: of the batches, one after the other.
     """
 
-    def __init__(self, scan: WrittenScan | TableScan, changes: Sequence[Change] = ()) -> None:
+    def __init__(self, scan: FileScan, changes: Sequence[Change] = ()) -> None:
         self._scan = scan
         self._changes = changes
         self.name = os.path.commonpath([part.file for part in scan.parts.found])
@@ -148,6 +153,9 @@ class FileSource(Source):
         if isinstance(self._scan, TableScan) and self._scan.drop_missing:
             missing = self._scan.find_missing()
             lines.append(f"{missing.rows} of {missing.size} rows miss values, and are left out")
+        if isinstance(self._scan, DecisionScan):
+            size, pending = self._scan.decisions.count_decisions()
+            lines.append(f"{pending} of {size} decisions have no reward, and are left out")
         return lines
 
 

@@ -119,6 +119,7 @@ NAVIGATION = {
             "policies",
             "drivers_and_metrics",
             "logged",
+            "serving",
             "datasets",
             "sampling_and_rewards",
             "wrappers",

@@ -8,7 +8,7 @@ import functools
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from bandit_envs.datasets.folders import (
     refuse_changes,
 )
 from bandit_envs.datasets.tables import errors_that_name
+from bandit_envs.logged.files.decision_tables import DECISION_SUFFIXES, is_decisions
+from bandit_envs.logged.files.decisions import DecisionFile
 from bandit_envs.logged.files.encoding_search import TableColumns, check_roles
 from bandit_envs.logged.files.frame_batches import (
     names_in_table,
@@ -65,18 +67,20 @@ def scan_log(
     time: str | None = None,
     embedding: str | Sequence[str] = (),
     only: str | None = None,
-) -> WrittenScan | TableScan:
+) -> FileScan:
     """Returns an iterable over the batches of a log.
 
-    CSV and Parquet files are read one batch at a time; each npz file is read whole. Names, texts,
-    dates and times become numbers as in `from_frame`: an extra pass over a table finds the names of
-    its actions and the levels of its texts, which all batches have as their `encoding`.
+    CSV and Parquet files are read one batch at a time; each npz file is read whole. Of the file of
+    a `DecisionService`, the decisions are read that have a reward when this is called. Names,
+    texts, dates and times become numbers as in `from_frame`: an extra pass over a table finds the
+    names of its actions and the levels of its texts, which all batches have as their `encoding`.
 
     Args:
         path: a file that `write_log` wrote; or any CSV or Parquet file; or a folder of such files,
-            also in folders inside it, which are taken in the order of their names. Names of folders
-            such as day=2, as pandas and Hive write them, are columns of a table; where they are
-            numbers, these say the order.
+            also in folders inside it, which are taken in the order of their names; or a file of
+            decisions, which ends in .sqlite, .sqlite3 or .db. Names of folders such as day=2, as
+            pandas and Hive write them, are columns of a table; where they are numbers, these say
+            the order.
         batch_rows: the most rows of a batch. The last batch of a file may have fewer.
         action: the column of the actions, as for `from_frame`.
         reward: the column of the rewards.
@@ -88,8 +92,8 @@ def scan_log(
             0 if actions are real numbers, such as prices, and propensities their densities.
         drop_missing: whether to drop rows of a table with missing values. By default, they raise a
             ValueError that counts them.
-        time: a column that no batch has. `earlier, later = scan.split("2024-12-31")` cuts the log
-            there.
+        time: a column that no batch has, such as the `time` of decisions.
+            `earlier, later = scan.split("2024-12-31")` cuts the log there.
         embedding: the columns of the categories of the action, as for `from_frame`.
         only: a pattern, such as `*.csv` or `day=2/*`, of the files of a folder that are read. By
             default, a file that is no log is an error, unless its name begins with "." or "_".
@@ -113,6 +117,10 @@ def scan_log(
         check_integer("num_actions", num_actions, minimum=0)
     decision = [action, reward, propensity]
     check_roles(decision, as_list(features or []))
+    if is_decisions(path) and not Path(path).is_dir():
+        if features is not None:
+            raise ValueError(f"features is given; {path} says itself what its features are")
+        return _scan_decisions(Path(path), batch_rows, time)
     if features is None:
         if not Path(path).is_dir() and Path(path).exists():
             check_suffix(Path(path))
@@ -157,8 +165,11 @@ def read_log(
         embedding=embedding,
         only=only,
     )
-    if isinstance(scan, TableScan):
-        return concatenate(list(scan))
+    if not isinstance(scan, WrittenScan):
+        batches = list(scan)
+        if isinstance(scan, DecisionScan) and not batches:
+            raise ValueError(f"{path} has no decision that has a reward")
+        return concatenate(batches)
     logs: list[BanditLog] = []
     for part in scan.parts.found:
         with errors_that_name(part.name), refuse_changes(part):
@@ -248,6 +259,52 @@ class WrittenScan(Scan):
 
 
 @dataclasses.dataclass(frozen=True)
+class DecisionScan(Scan):
+    """The log in a file of decisions, as it was when the scan was made.
+
+    Decisions without a reward are left out.
+
+    Args:
+        parts: the file.
+        decisions: what it held.
+        batch_rows: the most rows of a batch.
+        time: the column of times: `time`, when decisions were made, in UTC; or one that `to_frame`
+            names, such as "step", the number of a decision.
+    """
+
+    parts: Parts
+    decisions: DecisionFile
+    batch_rows: int = BATCH_ROWS
+    time: str | None = None
+
+    def __iter__(self) -> Iterator[BanditLog]:
+        return self.decisions.scan(self.batch_rows)
+
+    def scan_part(self, part: Part) -> Iterator[BanditLog]:
+        return iter(self)
+
+    def with_time(self, name: str) -> DecisionScan:
+        return dataclasses.replace(self, time=name)
+
+    def _time_column(self) -> str | None:
+        return self.time
+
+    def _scan_times(self, name: str) -> Iterator[TimesOfRows]:
+        source = self.parts.found[0].name
+        if name == "time":
+            return self.decisions.scan_times(self.batch_rows, source)
+        return times_of_batches(self, name, source, {})
+
+
+def _scan_decisions(
+    path: Path, batch_rows: int = BATCH_ROWS, time: str | None = None
+) -> DecisionScan:
+    """Returns a scan of what a file of decisions holds now."""
+    decisions = DecisionFile.open(path)
+    return DecisionScan(find_parts(path, DECISION_SUFFIXES), decisions, batch_rows, time)
+
+
+@dataclasses.dataclass(frozen=True)
 class TableScan(Scan):
     """A log in users' tables.
 
@@ -334,6 +391,10 @@ class TableScan(Scan):
         """Returns the columns of names and texts, whose cells are not to be read as numbers."""
         texts = [each.name for each in self.encoding.features if isinstance(each, TextColumn)]
         return [*texts, self.columns.action] if self.encoding.actions else texts
+
+
+FileScan: TypeAlias = WrittenScan | TableScan | DecisionScan
+"""A log in files, as `scan_log` returns it."""
 
 
 def times_of_batches(

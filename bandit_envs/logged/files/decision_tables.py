@@ -1,0 +1,162 @@
+"""The tables of a file of decisions: a service writes them, and readers of logs read them.
+
+A file is an SQLite database. Decisions and events share one sequence of numbers from 1, in the
+order in which they were written: so the state of a policy at any decision follows from the rows of
+smaller numbers. No row of these two tables is changed or removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bandit_envs.arrays import Mask
+from bandit_envs.base.saving import check_format
+from bandit_envs.datasets.folders import ends_with
+
+if TYPE_CHECKING:
+    import sqlite3
+
+DECISION_SUFFIXES = (".sqlite", ".sqlite3", ".db")
+"""How the names of files of decisions end, in capitals or not."""
+
+APPLICATION = 0x62656476
+"""What SQLite keeps as the application of a file."""
+
+FORMAT = 1
+"""Raised whenever the layout of the tables changes."""
+
+TABLES = (
+    # available: a bit for each action, the first in the lowest bit; NULL for all first actions.
+    # learned: the last number that the policy had seen.
+    """CREATE TABLE decisions (
+        number INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        time REAL NOT NULL,
+        learned INTEGER NOT NULL,
+        action INTEGER NOT NULL,
+        probability REAL NOT NULL,
+        available BLOB,
+        features BLOB NOT NULL
+    )""",
+    "CREATE INDEX masked ON decisions (number) WHERE available IS NOT NULL",
+    # kind: reward, timeout (value is NULL if it counts as nothing), learn, add, retire, reopen.
+    """CREATE TABLE events (
+        number INTEGER PRIMARY KEY,
+        time REAL NOT NULL,
+        kind TEXT NOT NULL,
+        decision INTEGER UNIQUE,
+        action INTEGER,
+        value REAL,
+        warm TEXT
+    )""",
+    # added: the number of the event; 0 for those of the beginning.
+    """CREATE TABLE actions (
+        action INTEGER PRIMARY KEY,
+        name TEXT NOT NULL UNIQUE,
+        added INTEGER NOT NULL,
+        is_open INTEGER NOT NULL
+    )""",
+    "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    # number: the last that the state has learned from.
+    "CREATE TABLE checkpoint (place INTEGER PRIMARY KEY, number INTEGER NOT NULL, state BLOB)",
+)
+
+
+def is_decisions(path: str | os.PathLike[str]) -> bool:
+    """Whether the name of a file is that of a file of decisions."""
+    return bool(ends_with(os.fspath(path), DECISION_SUFFIXES))
+
+
+@contextlib.contextmanager
+def errors_of(path: Path) -> Iterator[None]:
+    """Names the file in errors of SQLite: OSError if it cannot be used, ValueError if it is wrong.
+
+    Such as that the disk is full, or that the file is locked, read-only or no database.
+    """
+    import sqlite3  # noqa: PLC0415
+
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise OSError(f"{path}: {error}") from error
+    except sqlite3.DatabaseError as error:
+        raise ValueError(f"{path} is not a file of decisions: {error}") from error
+
+
+def check_tables(connection: sqlite3.Connection, path: Path) -> None:
+    """Raises ValueError if a database has other tables, or those of another version."""
+    application = _pragma(connection, "application_id")
+    if application != APPLICATION:
+        raise ValueError(f"{path} is not a file of decisions, which a DecisionService writes")
+    check_format(str(path), "decisions", _pragma(connection, "user_version"), FORMAT)
+
+
+def create_tables(connection: sqlite3.Connection) -> None:
+    """Creates the tables in an empty database, in the transaction that is open."""
+    for table in TABLES:
+        connection.execute(table)
+    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {FORMAT}")
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    ((value,),) = connection.execute(f"PRAGMA {name}")
+    return int(value)
+
+
+@contextlib.contextmanager
+def open_to_read(path: Path) -> Iterator[sqlite3.Connection]:
+    """Yields a connection that reads a file of decisions, while services may write to it.
+
+    Raises:
+        FileNotFoundError: there is no file.
+        OSError: it cannot be read.
+        ValueError: it is another file.
+    """
+    import sqlite3  # noqa: PLC0415
+
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist")
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    has_log = path.with_name(f"{path.name}-wal").exists()
+    if not has_log and not os.access(path.parent, os.W_OK):
+        uri += "&immutable=1"  # SQLite cannot create its own files beside it, and nothing writes
+    with errors_of(path), contextlib.closing(sqlite3.connect(uri, uri=True)) as connection:
+        check_tables(connection, path)
+        yield connection
+
+
+def find_last_number(connection: sqlite3.Connection) -> int:
+    """Returns the number of the last decision or event; 0 if there is none."""
+    query = """SELECT max(
+        (SELECT coalesce(max(number), 0) FROM decisions),
+        (SELECT coalesce(max(number), 0) FROM events)
+    )"""
+    ((number,),) = connection.execute(query)
+    return int(number)
+
+
+def pack_mask(mask: Mask) -> bytes:
+    """Returns which actions [K] are available as bits."""
+    return np.packbits(mask, bitorder="little").tobytes()
+
+
+def unpack_masks(packed: Sequence[bytes | None], num_first: int, num_actions: int) -> Mask:
+    """Returns which of K actions were available: [n, K]. Those that came later were not.
+
+    Args:
+        packed: of n decisions, as the table has them.
+        num_first: how many actions there were at first.
+        num_actions: K.
+    """
+    width = -(-num_actions // 8)
+    everything = pack_mask(np.ones(num_first, np.bool_))
+    joined = b"".join((bits or everything).ljust(width, b"\0") for bits in packed)
+    table = np.frombuffer(joined, np.uint8).reshape(len(packed), width)
+    return np.unpackbits(table, axis=1, count=num_actions, bitorder="little").astype(np.bool_)

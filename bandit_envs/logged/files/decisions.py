@@ -1,0 +1,155 @@
+"""The log in a file of decisions, as it is at one moment."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bandit_envs.arrays import Floats, Mask
+from bandit_envs.datasets.encoding import TableEncoding
+from bandit_envs.logged.files.decision_tables import find_last_number, open_to_read, unpack_masks
+from bandit_envs.logged.files.times import TimesOfRows
+from bandit_envs.logged.log import BanditLog
+
+if TYPE_CHECKING:
+    import sqlite3
+
+ROWS = """
+    SELECT decisions.number, decisions.action, probability, available, features, value
+    FROM decisions CROSS JOIN events ON events.decision = decisions.number
+    WHERE decisions.number > ? AND events.number <= ? AND value IS NOT NULL
+    ORDER BY decisions.number LIMIT ?
+"""
+TIMES = """
+    SELECT decisions.number, decisions.time
+    FROM decisions CROSS JOIN events ON events.decision = decisions.number
+    WHERE decisions.number > ? AND events.number <= ? AND value IS NOT NULL
+    ORDER BY decisions.number LIMIT ?
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class DecisionFile:
+    """A file of decisions, as it was when its last row had a number.
+
+    Services may go on writing: later decisions and rewards are no part of it.
+
+    Args:
+        path: of the file.
+        until: the number of the last row.
+        encoding: of the features, with the names of the actions.
+        num_first: how many actions there were at first.
+        has_masks: whether some decisions did not have all actions.
+    """
+
+    path: Path
+    until: int
+    encoding: TableEncoding
+    num_first: int
+    has_masks: bool
+
+    @classmethod
+    def open(cls, path: Path) -> DecisionFile:
+        """Returns what a file holds now.
+
+        Raises:
+            OSError, ValueError: it cannot be read, or is something else.
+        """
+        with open_to_read(path) as connection:
+            until = find_last_number(connection)
+            query = "SELECT name, added FROM actions WHERE added <= ? ORDER BY action"
+            actions = connection.execute(query, (until,)).fetchall()
+            query = "SELECT 1 FROM decisions WHERE available IS NOT NULL AND number <= ? LIMIT 1"
+            has_masks = bool(connection.execute(query, (until,)).fetchall())
+            columns = read_encoding(connection, path).features
+        num_first = sum(not added for _, added in actions)
+        return cls(
+            path=path,
+            until=until,
+            encoding=TableEncoding(tuple(name for name, _ in actions), columns),
+            num_first=num_first,
+            has_masks=has_masks or num_first < len(actions),
+        )
+
+    def scan(self, batch_rows: int) -> Iterator[BanditLog]:
+        """Yields the decisions that have rewards in batches, in order."""
+        for rows in self._scan_rows(ROWS, batch_rows):
+            yield self._make_batch(rows)
+
+    def scan_times(self, batch_rows: int, name: str) -> Iterator[TimesOfRows]:
+        """Yields when the decisions of the batches were made, in UTC."""
+        first_row = 0
+        for rows in self._scan_rows(TIMES, batch_rows):
+            seconds = np.array([time for _, time in rows])
+            times = (seconds * 1e6).astype("M8[us]")
+            yield TimesOfRows(times, functools.partial(_place_of_row, name, first_row))
+            first_row += len(rows)
+
+    def count_decisions(self) -> tuple[int, int]:
+        """Returns how many decisions there are, and how many of them have no reward."""
+        with open_to_read(self.path) as connection:
+            query = "SELECT count(*) FROM decisions WHERE number <= ?"
+            ((decisions,),) = connection.execute(query, (self.until,))
+            query = "SELECT count(*) FROM events WHERE decision NOTNULL AND value NOTNULL"
+            ((rewards,),) = connection.execute(f"{query} AND number <= ?", (self.until,))
+        return decisions, decisions - rewards
+
+    def _scan_rows(self, query: str, batch_rows: int) -> Iterator[list[Any]]:
+        """Yields the rows of a query in batches. No transaction stays open between them."""
+        last = 0
+        while True:
+            with open_to_read(self.path) as connection:
+                rows = connection.execute(query, (last, self.until, batch_rows)).fetchall()
+            if not rows:
+                return
+            yield rows
+            last = rows[-1][0]
+
+    def _make_batch(self, rows: list[Any]) -> BanditLog:
+        numbers, actions, probabilities, masks, features, rewards = zip(*rows)
+        return BanditLog(
+            observation=read_features(features, self.path),
+            action=np.array(actions),
+            reward=np.array(rewards, np.float64),
+            propensity=np.array(probabilities, np.float64),
+            num_actions=len(self.encoding.actions),
+            available=self._read_masks(masks),
+            step=np.array(numbers),
+            encoding=self.encoding,
+        )
+
+    def _read_masks(self, packed: Sequence[bytes | None]) -> Mask | None:
+        """Returns which actions were available: [n, K]; None if all of them always were."""
+        if not self.has_masks:
+            return None
+        return unpack_masks(packed, self.num_first, len(self.encoding.actions))
+
+
+def read_encoding(connection: sqlite3.Connection, path: Path) -> TableEncoding:
+    """Returns the encoding of the features in a file of decisions."""
+    query = "SELECT value FROM meta WHERE name = 'encoding'"
+    ((text,),) = connection.execute(query)
+    try:
+        return TableEncoding.from_plain(json.loads(text))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def read_features(packed: Sequence[bytes], path: Path) -> Floats:
+    """Returns the features of decisions: [n, D]."""
+    sizes = {len(each) for each in packed}
+    if len(sizes) > 1:
+        found = sorted(size // 8 for size in sizes)
+        raise ValueError(f"{path} has contexts of {found} features; expected one number of them")
+    return np.frombuffer(b"".join(packed), "<f8").reshape(len(packed), -1)
+
+
+def _place_of_row(name: str, first_row: int, row: int) -> str:
+    """Says where a row of a batch is in a log."""
+    return f"row {first_row + row} of {name}"

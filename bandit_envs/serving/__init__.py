@@ -1,0 +1,8 @@
+"""A policy at work: decisions, rewards that come late, actions that come and go, and a log.
+
+Experimental: these names may change in any minor version.
+"""
+
+from bandit_envs.serving.service import Decision, DecisionService
+
+__all__ = ["Decision", "DecisionService"]

@@ -1,0 +1,226 @@
+"""The policy of a service: what it has learned follows from the rows of the file."""
+
+from __future__ import annotations
+
+import abc
+import heapq
+import operator
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from bandit_envs.arrays import Floats, Mask
+from bandit_envs.logged.files.decision_tables import pack_mask, unpack_masks
+from bandit_envs.nests import Nest
+from bandit_envs.policies import Policy
+from bandit_envs.serving.actions import ActionTable
+from bandit_envs.serving.laws import ChoiceLaw
+from bandit_envs.serving.schedule import Schedule
+from bandit_envs.serving.store import DecisionRow, Event, SeenEvent, Store
+from bandit_envs.trajectories import Trajectory, restart, termination
+
+SAVE_SECONDS = 1.0
+"""A policy that learns is saved so often, while others that decide read it."""
+
+SAVE_SHARE = 0.05
+"""Saving takes at most about this share of the time."""
+
+
+def observe(features: Floats, available: Mask | None) -> Nest:
+    """Returns the observation of n rows, as `BanditLog.seen` gives it.
+
+    Args:
+        features: [n, D].
+        available: [n, K]; None for all actions.
+    """
+    return features if available is None else {"observation": features, "mask": available}
+
+
+class PolicyKeeper(abc.ABC):
+    """Keeps the policy of a service as it is after some row of the file.
+
+    Args:
+        store: the file.
+        policy: with the first actions, in which the states of the file fit.
+        law: how actions are drawn; it forgets what a policy knew before.
+    """
+
+    def __init__(self, store: Store, policy: Policy, law: ChoiceLaw) -> None:
+        self._store = store
+        self._first = policy
+        self._law = law
+        self.reload()
+
+    def reload(self) -> None:
+        """Returns to the state that is saved in the file."""
+        self.number, state = self._store.load_state()
+        num_actions = state.sizes["num_actions"]
+        policy = self._first.replicate(1)
+        if num_actions != policy.num_actions:
+            policy = policy.with_actions(num_actions)
+        policy.set_state(state)
+        self.policy = policy
+        self.actions = ActionTable(self._store.read_actions())
+        self._law.forget()
+
+    def pack(self, mask: Mask) -> bytes | None:
+        """Returns which actions [K] may be drawn, as the table of decisions has it."""
+        is_as_first = len(mask) == self._first.num_actions and mask.all()
+        return None if is_as_first else pack_mask(mask)
+
+    @abc.abstractmethod
+    def prepare(self) -> None:
+        """Brings the policy up to the last row, in a transaction, which may write events."""
+
+    @abc.abstractmethod
+    def finish(self) -> None:
+        """Does what `prepare` does, and may save the policy in the file."""
+
+
+class Follower(PolicyKeeper):
+    """Keeps the policy as another process has saved it."""
+
+    def prepare(self) -> None:
+        if self._store.find_saved_number() != self.number:
+            self.reload()
+
+    def finish(self) -> None:
+        self.prepare()
+
+
+class Learner(PolicyKeeper):
+    """Keeps the policy as the rewards in the file have made it, and learns from new ones.
+
+    Args:
+        store: the file.
+        policy: with the first actions.
+        law: how actions are drawn.
+        schedule: when it learns.
+    """
+
+    def __init__(self, store: Store, policy: Policy, law: ChoiceLaw, schedule: Schedule) -> None:
+        self._schedule = schedule
+        self._saved_at = time.monotonic()
+        self._save_cost = 0.0
+        super().__init__(store, policy, law)
+
+    def reload(self) -> None:
+        super().reload()
+        self._is_changed = False  # since the policy was saved
+        self._ended = 0  # no decision up to this number waits for a reward
+        self._waiting: list[SeenEvent] = []
+
+    def prepare(self) -> None:
+        self._end_waits()
+        self._catch_up()
+        now = self._store.time
+        since = self._waiting[0].time if self._waiting else now
+        if self._schedule.is_due(len(self._waiting), since, now):
+            self.learn_now()
+
+    def learn_now(self) -> None:
+        """Learns from all rewards that wait."""
+        if self._waiting:
+            self._store.add_event(Event("learn"))
+            self._catch_up()
+
+    def finish(self) -> None:
+        self.prepare()
+        pause = max(SAVE_SECONDS, self._save_cost / SAVE_SHARE)
+        if time.monotonic() - self._saved_at >= pause:
+            self.save()
+
+    def save(self) -> None:
+        """Saves the policy in the file, unless rewards wait."""
+        if self._waiting or not self._is_changed:
+            return
+        start = time.monotonic()
+        self._store.save_state(self.number, self.policy.get_state())
+        self._is_changed = False
+        self._saved_at = time.monotonic()
+        self._save_cost = self._saved_at - start
+
+    def _end_waits(self) -> None:
+        """Writes for which decisions the time is over."""
+        if self._schedule.timeout is None:
+            return
+        limit = self._store.time - self._schedule.timeout
+        for row in self._store.scan_decisions(self._ended):
+            if row.time > limit:
+                break
+            if not self._store.has_ended(row.number):
+                reward = self._schedule.timeout_reward
+                self._store.add_event(Event("timeout", row.number, value=reward))
+            self._ended = row.number
+
+    def _catch_up(self) -> None:
+        """Applies all rows up to the last, in order."""
+        if self.number == self._store.number:
+            return
+        rows: Iterator[Any] = self._store.scan_events(self.number, self._store.number)
+        if self.policy.can_count_pending:
+            decisions = self._store.scan_decisions(self.number)
+            rows = heapq.merge(rows, decisions, key=operator.attrgetter("number"))
+        for row in rows:
+            if isinstance(row, DecisionRow):
+                self._change(self.policy.expect_rewards, [row.action])
+            else:
+                self._apply(row)
+        self.number = self._store.number
+
+    def _apply(self, seen: SeenEvent) -> None:
+        """Applies an event."""
+        kind = seen.event.kind
+        if kind == "learn":
+            self._learn()
+        elif kind == "add":
+            self._add_action(seen.event.warm)
+        elif seen.event.value is not None:
+            self._waiting.append(seen)
+        elif kind == "timeout" and self.policy.can_count_pending:
+            self._change(self.policy.stop_expecting, [seen.action])
+        if kind in ("add", "retire", "reopen"):
+            self.actions = ActionTable(self._store.read_actions())
+
+    def _change(self, function: Callable[[Any], None], argument: Any) -> None:
+        """Calls a function that changes the policy."""
+        function(argument)
+        self._law.forget()
+        self._is_changed = True
+
+    def _add_action(self, warm: Any) -> None:
+        self.policy = self.policy.with_actions(self.policy.num_actions + 1, warm)
+        self._law.forget()
+        self._is_changed = True
+
+    def _learn(self) -> None:
+        """Learns from the rewards that wait: at once, if the rows of the policy share a model."""
+        rows = self._waiting
+        self._waiting = []
+        policy = self.policy
+        is_single = policy.learns_by_row or policy.can_count_pending
+        size = 1 if is_single else policy.log_rows
+        for start in range(0, len(rows), size):
+            self._change(self._learn_rows, rows[start : start + size])
+
+    def _learn_rows(self, rows: Sequence[SeenEvent]) -> None:
+        size = len(rows)
+        features = np.frombuffer(b"".join(row.features for row in rows), "<f8").reshape(size, -1)
+        masks = [row.available for row in rows]
+        num_first = self._first.num_actions
+        available = None
+        if any(masks) or self.policy.num_actions > num_first:
+            available = unpack_masks(masks, num_first, self.policy.num_actions)
+        now = restart(observe(features, available), size)
+        rewards = np.array([row.event.value for row in rows], np.float64)
+        after = termination((), np.zeros(size))._replace(reward=rewards)
+        actions = np.array([row.action for row in rows])
+        trajectory = Trajectory.from_transition(now, actions, after)
+        if size == 1:
+            self.policy.learn(trajectory)
+            return
+        wide = self.policy.replicate(size)
+        wide.learn(trajectory)
+        self.policy = wide.replicate(1)

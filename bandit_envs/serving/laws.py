@@ -1,0 +1,137 @@
+"""How a service draws an action from a policy, and with which probability."""
+
+from __future__ import annotations
+
+import abc
+import copy
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bandit_envs.arrays import Floats, Mask, Rng
+from bandit_envs.base.checks import check_integer, check_number
+from bandit_envs.nests import Nest, map_structure
+from bandit_envs.policies import Policy
+from bandit_envs.policies.contextual import ContextualPolicy
+from bandit_envs.policies.draws import draw_indices, uniform
+from bandit_envs.policies.rules import Mixed
+from bandit_envs.trajectories import restart
+
+SAMPLES = 100
+"""The choices of a rule inside `Mixed`, if it does not know its probabilities."""
+
+
+class Choice(NamedTuple):
+    """An action, and the probability with which it was drawn."""
+
+    action: int
+    probability: float
+
+
+class ChoiceLaw(abc.ABC):
+    """Draws actions from what a policy knows.
+
+        p(a) = (1 - share) p_policy(a) + share / K
+
+    Args:
+        share: the probability of drawing any of K available actions instead.
+    """
+
+    def __init__(self, share: float) -> None:
+        self.share = check_number("share", share, 0.0, 1.0)
+
+    def choose(self, policy: Policy, observation: Nest, available: Mask, rng: Rng) -> Choice:
+        """Draws an action, as a function of what is given and nothing else.
+
+        Args:
+            policy: with one row.
+            observation: of one row.
+            available: [K], which actions may be drawn.
+            rng: draws.
+        """
+        table = self._tabulate(policy, observation, rng)
+        if self.share:
+            table = (1.0 - self.share) * table + self.share * uniform(available[np.newaxis])
+        action = int(draw_indices(rng, table)[0])
+        return Choice(action, min(1.0, float(table[0, action])))
+
+    @abc.abstractmethod
+    def forget(self) -> None:
+        """Keeps nothing of a policy that has changed since."""
+
+    @abc.abstractmethod
+    def _tabulate(self, policy: Policy, observation: Nest, rng: Rng) -> Floats:
+        """Returns the probabilities of the policy: [1, K]."""
+
+
+class KnownLaw(ChoiceLaw):
+    """Of a policy that knows its probabilities."""
+
+    def forget(self) -> None:
+        return
+
+    def _tabulate(self, policy: Policy, observation: Nest, rng: Rng) -> Floats:
+        return policy.probabilities(restart(observation, 1))
+
+
+class SampledLaw(ChoiceLaw):
+    """Of a policy that can only choose: the frequencies in some choices are the probabilities.
+
+    One of the choices is drawn. So the action has the law of the policy; given the choices, its
+    probability is its frequency, which is at least 1 / samples.
+
+    Args:
+        share: as for `ChoiceLaw`.
+        samples: the number of choices.
+    """
+
+    def __init__(self, share: float, samples: int) -> None:
+        super().__init__(share)
+        self._samples = check_integer("samples", samples, minimum=1)
+        self._wide: Policy | None = None
+
+    def forget(self) -> None:
+        self._wide = None
+
+    def _tabulate(self, policy: Policy, observation: Nest, rng: Rng) -> Floats:
+        if self._wide is None:
+            self._wide = _without_share(policy).replicate(self._samples)
+        repeated = map_structure(self._repeat, observation)
+        chosen = self._wide.estimated_probabilities(restart(repeated, self._samples), 1, rng)
+        return np.asarray(chosen.mean(axis=0, keepdims=True))
+
+    def _repeat(self, row: Any) -> Any:
+        return np.repeat(row, self._samples, axis=0)
+
+
+def make_law(policy: Policy, samples: int | None, share: float) -> ChoiceLaw:
+    """Returns how to draw actions.
+
+    Raises:
+        TypeError: the policy does not know its probabilities, and `samples` is None.
+    """
+    if policy.knows_probabilities:
+        return KnownLaw(share)
+    mixed = _share_of(policy)
+    if samples is None and not mixed:
+        name = type(policy).__name__
+        problem = f"{name} does not know the probabilities of its actions"
+        advice = "samples=100 takes them from 100 choices, and share=0.05 bounds them from below"
+        raise TypeError(f"{problem}: {policy!r}; {advice}")
+    total = 1.0 - (1.0 - check_number("share", share, 0.0, 1.0)) * (1.0 - mixed)
+    return SampledLaw(total, SAMPLES if samples is None else samples)
+
+
+def _share_of(policy: Policy) -> float:
+    """Returns the share of any action in the rule of a policy; 0 if there is none."""
+    rule = policy.rule if isinstance(policy, ContextualPolicy) else None
+    return rule.share if isinstance(rule, Mixed) else 0.0
+
+
+def _without_share(policy: Policy) -> Policy:
+    """Returns a policy with the rule inside `Mixed`; another one as it is."""
+    if not isinstance(policy, ContextualPolicy) or not isinstance(policy.rule, Mixed):
+        return policy
+    inner = copy.copy(policy)
+    inner.rule = policy.rule.rule
+    return inner

@@ -1,0 +1,115 @@
+"""How a service opens its file, or creates it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+from bandit_envs.base.checks import check_integer, short_repr
+from bandit_envs.datasets.encoding import TableEncoding
+from bandit_envs.datasets.folders import ends_with
+from bandit_envs.logged.files.decision_tables import DECISION_SUFFIXES
+from bandit_envs.policies import Policy
+from bandit_envs.serving.actions import check_names
+from bandit_envs.serving.contexts import Features, make_encoding
+from bandit_envs.serving.store import Store
+
+SYNCHRONOUS = ("off", "normal", "full")
+"""How SQLite may wait for the disk."""
+
+
+def check_policy(policy: Any) -> Policy:
+    """Returns a policy of one row and numbered actions; an error for another one."""
+    if not isinstance(policy, Policy):
+        raise TypeError(f"policy is {short_repr(policy)}; expected a Policy")
+    if policy.batch_size != 1:
+        raise ValueError(f"policy has batch_size {policy.batch_size}; expected 1")
+    if policy._action_shape != (1,) or policy.num_actions == 0:
+        expected = "expected one that chooses one of K actions"
+        raise ValueError(f"policy is {policy!r}, whose actions are slates or numbers; {expected}")
+    if policy.get_state().sizes.get("action_dim") is not None:
+        raise ValueError(f"policy is {policy!r} for features of actions; expected one of contexts")
+    return policy
+
+
+def open_store(path: str | os.PathLike[str], synchronous: str, may_create: bool) -> Store:
+    """Returns a connection to a file, which may be new.
+
+    Raises:
+        OSError, ValueError: it cannot be used.
+    """
+    file = Path(path).absolute()
+    if not ends_with(file.name, DECISION_SUFFIXES):
+        expected = f"a name that ends in {', '.join(DECISION_SUFFIXES)}"
+        raise ValueError(f"path is {file}; expected {expected}")
+    if synchronous not in SYNCHRONOUS:
+        expected = f"expected one of {', '.join(SYNCHRONOUS)}"
+        raise ValueError(f"synchronous is {short_repr(synchronous)}; {expected}")
+    if not may_create and not file.exists():
+        raise FileNotFoundError(f"{file} does not exist")
+    return Store(file, synchronous)
+
+
+def create_or_check(
+    store: Store, policy: Policy, actions: Any, features: Features, seed: int | None
+) -> int:
+    """Creates the tables in an empty file, or compares a file with what is expected.
+
+    Args:
+        store: the file, in a transaction.
+        policy: with the first actions.
+        actions: their names; None for those in the file.
+        features: of contexts; None for those in the file, or of the policy.
+        seed: of all draws; None for the one in the file, or for fresh entropy.
+
+    Returns:
+        The seed.
+
+    Raises:
+        ValueError: the file has others.
+    """
+    if seed is not None:
+        seed = check_integer("seed", seed, minimum=0, maximum=2**63 - 1)
+    if store.is_empty():
+        seed = secrets.randbits(63) if seed is None else seed
+        if actions is None:
+            actions = _names_of(policy, store.path)
+        names = check_names(actions, policy.num_actions)
+        encoding = policy.encoding if features is None else make_encoding(features)
+        meta = {"policy": repr(policy), "seed": str(seed)}
+        store.create(names, encoding or TableEncoding(), meta, policy.get_state())
+        return seed
+    meta = store.read_meta()
+    found = repr(policy)
+    if found != meta["policy"]:
+        raise ValueError(f"policy is {found}; {store.path} was made for {meta['policy']}")
+    _check_actions(store, policy, actions)
+    _check_features(store, features)
+    if seed is not None and seed != int(meta["seed"]):
+        raise ValueError(f"seed is {seed}; {store.path} was made with the seed {meta['seed']}")
+    return int(meta["seed"])
+
+
+def _names_of(policy: Policy, path: Path) -> tuple[str, ...]:
+    names = () if policy.encoding is None else policy.encoding.actions
+    if not names:
+        raise ValueError(f"actions is None, and {path} is new; expected the names of the actions")
+    return names
+
+
+def _check_actions(store: Store, policy: Policy, actions: Any) -> None:
+    first = [row.name for row in store.read_actions()][: store.count_first_actions()]
+    names = first if actions is None else list(check_names(actions, policy.num_actions))
+    if names != first or len(first) != policy.num_actions:
+        later = "add_action and retire_action change them later"
+        problem = f"actions is {names}, of {policy.num_actions}"
+        raise ValueError(f"{problem}; {store.path} began with {first}: {later}")
+
+
+def _check_features(store: Store, features: Features) -> None:
+    known = store.read_encoding().features
+    if features is not None and make_encoding(features).features != known:
+        expected = [column.plain() for column in known]
+        raise ValueError(f"features is {short_repr(features)}; {store.path} has {expected}")

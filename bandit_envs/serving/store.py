@@ -1,0 +1,240 @@
+"""The file of a service: what is read from its tables, and written to them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bandit_envs.base.saving import decode_state, encode_state
+from bandit_envs.datasets.encoding import TableEncoding
+from bandit_envs.logged.files.decision_tables import check_tables, create_tables, errors_of
+from bandit_envs.logged.files.decisions import read_encoding
+
+WAIT = 10.0
+"""For how many seconds a process waits while others write."""
+
+LAST_ROWS = (
+    "SELECT number, time FROM decisions ORDER BY number DESC LIMIT 1",
+    "SELECT number, time FROM events ORDER BY number DESC LIMIT 1",
+)
+EVENTS = """
+    SELECT events.number, events.time, kind, decision, events.action, value, warm,
+        decisions.action, available, features
+    FROM events LEFT JOIN decisions ON decisions.number = events.decision
+    WHERE events.number > ? AND events.number <= ? ORDER BY events.number
+"""
+
+
+class DecisionRow(NamedTuple):
+    """A decision, as `decision_tables` describes it."""
+
+    number: int
+    id: str
+    time: float
+    learned: int
+    action: int
+    probability: float
+    available: bytes | None
+    features: bytes
+
+
+class Event(NamedTuple):
+    """An event, as `decision_tables` describes it."""
+
+    kind: str
+    decision: int | None = None
+    action: int | None = None
+    value: float | None = None
+    warm: str | None = None
+
+
+class SeenEvent(NamedTuple):
+    """An event with its number, its time, and the decision that it is of."""
+
+    number: int
+    time: float
+    event: Event
+    action: int
+    available: bytes | None
+    features: bytes
+
+
+class ActionRow(NamedTuple):
+    """The name of an action, and whether it may be chosen."""
+
+    name: str
+    is_open: bool
+
+
+class Store:
+    """A connection to a file of decisions.
+
+    Args:
+        path: of the file.
+        synchronous: how SQLite waits for the disk.
+
+    Raises:
+        OSError, ValueError: the file cannot be used, or is something else.
+    """
+
+    def __init__(self, path: Path, synchronous: str) -> None:
+        self.path = path
+        self.number = 0
+        """Of the last row, as `find_last` has found it in this transaction."""
+        self.time = 0.0
+        """Of this transaction, in seconds since 1970."""
+        with errors_of(path):
+            self._connection = sqlite3.connect(
+                path, timeout=WAIT, isolation_level=None, check_same_thread=False
+            )
+        try:
+            with errors_of(path):
+                self._connection.execute(f"PRAGMA synchronous = {synchronous}")
+                if not self.is_empty():
+                    check_tables(self._connection, path)
+                self._connection.execute("PRAGMA journal_mode = WAL")
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._connection.close()
+
+    def is_empty(self) -> bool:
+        """Returns whether there are no tables yet."""
+        return not self._value("SELECT count(*) FROM sqlite_master")
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Lets no other process write until the end, and commits then; rolls back on errors."""
+        with errors_of(self.path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def create(
+        self, actions: Sequence[str], encoding: TableEncoding, meta: Mapping[str, str], state: Any
+    ) -> None:
+        """Creates the tables.
+
+        Args:
+            actions: their names.
+            encoding: of the features.
+            meta: what else the file says of itself.
+            state: of the policy at first.
+        """
+        create_tables(self._connection)
+        for action, name in enumerate(actions):
+            self.add_action(action, name, 0)
+        plain = TableEncoding(features=encoding.features).plain()
+        for name, value in {**meta, "encoding": json.dumps(plain)}.items():
+            self._connection.execute("INSERT INTO meta VALUES (?, ?)", (name, value))
+        self.save_state(0, state)
+
+    def read_meta(self) -> dict[str, str]:
+        """Returns what the file says of itself."""
+        return dict(self._connection.execute("SELECT name, value FROM meta"))
+
+    def read_encoding(self) -> TableEncoding:
+        """Returns the encoding of the features."""
+        return read_encoding(self._connection, self.path)
+
+    def read_actions(self) -> list[ActionRow]:
+        """Returns the actions, in the order of their numbers."""
+        rows = self._connection.execute("SELECT name, is_open FROM actions ORDER BY action")
+        return [ActionRow(name, bool(is_open)) for name, is_open in rows]
+
+    def count_first_actions(self) -> int:
+        """Returns how many actions there were at first."""
+        return int(self._value("SELECT count(*) FROM actions WHERE added = 0"))
+
+    def read_width(self) -> int | None:
+        """Returns how many features contexts have; None if there are no decisions."""
+        size = self._value("SELECT length(features) FROM decisions LIMIT 1")
+        return None if size is None else size // 8
+
+    def find_last(self) -> None:
+        """Sets `number` and `time` for a transaction. If the clock goes back, the time stands."""
+        self.number = 0
+        self.time = time.time()
+        for query in LAST_ROWS:
+            for last_number, last_time in self._connection.execute(query):
+                self.number = max(self.number, last_number)
+                self.time = max(self.time, last_time)
+
+    def find_decision(self, name: str) -> DecisionRow | None:
+        """Returns the decision of an id."""
+        query = "SELECT * FROM decisions WHERE id = ?"
+        found = self._connection.execute(query, (name,)).fetchone()
+        return None if found is None else DecisionRow(*found)
+
+    def scan_decisions(self, after: int) -> Iterator[DecisionRow]:
+        """Yields the decisions whose numbers are larger than one, in order."""
+        query = "SELECT * FROM decisions WHERE number > ? ORDER BY number"
+        for row in self._connection.execute(query, (after,)):
+            yield DecisionRow(*row)
+
+    def has_ended(self, decision: int) -> bool:
+        """Returns whether a decision has its reward, or waits no more."""
+        query = "SELECT number FROM events WHERE decision = ?"
+        return self._value(query, decision) is not None
+
+    def scan_events(self, after: int, until: int) -> Iterator[SeenEvent]:
+        """Yields the events with numbers above one, and up to another, in order."""
+        for row in self._connection.execute(EVENTS, (after, until)):
+            number, seconds, kind, decision, action, value, warm, *of_decision = row
+            event = Event(kind, decision, action, value, warm)
+            yield SeenEvent(number, seconds, event, *of_decision)
+
+    def add_decision(self, row: DecisionRow) -> None:
+        """Writes a decision behind the last row."""
+        query = "INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        self._connection.execute(query, row)
+        self.number = row.number
+
+    def add_event(self, event: Event) -> None:
+        """Writes an event behind the last row."""
+        query = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)"
+        self._connection.execute(query, (self.number + 1, self.time, *event))
+        self.number += 1
+
+    def add_action(self, action: int, name: str, number: int) -> None:
+        """Writes a new action, which the event of a number adds."""
+        query = "INSERT INTO actions VALUES (?, ?, ?, 1)"
+        self._connection.execute(query, (action, name, number))
+
+    def open_action(self, action: int, is_open: bool) -> None:
+        """Says whether an action may be chosen."""
+        query = "UPDATE actions SET is_open = ? WHERE action = ?"
+        self._connection.execute(query, (is_open, action))
+
+    def save_state(self, number: int, state: Any) -> None:
+        """Keeps the state of the policy, which has seen all rows up to a number."""
+        query = "INSERT OR REPLACE INTO checkpoint VALUES (0, ?, ?)"
+        self._connection.execute(query, (number, encode_state(state)))
+
+    def find_saved_number(self) -> int:
+        """Returns up to which number the policy that was kept has seen all rows."""
+        return int(self._value("SELECT number FROM checkpoint"))
+
+    def load_state(self) -> tuple[int, Any]:
+        """Returns this number with the state."""
+        query = "SELECT number, state FROM checkpoint"
+        number, content = self._connection.execute(query).fetchone()
+        return number, decode_state(content, str(self.path))
+
+    def _value(self, query: str, *parameters: Any) -> Any:
+        """Returns the only value of the first row of a query; None if there is no row."""
+        found = self._connection.execute(query, parameters).fetchone()
+        return None if found is None else found[0]

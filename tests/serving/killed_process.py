@@ -1,0 +1,93 @@
+"""Serves users from a file, until it is done or killed: python -m tests.serving.killed_process.
+
+The workload is a pure function of the number of users. It keeps its own notes of what was answered
+beside the file, as a client would.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from bandit_envs.base.saving import encode_state
+from bandit_envs.serving import DecisionService
+from tests.serving.services import FEATURES, NAMES, contextual
+
+BATCH = 10
+
+
+def open_service(folder, synchronous="off"):
+    """The service of the workload: rewards are learned in batches of three."""
+    return DecisionService(
+        folder / "shop.sqlite",
+        contextual(),
+        NAMES,
+        features=FEATURES,
+        seed=5,
+        learn_every=3,
+        synchronous=synchronous,
+    )
+
+
+def context_of(user):
+    """The context of a user."""
+    return {"age": (user * 37 % 101) / 101, "country": "FR" if user % 3 else "DE"}
+
+
+def serve(folder, users):
+    """Serves the users in order; what was answered before is asked again."""
+    with open_service(folder) as service:
+        print("ready", flush=True)
+        done = find_start(folder)
+        with (folder / "answers.txt").open("a", encoding="utf-8") as answers:
+            for first in range(done, users, BATCH):
+                batch = range(first, min(first + BATCH, users))
+                decide(service, answers, batch)
+                late = [user - 7 for user in batch if user >= 7 and user % 4]
+                service.reward_many([(f"user-{user}", reward_of(user)) for user in late])
+
+
+def decide(service, answers, users):
+    """Decides for users, the first of them alone, and notes the answers."""
+    first, *others = users
+    found = [service.decide(context_of(first), id=f"user-{first}")]
+    found += service.decide_many(
+        [context_of(user) for user in others], ids=[f"user-{user}" for user in others]
+    )
+    lines = [f"{user} {each.action} {each.probability!r}\n" for user, each in zip(users, found)]
+    answers.write("".join(lines))
+    answers.flush()
+
+
+def read_answers(folder):
+    """What each user was answered, who was never answered otherwise."""
+    file = folder / "answers.txt"
+    lines = file.read_text("utf-8").splitlines() if file.exists() else []
+    found = {}
+    for line in lines:
+        user, answer = line.split(" ", 1)
+        assert found.setdefault(int(user), answer) == answer
+    return found
+
+
+def find_start(folder):
+    """The first user of the last batch that was answered: its rewards may not have been sent."""
+    answered = max(read_answers(folder), default=-1) + 1
+    return max(0, answered // BATCH - 1) * BATCH
+
+
+def reward_of(user):
+    """What a user pays."""
+    return float(np.random.default_rng(user).random() < 0.3)
+
+
+def results(folder):
+    """All that must not depend on kills: decisions, rewards, and the state of the policy."""
+    with open_service(folder) as service:
+        log = service.log()
+        state = encode_state(service.policy.get_state())
+    return log, state, read_answers(folder)
+
+
+if __name__ == "__main__":
+    serve(Path(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,39 @@
+"""Services for tests."""
+
+import numpy as np
+
+from bandit_envs import ArraySpec, ContextualPolicy, EpsilonGreedyPolicy
+from bandit_envs.policies.models import Ridge
+from bandit_envs.policies.rules import EpsilonGreedy
+from bandit_envs.serving import DecisionService
+
+NAMES = ["red", "green", "blue"]
+FEATURES = {"age": "number", "country": ["DE", "FR"]}
+CONTEXT = {"age": 0.5, "country": "FR"}
+
+
+def arms(num_actions=3):
+    """A policy without contexts."""
+    return EpsilonGreedyPolicy(0.2, num_actions=num_actions, seed=0)
+
+
+def contextual(rule=None, model=None, width=3):
+    """A policy of three actions for contexts of some features."""
+    return ContextualPolicy(
+        model or Ridge(),
+        rule or EpsilonGreedy(0.3),
+        observation_spec=ArraySpec((width,), np.float64),
+        num_actions=3,
+        seed=0,
+    )
+
+
+def open_arms(folder, **options):
+    """A service without contexts."""
+    return DecisionService(folder / "shop.sqlite", arms(), NAMES, **{"seed": 1, **options})
+
+
+def open_shop(folder, policy=None, **options):
+    """A service with contexts."""
+    options = {"features": FEATURES, "seed": 1, **options}
+    return DecisionService(folder / "shop.sqlite", policy or contextual(), NAMES, **options)

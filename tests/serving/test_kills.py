@@ -1,0 +1,66 @@
+"""A process that is killed goes on as if it had not been."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.serving.killed_process import results, serve
+
+ROOT = Path(__file__).parents[2]
+
+
+def serve_with_kills(folder, users, kills, seconds, seed):
+    """Serves users in processes; returns how many of them were killed, at random moments.
+
+    Args:
+        folder: of the file.
+        users: how many.
+        kills: how many processes are killed, unless all is done before.
+        seconds: the mean time of a process after its start. One in eight is killed in its start.
+        seed: of the moments.
+    """
+    rng = np.random.default_rng(seed)
+    command = [sys.executable, "-m", "tests.serving.killed_process", str(folder), str(users)]
+    for killed in range(kills + 1):
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
+            wait = rng.uniform(0.1, 0.5)
+            if rng.random() < 7 / 8:
+                process.stdout.readline()
+                wait = rng.uniform(0.0, 2.0 * seconds)
+            try:
+                assert process.wait(wait if killed < kills else None) == 0
+                return killed
+            except subprocess.TimeoutExpired:
+                process.kill()
+    raise AssertionError("the last process is not killed")
+
+
+def check_kills(folder, users, kills, seconds):
+    """Compares a run with kills to an undisturbed one."""
+    undisturbed = folder / "undisturbed"
+    disturbed = folder / "disturbed"
+    undisturbed.mkdir()
+    disturbed.mkdir()
+    serve(undisturbed, users)
+    killed = serve_with_kills(disturbed, users, kills, seconds, seed=1)
+    log, state, answers = results(disturbed)
+    expected_log, expected_state, expected_answers = results(undisturbed)
+    assert answers == expected_answers
+    assert len(answers) == users
+    assert log == expected_log
+    assert state == expected_state
+    return killed
+
+
+@pytest.mark.posix
+def test_a_killed_process_goes_on_as_if_it_had_not_been(tmp_path):
+    assert check_kills(tmp_path, users=3_000, kills=3, seconds=0.2) >= 1
+
+
+@pytest.mark.slow
+@pytest.mark.posix
+def test_two_hundred_kills_change_nothing(tmp_path):
+    assert check_kills(tmp_path, users=100_000, kills=200, seconds=0.1) == 200

@@ -1,0 +1,115 @@
+"""Several processes share a file: one learns, others decide."""
+
+import multiprocessing
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bandit_envs.base.saving import encode_state
+from bandit_envs.serving import keepers
+from tests.serving.services import CONTEXT, open_arms, open_shop
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_second_learner_is_refused_by_name(tmp_path):
+    with open_arms(tmp_path) as service:
+        with pytest.raises(OSError, match=f"process {os.getpid()} on .* learns") as error:
+            open_arms(tmp_path)
+        assert "learns=False" in str(error.value)
+        service.decide()
+    open_arms(tmp_path).close()
+
+
+def test_others_decide_and_take_rewards(tmp_path, monkeypatch):
+    monkeypatch.setattr(keepers, "SAVE_SECONDS", 0.0)
+    monkeypatch.setattr(keepers, "SAVE_SHARE", 1.0)
+    with open_shop(tmp_path) as learner, open_shop(tmp_path, learns=False) as other:
+        decision = other.decide(CONTEXT)
+        assert other.policy.is_untrained
+        assert other.reward(decision.id, 1.0)
+        assert not learner.reward(decision.id, 1.0)
+        learner.decide(CONTEXT)
+        assert learner.policy.get_state().content.learned.num_rewards == 1
+        other.decide(CONTEXT)
+        assert encode_state(other.policy.get_state()) == encode_state(learner.policy.get_state())
+        learner.add_action("black")
+        assert other.decide(CONTEXT, available=["black"]).action == "black"
+        for call in (other.learn, lambda: other.add_action("pink")):
+            with pytest.raises(OSError, match="learns=False"):
+                call()
+
+
+def test_who_only_decides_needs_a_file(tmp_path):
+    with pytest.raises(FileNotFoundError, match="does not exist"):
+        open_arms(tmp_path, learns=False)
+
+
+def serve_users(folder, start, number):
+    """Decides and rewards in another process."""
+    start.wait()
+    with open_arms(folder, learns=False) as service:
+        for user in range(number):
+            decision = service.decide(id=f"{os.getpid()}-{user}")
+            service.reward(decision.id, float(decision.action == "red"))
+
+
+def test_processes_write_at_the_same_time(tmp_path):
+    context = multiprocessing.get_context("spawn")
+    start = context.Event()
+    with open_arms(tmp_path) as service:
+        processes = [
+            context.Process(target=serve_users, args=(tmp_path, start, 100)) for _ in range(2)
+        ]
+        for process in processes:
+            process.start()
+        start.set()
+        for _ in range(100):
+            service.reward(service.decide().id, 0.0)
+        for process in processes:
+            process.join()
+            assert process.exitcode == 0
+        service.learn()
+        assert len(service.log()) == 300
+        state = encode_state(service.policy.get_state())
+    with open_arms(tmp_path) as service:
+        assert encode_state(service.policy.get_state()) == state
+
+
+LEARNER = """
+import sys
+from pathlib import Path
+from tests.serving.services import open_arms
+service = open_arms(Path(sys.argv[1]))
+print(service.decide(id="last").action, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.posix
+def test_the_learner_of_a_dead_process_is_no_hindrance(tmp_path):
+    with subprocess.Popen(
+        [sys.executable, "-c", LEARNER, str(tmp_path)],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        action = process.stdout.readline().strip()
+        with pytest.raises(OSError, match=f"process {process.pid} "):
+            open_arms(tmp_path)
+        process.kill()
+    with open_arms(tmp_path) as service:
+        assert service.decide(id="last").action == action
+
+
+@pytest.mark.posix
+def test_a_process_that_was_forked_must_open_the_file_itself(tmp_path):
+    with open_arms(tmp_path) as service:
+        service._process -= 1
+        with pytest.raises(OSError, match="open it anew in each process"):
+            service.decide()
+        service._process += 1
