@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import typing
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.arrays import Array, Floats, Indices, Mask, Rng
-from bandit_envs.base.checks import check_integer
+from bandit_envs.base.checks import check_integer, check_number
 from bandit_envs.policies.arms.averages import with_hopes
 from bandit_envs.policies.beliefs import Beliefs
+from bandit_envs.policies.best_arm.report import BestArmReport, log_term_of, names_of
+from bandit_envs.policies.best_arm.reward_laws import BernoulliLaw, NormalLaw, RewardLaw
 from bandit_envs.policies.draws import argmax_random_ties, index_probabilities
 from bandit_envs.policies.policy import Actions, Policy, PolicyOptions
 from bandit_envs.trajectories import TimeStep, Trajectory
+
+SEQUENCE = "95%, for all actions and steps at once"
 
 
 class Pulls(NamedTuple):
@@ -157,6 +162,56 @@ class BestArmPolicy(Policy):
         """How many rewards each row has learned from, at most until it stopped: [B]."""
         return np.array(self._state.learned.pulls.steps)
 
+    def report(
+        self,
+        row: int = 0,
+        confidence: float = 0.95,
+        *,
+        reward_std: float | None = None,
+        names: Sequence[str] | None = None,
+    ) -> BestArmReport:
+        """Returns what one row has found: means of rewards, with intervals that hold at a stop.
+
+        Args:
+            row: of the batch; each row is a test.
+            confidence: the probability with which the intervals of all actions hold at once, after
+                every step.
+            reward_std: the standard deviation of normal rewards, from which intervals are made;
+                0.5 is right for all rewards from 0 to 1. None for the law that the policy knows.
+            names: of the actions; None for those of the table that it has learned from, or else
+                their numbers.
+        """
+        index = check_integer("row", row, 0, self.batch_size - 1)
+        level = check_number("confidence", confidence, 1e-9, 1.0 - 1e-9)
+        law = self._reward_law() if reward_std is None else NormalLaw(reward_std)
+        search: Search = self._state.learned
+        pulls = search.pulls.take(np.array([index]))
+        low, high = self._intervals(pulls, law, level)
+        known = () if self.encoding is None else self.encoding.actions
+        return BestArmReport(
+            names=names_of(tuple(known if names is None else names), self.num_actions),
+            recommended=int(self._recommended(search, None)[index]),
+            has_stopped=bool(search.stopped[index]),
+            steps=int(pulls.steps[0]),
+            counts=pulls.counts[0].copy(),
+            means=pulls.values[0].copy(),
+            low=None if low is None else low[0],
+            high=None if high is None else high[0],
+            confidence=level,
+        )
+
+    def _reward_law(self) -> RewardLaw | None:
+        """Returns the law of rewards that intervals are made from; None if none is known."""
+        return BernoulliLaw() if self.reward_range == (0.0, 1.0) else None
+
+    def _intervals(
+        self, pulls: Pulls, law: RewardLaw | None, confidence: float
+    ) -> tuple[Floats | None, Floats | None]:
+        """Returns the ends of intervals [B, K] that hold at once after every step, or None."""
+        if law is None:
+            return None, None
+        return law.interval(pulls.counts, pulls.values, log_term_of(confidence, self.num_actions))
+
     def _exploration_scores(self, search: Search) -> Floats:
         """Returns a new array of scores, of which the largest is chosen: [B, K], above -inf."""
         name = type(self).__name__
@@ -203,7 +258,10 @@ class BestArmPolicy(Policy):
         return grown
 
     def _describe(self, learned: Search) -> Beliefs:
-        return Beliefs(learned.pulls.values, learned.pulls.counts)
+        pulls = learned.pulls
+        low, high = self._intervals(pulls, self._reward_law(), 0.95)
+        interval = "" if low is None else SEQUENCE
+        return Beliefs(pulls.values, pulls.counts, low, high, interval)
 
     def _select(self, rng: Rng, learned: Search, time_step: TimeStep) -> Actions:
         available = self._available(time_step.observation)

@@ -59,6 +59,9 @@ class ChernoffPolicy(BestArmPolicy):
             leaders: the action of each of these rows with the largest mean reward, [n].
         """
 
+    def _reward_law(self) -> RewardLaw:
+        return self._law
+
     def _update(self, search: Search, rows: Indices) -> None:
         pulls = search.pulls.take(rows)
         leaders = pulls.leaders()
