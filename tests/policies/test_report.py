@@ -162,6 +162,7 @@ def test_a_test_goes_on_from_users_in_a_table(tmp_path):
     assert report.means.tolist() == [0.5, 0.0, 1.0]
     assert report.steps == 5
     assert report.names[report.recommended] == "red"
+    assert policy.with_actions(4).report().names == ("blue", "green", "red", "3")
 
 
 def test_a_table_may_lack_actions_that_begin_now():

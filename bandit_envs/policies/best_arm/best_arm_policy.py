@@ -121,7 +121,8 @@ class BestArmPolicy(Policy):
         _update(search, rows)             writes what follows into `search.plan`, `search.stopped`
 
     Args:
-        **options: `num_actions`, at least 2, `batch_size` and `seed`, as in `Policy`.
+        **options: `num_actions`, at least 2, `batch_size`, `seed` and `count_pending`, as in
+            `Policy`.
 
     Source: Bubeck, Munos & Stoltz, Pure Exploration in Multi-armed Bandits Problems (2009).
 
@@ -162,6 +163,29 @@ class BestArmPolicy(Policy):
         """How many rewards each row has learned from, at most until it stopped: [B]."""
         return np.array(self._state.learned.pulls.steps)
 
+    @property
+    def means(self) -> Floats:
+        """The mean of the rewards of each action so far, 0 without any: [B, K].
+
+        Once a row has stopped, that of its recommended action is too large on average.
+        """
+        return np.array(self._state.learned.pulls.values)
+
+    def intervals(self, confidence: float = 0.95) -> tuple[Floats, Floats]:
+        """Returns intervals of mean rewards, which hold after every step at once: [B, K] each.
+
+        With a probability of `confidence`, those of all actions of a row hold after every step, so
+        also at the stop.
+
+        Raises:
+            NotImplementedError: the policy knows no law of rewards; see `report`.
+        """
+        level = check_number("confidence", confidence, 1e-9, 1.0 - 1e-9)
+        low, high = self._intervals(self._state.learned.pulls, self._reward_law(), level)
+        if low is None or high is None:
+            raise NotImplementedError(f"{type(self).__name__} knows no law of rewards")
+        return low, high
+
     def report(
         self,
         row: int = 0,
@@ -189,7 +213,7 @@ class BestArmPolicy(Policy):
         low, high = self._intervals(pulls, law, level)
         known = () if self.encoding is None else self.encoding.actions
         return BestArmReport(
-            names=names_of(tuple(known if names is None else names), self.num_actions),
+            names=names_of(names, known, self.num_actions),
             recommended=int(self._recommended(search, None)[index]),
             has_stopped=bool(search.stopped[index]),
             steps=int(pulls.steps[0]),

@@ -27,7 +27,7 @@ class LUCBPolicy(PairPolicy):
         delta: the largest probability of error, at most 1.
         reward_std: s, the standard deviation of normal rewards; for rewards from 0 to 1, whatever
             their distribution, 0.5.
-        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+        **options: `num_actions`, `batch_size`, `seed` and `count_pending`, as in `Policy`.
 
     Source: Kalyanakrishnan, Tewari, Auer & Stone, PAC Subset Selection in Stochastic Multi-armed
     Bandits (2012).
@@ -74,7 +74,7 @@ class KLLUCBPolicy(PairPolicy):
         delta: the largest probability of error, at most 1.
         reward_std: the standard deviation of normal rewards; None for rewards from 0 to 1.
         threshold: level_t. "practical" is ln((ln t + 1) / delta), "kl_lucb" is the proven one.
-        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+        **options: `num_actions`, `batch_size`, `seed` and `count_pending`, as in `Policy`.
 
     Source: Kaufmann & Kalyanakrishnan, Information Complexity in Bandit Subset Selection (2013).
 

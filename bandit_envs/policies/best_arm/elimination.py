@@ -82,7 +82,7 @@ class SuccessiveEliminationPolicy(BestArmPolicy):
         delta: the largest probability of dropping the best action, from 1e-100 to 1.
         reward_std: s, the standard deviation of normal rewards; None for rewards from 0 to 1,
             for which the paper has s = sqrt(1/2).
-        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+        **options: `num_actions`, `batch_size`, `seed` and `count_pending`, as in `Policy`.
 
     Source: Even-Dar, Mannor & Mansour (2006).
 

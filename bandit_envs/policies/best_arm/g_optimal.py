@@ -41,7 +41,7 @@ class GOptimalPolicy(BestArmPolicy):
         features: [K, d], a row for each action. They have rank d, and no two rows are equal.
         reward_std: s, the standard deviation of normal rewards; for rewards from 0 to 1,
             whatever their distribution, 0.5.
-        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+        **options: `num_actions`, `batch_size`, `seed` and `count_pending`, as in `Policy`.
 
     Source: Soare, Lazaric & Munos, Best-Arm Identification in Linear Bandits (2014): G-allocation,
     here with a union bound over t and K - 1 actions.

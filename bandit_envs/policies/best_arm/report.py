@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -60,13 +61,21 @@ class BestArmReport:
         return f"{self.low[action]:.4g} to {self.high[action]:.4g}"
 
 
-def names_of(actions: tuple[str, ...], num_actions: int) -> tuple[str, ...]:
-    """Returns names of actions; by default, their numbers."""
-    if not actions:
-        return tuple(map(str, range(num_actions)))
-    if len(actions) != num_actions:
-        raise ValueError(f"names has {len(actions)} names; expected {num_actions}")
-    return actions
+def names_of(
+    names: Sequence[str] | None, known: Sequence[str], num_actions: int
+) -> tuple[str, ...]:
+    """Returns the names of all actions.
+
+    Args:
+        names: that the user gives; None for those that are known.
+        known: of the first actions. The others have their numbers as names.
+        num_actions: the number of actions, K.
+    """
+    if names is None:
+        return (*known, *map(str, range(len(known), num_actions)))
+    if len(names) != num_actions:
+        raise ValueError(f"names has {len(names)} names; expected {num_actions}")
+    return tuple(map(str, names))
 
 
 def log_term_of(confidence: float, num_actions: int) -> float:
