@@ -3,6 +3,7 @@
 from bandit_envs.environments.arms import (
     AdversarialBandit,
     BernoulliPyEnvironment,
+    DelayedBernoulliBandit,
     KArmedBandit,
     KArmedTestbed,
     KnapsackBandit,
@@ -48,6 +49,7 @@ __all__ = [
     "ClassificationBandit",
     "ClickModel",
     "ContinuousBandit",
+    "DelayedBernoulliBandit",
     "DriftingLinearBandit",
     "ExplicitPositionalBiasRankingEnvironment",
     "FeedbackModel",

@@ -9,6 +9,8 @@ from bandit_envs.metrics.bandits import (
 )
 from bandit_envs.metrics.best_arm import (
     BestArmMetric,
+    BiasMetric,
+    CoverageMetric,
     ErrorMetric,
     SimpleRegretMetric,
     StoppedMetric,
@@ -38,7 +40,9 @@ __all__ = [
     "QUANTITIES",
     "AverageRewardMetric",
     "BestArmMetric",
+    "BiasMetric",
     "ConstraintViolationMetric",
+    "CoverageMetric",
     "ErrorMetric",
     "ExplorationMetric",
     "GreedyChoiceMetric",

@@ -97,6 +97,65 @@ class ErrorMetric(BestArmMetric):
         return np.where(_simple_regret(self._bandit, recommended) > 0.0, 1.0, 0.0)
 
 
+class BiasMetric(BestArmMetric):
+    """How much the mean reward of the recommended action exceeds its expected reward.
+
+    Its average over rows is above 0 once rows have stopped: they stop as soon as an action looks
+    better than others by enough.
+
+    Args:
+        env: the environment that the trajectories come from. It must know its expected rewards.
+        policy: which recommends actions.
+
+    >>> from bandit_envs import BernoulliPyEnvironment, StepDriver
+    >>> from bandit_envs.policies import TrackAndStopPolicy
+    >>> env = BernoulliPyEnvironment([0.3, 0.5], batch_size=200, seed=0)
+    >>> policy = TrackAndStopPolicy(0.1, num_actions=2, batch_size=200, seed=1)
+    >>> bias = BiasMetric(env, policy)
+    >>> time_step = StepDriver(env, policy, [policy, bias], num_steps=5000).run_until_stopped()
+    >>> bool(bias.totals.mean() > 0.05)
+    True
+    """
+
+    def __init__(self, env: PyEnvironment, policy: Policy, every: int | None = None) -> None:
+        super().__init__(env, policy, every)
+        self._bandit = _require_means(env)
+
+    def _levels(self, trajectory: Trajectory) -> Floats:
+        recommended = self._policy.recommend(self._env.current_time_step())
+        rows = np.arange(len(recommended))
+        found = self._policy.means[rows, recommended]
+        return np.asarray(found - self._bandit.expected_rewards()[rows, recommended], np.float64)
+
+
+class CoverageMetric(BestArmMetric):
+    """Percent of rows in which the policy's intervals of 95% hold all expected rewards: 0 to 100.
+
+    Args:
+        env: the environment that the trajectories come from. It must know its expected rewards.
+        policy: which knows intervals.
+
+    >>> from bandit_envs import BernoulliPyEnvironment, StepDriver
+    >>> from bandit_envs.policies import TrackAndStopPolicy
+    >>> env = BernoulliPyEnvironment([0.3, 0.5], batch_size=200, seed=0)
+    >>> policy = TrackAndStopPolicy(0.1, num_actions=2, batch_size=200, seed=1)
+    >>> coverage = CoverageMetric(env, policy)
+    >>> time_step = StepDriver(env, policy, [policy, coverage], num_steps=5000).run_until_stopped()
+    >>> bool(coverage.totals.mean() > 95.0)
+    True
+    """
+
+    def __init__(self, env: PyEnvironment, policy: Policy, every: int | None = None) -> None:
+        super().__init__(env, policy, every)
+        self._bandit = _require_means(env)
+        self._policy.intervals()  # or it knows none
+
+    def _levels(self, trajectory: Trajectory) -> Floats:
+        low, high = self._policy.intervals()
+        expected = self._bandit.expected_rewards()
+        return np.where(((low <= expected) & (expected <= high)).all(axis=1), 100.0, 0.0)
+
+
 class StoppingTimeMetric(BestArmMetric):
     """The number of steps that a row has taken until it stopped, or until now.
 

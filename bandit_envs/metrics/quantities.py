@@ -22,6 +22,8 @@ from bandit_envs.metrics.bandits import (
     RegretMetric,
 )
 from bandit_envs.metrics.best_arm import (
+    BiasMetric,
+    CoverageMetric,
     ErrorMetric,
     SimpleRegretMetric,
     StoppedMetric,
@@ -62,13 +64,15 @@ METRICS: dict[str, Callable[[PyEnvironment, Policy], Metric]] = {
     "error": ErrorMetric,
     "stopping_time": StoppingTimeMetric,
     "stopped": StoppedMetric,
+    "bias": BiasMetric,
+    "coverage": CoverageMetric,
     "suffix_failure": lambda env, policy: SuffixFailureMetric(env),
     "minimal_fraction": lambda env, policy: MinimalFractionMetric(env),
     "greedy": lambda env, policy: GreedyChoiceMetric(env),
 }
 """The metrics of studies, by name: each is made for an environment and a policy."""
 
-ON_REQUEST = frozenset({"suffix_failure", "minimal_fraction", "greedy"})
+ON_REQUEST = frozenset({"bias", "coverage", "suffix_failure", "minimal_fraction", "greedy"})
 """The metrics that a study measures only if it names them; of others, all that are known."""
 
 
@@ -136,6 +140,8 @@ QUANTITIES = {
     "error": Quantity(metric="error", kind="cumulative", is_probability=True),
     "stopping_time": Quantity(metric="stopping_time", kind="cumulative"),
     "stopped": Quantity(metric="stopped", kind="cumulative"),
+    "bias": Quantity(metric="bias", kind="cumulative"),
+    "coverage": Quantity(metric="coverage", kind="cumulative"),
     "suffix_failure": Quantity(metric="suffix_failure", kind="cumulative", is_probability=True),
     "minimal_fraction": Quantity(metric="minimal_fraction", kind="cumulative"),
     "greedy": Quantity(metric="greedy", kind="per_step", is_share=True),

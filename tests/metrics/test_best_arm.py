@@ -5,13 +5,15 @@ import pytest
 
 from bandit_envs import BernoulliPyEnvironment, StepDriver, UCBPolicy
 from bandit_envs.metrics import (
+    BiasMetric,
+    CoverageMetric,
     ErrorMetric,
     SimpleRegretMetric,
     Statistics,
     StoppedMetric,
     StoppingTimeMetric,
 )
-from bandit_envs.policies import UniformAllocationPolicy
+from bandit_envs.policies import TrackAndStopPolicy, UniformAllocationPolicy
 
 MEANS = np.array([0.3, 0.5, 0.6])
 B = 40
@@ -69,3 +71,28 @@ def test_wilson_intervals_are_those_of_the_formula(errors, runs, low, high):
     values = np.repeat([1.0, 0.0], [errors, runs - errors])
     found = Statistics.from_values(values).wilson_interval(0.95)
     np.testing.assert_allclose(found, [low, high], atol=1e-4)
+
+
+def test_means_are_biased_at_a_stop_and_intervals_hold():
+    env = BernoulliPyEnvironment(MEANS, batch_size=300, seed=0)
+    policy = TrackAndStopPolicy(0.1, num_actions=3, batch_size=300, seed=1)
+    bias = BiasMetric(env, policy)
+    coverage = CoverageMetric(env, policy)
+    driver = StepDriver(env, policy, [policy, bias, coverage], num_steps=20_000)
+    time_step = driver.run_until_stopped()
+    best = policy.recommend(time_step)
+    rows = np.arange(300)
+    np.testing.assert_allclose(bias.totals, policy.means[rows, best] - MEANS[best], atol=1e-12)
+    low, high = policy.intervals()
+    holds = ((low <= MEANS) & (high >= MEANS)).all(axis=1)
+    np.testing.assert_array_equal(coverage.totals, 100.0 * holds)
+    error = bias.totals.std() / np.sqrt(300.0)
+    assert bias.totals.mean() > 4.0 * error
+    assert coverage.totals.mean() > 95.0
+
+
+def test_coverage_is_not_known_without_a_law_of_rewards():
+    env = BernoulliPyEnvironment(MEANS, seed=0)
+    policy = UniformAllocationPolicy(9, num_actions=3)
+    with pytest.raises(NotImplementedError, match="knows no law of rewards"):
+        CoverageMetric(env, policy)

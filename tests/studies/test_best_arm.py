@@ -67,3 +67,18 @@ def test_a_policy_that_recommends_nothing_has_no_errors():
     mixed = {**VALUES, "policy": ["uniform_allocation:budget=6", "ucb:c=1"], "panels": ["reward"]}
     del mixed["metrics"]
     assert Study.from_dict(mixed).metrics == ("reward", "percent_optimal", "regret")
+
+
+def test_a_study_shows_the_bias_at_the_stop_and_how_often_intervals_hold(tmp_path):
+    values = {
+        **VALUES,
+        "policy": ["track_and_stop:delta=0.1"],
+        "steps": 5000,
+        "metrics": ["bias", "coverage"],
+        "panels": ["coverage"],
+    }
+    found = run(Study.from_dict(values), tmp_path)
+    (row,) = found.summary.itertuples()
+    assert row.bias > 0.01
+    assert row.coverage > 95.0
+    assert [axis.get_ylabel() for axis in found.plot().axes] == ["% Intervals hold"]

@@ -2,6 +2,7 @@
 
 from bandit_envs.environments.arms.adversarial import AdversarialBandit
 from bandit_envs.environments.arms.bernoulli import BernoulliPyEnvironment
+from bandit_envs.environments.arms.delayed_bernoulli import DelayedBernoulliBandit
 from bandit_envs.environments.arms.k_armed_bandit import KArmedBandit
 from bandit_envs.environments.arms.k_armed_testbed import KArmedTestbed
 from bandit_envs.environments.arms.knapsack import KnapsackBandit
@@ -12,6 +13,7 @@ from bandit_envs.environments.arms.restless_markov import RestlessMarkovBandit
 __all__ = [
     "AdversarialBandit",
     "BernoulliPyEnvironment",
+    "DelayedBernoulliBandit",
     "KArmedBandit",
     "KArmedTestbed",
     "KnapsackBandit",

@@ -35,7 +35,7 @@ class BayesUCBPolicy(IndexPolicy):
     Args:
         prior_successes: the first parameter of the prior of every action, from 0.1 to 1e6.
         prior_failures: the second parameter, from 0.1 to 1e6.
-        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+        **options: `num_actions`, `batch_size`, `seed` and `count_pending`, as in `Policy`.
 
     Raises:
         ModuleNotFoundError: SciPy is not installed.

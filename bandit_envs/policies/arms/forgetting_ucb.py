@@ -37,7 +37,7 @@ class DiscountedUCBPolicy(IndexPolicy):
     Args:
         gamma: above 0, at most 1. For c changes in T steps, 1 - sqrt(c / T) / 4 fits.
         xi: how much it explores, above 0; multiply it by b^2 for rewards from 0 to b.
-        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+        **options: `num_actions`, `batch_size`, `seed` and `count_pending`, as in `Policy`.
 
     Source: Garivier & Moulines (2011).
 
@@ -107,7 +107,7 @@ class SlidingWindowUCBPolicy(IndexPolicy):
     Args:
         window: the number of steps. For c changes in T steps, 2 sqrt(T ln T / c) fits.
         xi: as in `DiscountedUCBPolicy`.
-        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+        **options: `num_actions`, `batch_size`, `seed` and `count_pending`, as in `Policy`.
 
     Source: Garivier & Moulines (2011).
 

@@ -28,7 +28,7 @@ class KLUCBPolicy(UpperBoundPolicy):
 
     Args:
         c: at least 0; the theory asks for 3, and 0 does best in practice.
-        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+        **options: `num_actions`, `batch_size`, `seed` and `count_pending`, as in `Policy`.
 
     Source: Garivier & Cappé (2011).
 
@@ -69,7 +69,7 @@ class IMEDPolicy(IndexPolicy):
     never chosen come first. Rewards are numbers from 0 to 1.
 
     Args:
-        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+        **options: `num_actions`, `batch_size`, `seed` and `count_pending`, as in `Policy`.
 
     Source: Honda & Takemura (2015), for Bernoulli laws.
 

@@ -34,7 +34,7 @@ class UCBPolicy(UpperBoundPolicy):
 
     Args:
         c: how far to explore, above 0.
-        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+        **options: `num_actions`, `batch_size`, `seed` and `count_pending`, as in `Policy`.
 
     Source: Sutton & Barto, 2nd ed., section 2.7, equation 2.10.
 
@@ -92,7 +92,7 @@ class UCB1TunedPolicy(UpperBoundPolicy):
     variance is at most 1/4. Actions never chosen come first.
 
     Args:
-        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+        **options: `num_actions`, `batch_size`, `seed` and `count_pending`, as in `Policy`.
 
     Source: Auer, Cesa-Bianchi & Fischer (2002).
 
@@ -132,7 +132,7 @@ class MOSSPolicy(UpperBoundPolicy):
 
     Args:
         horizon: T, the number of steps; None if it is unknown, for the current step t.
-        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+        **options: `num_actions`, `batch_size`, `seed` and `count_pending`, as in `Policy`.
 
     Source: Audibert & Bubeck, Minimax Policies for Adversarial and Stochastic Bandits (2009).
 

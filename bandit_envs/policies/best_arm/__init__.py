@@ -17,6 +17,7 @@ from bandit_envs.policies.best_arm.optimal_proportions import (
     CharacteristicTime,
     characteristic_time,
 )
+from bandit_envs.policies.best_arm.report import BestArmReport
 from bandit_envs.policies.best_arm.track_and_stop import (
     CTrackingPolicy,
     LikelihoodRatioTestPolicy,
@@ -26,6 +27,7 @@ from bandit_envs.policies.best_arm.track_and_stop import (
 
 __all__ = [
     "BestArmPolicy",
+    "BestArmReport",
     "CTrackingPolicy",
     "CharacteristicTime",
     "ExploreThenCommitPolicy",

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import typing
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.arrays import Array, Floats, Indices, Mask, Rng
-from bandit_envs.base.checks import check_integer
+from bandit_envs.base.checks import check_integer, check_number
 from bandit_envs.policies.arms.averages import with_hopes
 from bandit_envs.policies.beliefs import Beliefs
+from bandit_envs.policies.best_arm.report import BestArmReport, log_term_of, names_of
+from bandit_envs.policies.best_arm.reward_laws import BernoulliLaw, NormalLaw, RewardLaw
 from bandit_envs.policies.draws import argmax_random_ties, index_probabilities
 from bandit_envs.policies.policy import Actions, Policy, PolicyOptions
 from bandit_envs.trajectories import TimeStep, Trajectory
+
+SEQUENCE = "95%, for all actions and steps at once"
 
 
 class Pulls(NamedTuple):
@@ -116,7 +121,8 @@ class BestArmPolicy(Policy):
         _update(search, rows)             writes what follows into `search.plan`, `search.stopped`
 
     Args:
-        **options: `num_actions`, at least 2, `batch_size` and `seed`, as in `Policy`.
+        **options: `num_actions`, at least 2, `batch_size`, `seed` and `count_pending`, as in
+            `Policy`.
 
     Source: Bubeck, Munos & Stoltz, Pure Exploration in Multi-armed Bandits Problems (2009).
 
@@ -156,6 +162,79 @@ class BestArmPolicy(Policy):
     def steps(self) -> Indices:
         """How many rewards each row has learned from, at most until it stopped: [B]."""
         return np.array(self._state.learned.pulls.steps)
+
+    @property
+    def means(self) -> Floats:
+        """The mean of the rewards of each action so far, 0 without any: [B, K].
+
+        Once a row has stopped, that of its recommended action is too large on average.
+        """
+        return np.array(self._state.learned.pulls.values)
+
+    def intervals(self, confidence: float = 0.95) -> tuple[Floats, Floats]:
+        """Returns intervals of mean rewards, which hold after every step at once: [B, K] each.
+
+        With a probability of `confidence`, those of all actions of a row hold after every step, so
+        also at the stop.
+
+        Raises:
+            NotImplementedError: the policy knows no law of rewards; see `report`.
+        """
+        level = check_number("confidence", confidence, 1e-9, 1.0 - 1e-9)
+        low, high = self._intervals(self._state.learned.pulls, self._reward_law(), level)
+        if low is None or high is None:
+            raise NotImplementedError(f"{type(self).__name__} knows no law of rewards")
+        return low, high
+
+    def report(
+        self,
+        row: int = 0,
+        confidence: float = 0.95,
+        *,
+        reward_std: float | None = None,
+        names: Sequence[str] | None = None,
+    ) -> BestArmReport:
+        """Returns what one row has found: means of rewards, with intervals that hold at a stop.
+
+        Args:
+            row: of the batch; each row is a test.
+            confidence: the probability with which the intervals of all actions hold at once, after
+                every step.
+            reward_std: the standard deviation of normal rewards, from which intervals are made;
+                0.5 is right for all rewards from 0 to 1. None for the law that the policy knows.
+            names: of the actions; None for those of the table that it has learned from, or else
+                their numbers.
+        """
+        index = check_integer("row", row, 0, self.batch_size - 1)
+        level = check_number("confidence", confidence, 1e-9, 1.0 - 1e-9)
+        law = self._reward_law() if reward_std is None else NormalLaw(reward_std)
+        search: Search = self._state.learned
+        pulls = search.pulls.take(np.array([index]))
+        low, high = self._intervals(pulls, law, level)
+        known = () if self.encoding is None else self.encoding.actions
+        return BestArmReport(
+            names=names_of(names, known, self.num_actions),
+            recommended=int(self._recommended(search, None)[index]),
+            has_stopped=bool(search.stopped[index]),
+            steps=int(pulls.steps[0]),
+            counts=pulls.counts[0].copy(),
+            means=pulls.values[0].copy(),
+            low=None if low is None else low[0],
+            high=None if high is None else high[0],
+            confidence=level,
+        )
+
+    def _reward_law(self) -> RewardLaw | None:
+        """Returns the law of rewards that intervals are made from; None if none is known."""
+        return BernoulliLaw() if self.reward_range == (0.0, 1.0) else None
+
+    def _intervals(
+        self, pulls: Pulls, law: RewardLaw | None, confidence: float
+    ) -> tuple[Floats | None, Floats | None]:
+        """Returns the ends of intervals [B, K] that hold at once after every step, or None."""
+        if law is None:
+            return None, None
+        return law.interval(pulls.counts, pulls.values, log_term_of(confidence, self.num_actions))
 
     def _exploration_scores(self, search: Search) -> Floats:
         """Returns a new array of scores, of which the largest is chosen: [B, K], above -inf."""
@@ -203,7 +282,10 @@ class BestArmPolicy(Policy):
         return grown
 
     def _describe(self, learned: Search) -> Beliefs:
-        return Beliefs(learned.pulls.values, learned.pulls.counts)
+        pulls = learned.pulls
+        low, high = self._intervals(pulls, self._reward_law(), 0.95)
+        interval = "" if low is None else SEQUENCE
+        return Beliefs(pulls.values, pulls.counts, low, high, interval)
 
     def _select(self, rng: Rng, learned: Search, time_step: TimeStep) -> Actions:
         available = self._available(time_step.observation)

@@ -30,7 +30,7 @@ class ChernoffPolicy(BestArmPolicy):
         delta: the largest probability of error, at most 1.
         reward_std: the standard deviation of normal rewards; None for rewards from 0 to 1.
         threshold: level_t. "practical" is ln((ln t + 1) / delta), "chernoff" is the proven one.
-        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+        **options: `num_actions`, `batch_size`, `seed` and `count_pending`, as in `Policy`.
 
     Source: Garivier & Kaufmann, Optimal Best Arm Identification with Fixed Confidence (2016).
     """
@@ -58,6 +58,9 @@ class ChernoffPolicy(BestArmPolicy):
             pulls: of these rows.
             leaders: the action of each of these rows with the largest mean reward, [n].
         """
+
+    def _reward_law(self) -> RewardLaw:
+        return self._law
 
     def _update(self, search: Search, rows: Indices) -> None:
         pulls = search.pulls.take(rows)

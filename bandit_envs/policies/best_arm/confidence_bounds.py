@@ -10,7 +10,7 @@ from bandit_envs.arrays import Floats, Indices
 from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_positive
 from bandit_envs.policies.best_arm.best_arm_policy import Pulls
 from bandit_envs.policies.best_arm.pair_policy import PairPolicy
-from bandit_envs.policies.best_arm.reward_laws import law_of
+from bandit_envs.policies.best_arm.reward_laws import NormalLaw, RewardLaw, law_of
 from bandit_envs.policies.best_arm.stopping import StoppingLevel, check_delta
 from bandit_envs.policies.policy import PolicyOptions
 
@@ -27,7 +27,7 @@ class LUCBPolicy(PairPolicy):
         delta: the largest probability of error, at most 1.
         reward_std: s, the standard deviation of normal rewards; for rewards from 0 to 1, whatever
             their distribution, 0.5.
-        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+        **options: `num_actions`, `batch_size`, `seed` and `count_pending`, as in `Policy`.
 
     Source: Kalyanakrishnan, Tewari, Auer & Stone, PAC Subset Selection in Stochastic Multi-armed
     Bandits (2012).
@@ -43,6 +43,9 @@ class LUCBPolicy(PairPolicy):
         self._delta = check_delta(delta)
         self._std = check_positive("reward_std", reward_std, MIN_STD, MAX_PARAMETER)
         super().__init__(**options)
+
+    def _reward_law(self) -> RewardLaw:
+        return NormalLaw(self._std)
 
     def _upper_bounds(self, pulls: Pulls) -> Floats:
         return pulls.values + np.sqrt(self._level(pulls)[:, np.newaxis] / pulls.counts)
@@ -71,7 +74,7 @@ class KLLUCBPolicy(PairPolicy):
         delta: the largest probability of error, at most 1.
         reward_std: the standard deviation of normal rewards; None for rewards from 0 to 1.
         threshold: level_t. "practical" is ln((ln t + 1) / delta), "kl_lucb" is the proven one.
-        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+        **options: `num_actions`, `batch_size`, `seed` and `count_pending`, as in `Policy`.
 
     Source: Kaufmann & Kalyanakrishnan, Information Complexity in Bandit Subset Selection (2013).
 
@@ -93,6 +96,9 @@ class KLLUCBPolicy(PairPolicy):
         self.reward_range = self._law.reward_range
         super().__init__(**options)
         self._level = StoppingLevel(threshold, delta)
+
+    def _reward_law(self) -> RewardLaw:
+        return self._law
 
     def _upper_bounds(self, pulls: Pulls) -> Floats:
         level = self._level.after(pulls.steps, self.num_actions)[:, np.newaxis]

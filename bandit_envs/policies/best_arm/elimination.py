@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from bandit_envs.arrays import Floats, Indices, Mask
-from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_integer, check_positive
+from bandit_envs.base.checks import check_integer
 from bandit_envs.policies.arms.index_policy import IndexPolicy
 from bandit_envs.policies.best_arm.best_arm_policy import BestArmPolicy, Search, scores_in_turn
+from bandit_envs.policies.best_arm.reward_laws import NormalLaw, RewardLaw
 from bandit_envs.policies.best_arm.stopping import check_delta
 from bandit_envs.policies.draws import largest_values, row_sums
 from bandit_envs.policies.policy import PolicyOptions
@@ -81,7 +82,7 @@ class SuccessiveEliminationPolicy(BestArmPolicy):
         delta: the largest probability of dropping the best action, from 1e-100 to 1.
         reward_std: s, the standard deviation of normal rewards; None for rewards from 0 to 1,
             for which the paper has s = sqrt(1/2).
-        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+        **options: `num_actions`, `batch_size`, `seed` and `count_pending`, as in `Policy`.
 
     Source: Even-Dar, Mannor & Mansour (2006).
 
@@ -97,11 +98,12 @@ class SuccessiveEliminationPolicy(BestArmPolicy):
         **options: typing.Unpack[PolicyOptions],
     ) -> None:
         self._delta = check_delta(delta)
-        self._scale = 1.0
-        if reward_std is not None:
-            std = check_positive("reward_std", reward_std, MIN_STD, MAX_PARAMETER)
-            self._scale = np.sqrt(2.0) * std
+        self._law = NormalLaw(0.5 if reward_std is None else reward_std)
+        self._scale = 1.0 if reward_std is None else np.sqrt(2.0) * float(reward_std)
         super().__init__(**options)
+
+    def _reward_law(self) -> RewardLaw:
+        return self._law
 
     def _initial_plan(self) -> Candidates:
         return Candidates(np.ones(self._table_shape, np.bool_), np.full(self._table_shape, np.inf))

@@ -24,7 +24,7 @@ class UniformAllocationPolicy(BestArmPolicy):
 
     Args:
         budget: the number of steps after which it stops, at least K.
-        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+        **options: `num_actions`, `batch_size`, `seed` and `count_pending`, as in `Policy`.
 
     Source: Bubeck, Munos & Stoltz, Pure Exploration in Multi-armed Bandits Problems (2009).
 
@@ -60,7 +60,7 @@ class UCBEPolicy(BestArmPolicy):
     Args:
         budget: the number of steps after which it stops, at least K.
         a: how far to explore, above 0.
-        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+        **options: `num_actions`, `batch_size`, `seed` and `count_pending`, as in `Policy`.
 
     Source: Audibert & Bubeck, Best Arm Identification in Multi-Armed Bandits (2010).
 
@@ -100,7 +100,7 @@ class SuccessiveRejectsPolicy(BestArmPolicy):
 
     Args:
         budget: n, above K.
-        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+        **options: `num_actions`, `batch_size`, `seed` and `count_pending`, as in `Policy`.
 
     Source: Audibert & Bubeck, Best Arm Identification in Multi-Armed Bandits (2010).
 
@@ -145,7 +145,7 @@ class SequentialHalvingPolicy(BestArmPolicy):
         budget: n, at least K R.
         reuse: whether means are those of all rewards so far, which errs less often. The paper takes
             only those of the last round, for its proof.
-        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+        **options: `num_actions`, `batch_size`, `seed` and `count_pending`, as in `Policy`.
 
     Source: Karnin, Koren & Somekh, Almost Optimal Exploration in Multi-Armed Bandits (2013).
 

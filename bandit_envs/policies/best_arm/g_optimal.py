@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from bandit_envs.arrays import Floats, Indices, Mask, check_array
 from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_numbers, check_positive
 from bandit_envs.policies.best_arm.best_arm_policy import BestArmPolicy, Pulls, Search
+from bandit_envs.policies.best_arm.reward_laws import NormalLaw, RewardLaw
 from bandit_envs.policies.best_arm.stopping import check_delta
 from bandit_envs.policies.policy import PolicyOptions
 
@@ -40,7 +41,7 @@ class GOptimalPolicy(BestArmPolicy):
         features: [K, d], a row for each action. They have rank d, and no two rows are equal.
         reward_std: s, the standard deviation of normal rewards; for rewards from 0 to 1,
             whatever their distribution, 0.5.
-        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+        **options: `num_actions`, `batch_size`, `seed` and `count_pending`, as in `Policy`.
 
     Source: Soare, Lazaric & Munos, Best-Arm Identification in Linear Bandits (2014): G-allocation,
     here with a union bound over t and K - 1 actions.
@@ -71,6 +72,9 @@ class GOptimalPolicy(BestArmPolicy):
 
     def _set_num_actions(self, num_actions: int) -> None:
         raise self._without_more_actions("it has features of these; make a new one")
+
+    def _reward_law(self) -> RewardLaw:
+        return NormalLaw(self._std)
 
     def _exploration_scores(self, search: Search) -> Floats:
         pulls = search.pulls

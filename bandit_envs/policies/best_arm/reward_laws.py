@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import math
 
 import numpy as np
 
@@ -21,6 +22,9 @@ class RewardLaw(abc.ABC):
 
     margin: float
     """How far means are kept from the ends of the range, where divergences are infinite."""
+
+    mean_range: tuple[float, float]
+    """The smallest and the largest mean."""
 
     smallest_gap: float
     """By so much, the best action is taken as better than others: T* is infinite without a gap."""
@@ -47,6 +51,29 @@ class RewardLaw(abc.ABC):
         """
 
     @abc.abstractmethod
+    def sequence_level(self, n: Floats, mean: Floats, log_term: float) -> Floats:
+        """Returns a level for bounds that hold for all numbers of rewards at once.
+
+        With probability 1 - alpha, n kl(mean, q) is never above it, where q is the true mean, and
+        `mean` that of the first n rewards. So the bounds hold whenever one looks, and when a rule
+        stops or chooses by what it has seen.
+
+        Args:
+            n: the number of rewards.
+            mean: their mean.
+            log_term: ln(1 / alpha).
+        """
+
+    def interval(self, n: Floats, mean: Floats, log_term: float) -> tuple[Floats, Floats]:
+        """Returns the bounds of `sequence_level`; without rewards, the largest."""
+        level = self.sequence_level(n, mean, log_term) / np.maximum(n, 1.0)
+        low, high = np.broadcast_arrays(*self.mean_range)
+        return (
+            np.where(n > 0.0, np.minimum(self.lower_bounds(mean, level), mean), low),
+            np.where(n > 0.0, np.maximum(self.upper_bounds(mean, level), mean), high),
+        )
+
+    @abc.abstractmethod
     def upper_bounds(self, mean: Floats, level: Floats) -> Floats:
         """Returns the largest q whose divergence from the law of `mean` is at most `level`."""
 
@@ -59,6 +86,7 @@ class BernoulliLaw(RewardLaw):
     """Rewards of 1 or 0."""
 
     reward_range = 0.0, 1.0
+    mean_range = 0.0, 1.0
     margin = 1e-9
     smallest_gap = 1e-6
 
@@ -83,6 +111,16 @@ class BernoulliLaw(RewardLaw):
         found -= total * _negative_entropy(between)
         return found
 
+    def sequence_level(self, n: Floats, mean: Floats, log_term: float) -> Floats:
+        """Returns it from the likelihood ratio of a mixture of laws, by Beta(1/2, 1/2).
+
+        Source: Robbins, Statistical methods related to the law of the iterated logarithm (1970).
+        The ratio is convex in each reward, so this holds for all rewards from 0 to 1.
+        """
+        sums = n * mean
+        mixed = _log_gamma(sums + 0.5) + _log_gamma(n - sums + 0.5) - _log_gamma(n + 1.0)
+        return np.asarray(log_term + math.log(math.pi) - mixed + n * _negative_entropy(mean))
+
     def upper_bounds(self, mean: Floats, level: Floats) -> Floats:
         return kl_upper_bounds(mean, level)
 
@@ -98,6 +136,7 @@ class NormalLaw(RewardLaw):
     """
 
     reward_range = -MAX_REWARD, MAX_REWARD
+    mean_range = -np.inf, np.inf
     margin = 0.0
 
     def __init__(self, std: float) -> None:
@@ -115,11 +154,25 @@ class NormalLaw(RewardLaw):
         pairs = n * m / np.maximum(n + m, 1.0)
         return pairs * self.divergence(p, q)
 
+    def sequence_level(self, n: Floats, mean: Floats, log_term: float) -> Floats:
+        """Returns it from the likelihood ratio of a mixture of laws, with normal means.
+
+        Source: Robbins, Statistical methods related to the law of the iterated logarithm (1970). It
+        holds for all laws that are sub-Gaussian with this standard deviation.
+        """
+        share = 1.0 + 1.0 / np.maximum(n, 1.0)
+        return np.asarray(share * (log_term + 0.5 * np.log1p(n)))
+
     def upper_bounds(self, mean: Floats, level: Floats) -> Floats:
         return mean + np.sqrt(2.0 * self._variance * level)
 
     def lower_bounds(self, mean: Floats, level: Floats) -> Floats:
         return mean - np.sqrt(2.0 * self._variance * level)
+
+
+def _log_gamma(x: Floats) -> Floats:
+    """Returns the logarithm of the gamma function."""
+    return np.asarray(np.frompyfunc(math.lgamma, 1, 1)(x)).astype(np.float64)
 
 
 def _negative_entropy(mean: Floats) -> Floats:

@@ -37,7 +37,7 @@ class LikelihoodRatioTestPolicy(ChernoffPolicy):
         delta: the largest probability of error, at most 1.
         reward_std: the standard deviation of normal rewards; None for rewards from 0 to 1.
         threshold: level_t. "practical" is ln((ln t + 1) / delta), "chernoff" is the proven one.
-        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+        **options: `num_actions`, `batch_size`, `seed` and `count_pending`, as in `Policy`.
 
     Source: Chernoff, Sequential Design of Experiments (1959); Garivier & Kaufmann (2016).
 
@@ -71,7 +71,7 @@ class TrackAndStopPolicy(ChernoffPolicy):
         delta: the largest probability of error, at most 1.
         reward_std: the standard deviation of normal rewards; None for rewards from 0 to 1.
         threshold: level_t. "practical" is ln((ln t + 1) / delta), "chernoff" is the proven one.
-        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+        **options: `num_actions`, `batch_size`, `seed` and `count_pending`, as in `Policy`.
 
     Source: Garivier & Kaufmann, Optimal Best Arm Identification with Fixed Confidence (2016).
 
@@ -119,7 +119,7 @@ class CTrackingPolicy(ChernoffPolicy):
         delta: the largest probability of error, at most 1.
         reward_std: the standard deviation of normal rewards; None for rewards from 0 to 1.
         threshold: level_t. "practical" is ln((ln t + 1) / delta), "chernoff" is the proven one.
-        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+        **options: `num_actions`, `batch_size`, `seed` and `count_pending`, as in `Policy`.
 
     Source: Garivier & Kaufmann, Optimal Best Arm Identification with Fixed Confidence (2016). The
     floor takes from proportions above it in proportion to what they have above it.

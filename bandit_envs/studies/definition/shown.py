@@ -123,6 +123,19 @@ SHOWN = {
         decimals=1,
         limits=(0, 100),
     ),
+    "bias": ShownQuantity(
+        quantity=QUANTITIES["bias"],
+        axis="Bias of the best action's mean",
+        heading="bias of the mean",
+        decimals=4,
+    ),
+    "coverage": ShownQuantity(
+        quantity=QUANTITIES["coverage"],
+        axis="% Intervals hold",
+        heading="% intervals hold",
+        decimals=1,
+        limits=(0, 100),
+    ),
     "suffix_failure": ShownQuantity(
         quantity=QUANTITIES["suffix_failure"],
         axis="Suffix failure frequency",
