@@ -38,6 +38,8 @@ class UniformAllocationPolicy(BestArmPolicy):
         super().__init__(**options)
         self._budget = check_integer("budget", budget, minimum=self.num_actions)
 
+    _goes_on = False
+
     def _set_num_actions(self, num_actions: int) -> None:
         raise self._without_more_actions(PLANNED)
 
@@ -74,6 +76,8 @@ class UCBEPolicy(BestArmPolicy):
         super().__init__(**options)
         self._budget = check_integer("budget", budget, minimum=self.num_actions)
         self._a = check_positive("a", a, maximum=MAX_PARAMETER)
+
+    _goes_on = False
 
     def _set_num_actions(self, num_actions: int) -> None:
         raise self._without_more_actions(PLANNED)
@@ -114,6 +118,8 @@ class SuccessiveRejectsPolicy(BestArmPolicy):
         super().__init__(**options)
         check_integer("budget", budget, minimum=self.num_actions + 1)
         self._rounds = _rounds_of_rejects(budget, self.num_actions)
+
+    _goes_on = False
 
     def _set_num_actions(self, num_actions: int) -> None:
         raise self._without_more_actions(PLANNED)
@@ -165,6 +171,8 @@ class SequentialHalvingPolicy(BestArmPolicy):
         check_integer("budget", budget, minimum=number * self.num_actions)
         self._rounds = _rounds_of_halving(budget, self.num_actions)
         self._reuse = reuse
+
+    _goes_on = False
 
     def _set_num_actions(self, num_actions: int) -> None:
         raise self._without_more_actions(PLANNED)
