@@ -8,11 +8,12 @@ from __future__ import annotations
 import dataclasses
 import os
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.notation import parse_choice
+from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.registry import Entry
 from bandit_envs.base.users_code import look_for_modules_in
 from bandit_envs.environments.arms.adversarial import adversarial
@@ -43,13 +44,15 @@ from bandit_envs.environments.data.outcome_table import outcomes
 from bandit_envs.environments.slates.click_models import CascadeBandit, PositionBasedBandit
 from bandit_envs.environments.slates.positional_bias import positional_bias
 from bandit_envs.environments.slates.ranking import ranking
-from bandit_envs.wrappers import OneProblem, Wrapper
+from bandit_envs.wrappers import OneProblem, ScheduledActionMask, Wrapper
 
 __all__ = [
     "ENVIRONMENTS",
     "EnvironmentEntry",
     "find_environment",
     "one_problem",
+    "scheduled_arms",
+    "scheduled_contexts",
 ]
 
 FORMER_IDS = {
@@ -160,13 +163,58 @@ def one_problem(
 
     `environment` is an id with its parameters, such as `testbed:k=5`, or a `module:Class`.
     """
-    name, parameters = parse_choice("environment", environment, ENVIRONMENTS)
+    title = options.pop("name", None)
+    return OneProblem(_make(environment, batch_size, options), title)
+
+
+def scheduled_arms(
+    environment: str = "testbed",
+    open_at: Sequence[float] | None = None,
+    close_at: Sequence[float] | None = None,
+    batch_size: int = 1,
+    **options: typing.Unpack[Options],
+) -> ScheduledActionMask:
+    """Independent problems whose actions open and close: a step for each action, or inf.
+
+    `environment` is an id with its parameters, such as `testbed:k=5`, or a `module:Class`.
+    """
+    title = options.pop("name", None)
+    env = _make(environment, batch_size, options)
+    if not env.independent_rows:
+        found = f"environment is {environment}, whose rows are users of one problem"
+        raise ValueError(f"{found}; scheduled_contexts is for these")
+    return ScheduledActionMask(env, open_at, close_at, title)
+
+
+def scheduled_contexts(
+    environment: str = "logistic_context",
+    open_at: Sequence[float] | None = None,
+    close_at: Sequence[float] | None = None,
+    batch_size: int = 1,
+    **options: typing.Unpack[Options],
+) -> ScheduledActionMask:
+    """A problem of users with contexts whose actions open and close: a step for each, or inf.
+
+    `environment` is an id with its parameters, such as `per_arm:max_num_actions=5`, or a
+    `module:Class`.
+    """
+    title = options.pop("name", None)
+    env = _make(environment, batch_size, options)
+    if env.independent_rows:
+        found = f"environment is {environment}, whose rows are problems of their own"
+        raise ValueError(f"{found}; scheduled_arms is for these")
+    return ScheduledActionMask(env, open_at, close_at, title)
+
+
+def _make(text: str, batch_size: int, options: Options) -> PyEnvironment:
+    """Returns the environment of an id with its parameters, or of a `module:Class`."""
+    name, parameters = parse_choice("environment", text, ENVIRONMENTS)
     if ":" in name:
         look_for_modules_in(os.getcwd())
     entry = find_environment(name)
     arguments = {**entry.fixed, **entry.check(parameters)}
-    title = options.pop("name", None)
-    return OneProblem(entry.make(**arguments, batch_size=batch_size, **options), title)
+    env: PyEnvironment = entry.make(**arguments, batch_size=batch_size, **options)
+    return env
 
 
 _ENTRIES = (
@@ -342,6 +390,26 @@ _ENTRIES = (
         one_problem,
         gymnasium_id="bandit_envs/OneProblem-v0",
         stationary=None,
+    ),
+    dataclasses.replace(
+        _entry(
+            "scheduled_arms",
+            "arms that open and close",
+            scheduled_arms,
+            gymnasium_id="bandit_envs/ScheduledArms-v0",
+            stationary=None,
+        ),
+        independent_rows=True,
+    ),
+    dataclasses.replace(
+        _entry(
+            "scheduled_contexts",
+            "contexts, with actions that open and close",
+            scheduled_contexts,
+            gymnasium_id="bandit_envs/ScheduledContexts-v0",
+            stationary=None,
+        ),
+        has_context=True,
     ),
 )
 

@@ -2,7 +2,11 @@
 
 from bandit_envs.wrappers.budget import Budget
 from bandit_envs.wrappers.delays import DelayedRewards
-from bandit_envs.wrappers.masks import ExtraDisabledActions, RandomActionMask
+from bandit_envs.wrappers.masks import (
+    ExtraDisabledActions,
+    RandomActionMask,
+    ScheduledActionMask,
+)
 from bandit_envs.wrappers.observation_wrappers import AddActionMask, TransformObservation
 from bandit_envs.wrappers.one_problem import OneProblem
 from bandit_envs.wrappers.reward_wrappers import AffineReward, ClipReward, RescaleReward
@@ -26,6 +30,7 @@ __all__ = [
     "OneProblem",
     "RandomActionMask",
     "RescaleReward",
+    "ScheduledActionMask",
     "TransformObservation",
     "Wrapper",
 ]

@@ -288,7 +288,7 @@ def test_the_evidence_of_normal_rewards_does_not_depend_on_their_origin():
 
 
 def test_a_floor_leaves_a_sum_of_one():
-    found = with_floor(np.array([[0.9, 0.1, 0.0]]), np.array([7]))
+    found = with_floor(np.array([[0.9, 0.1, 0.0]]), np.array([7]), np.ones((1, 3), bool))
     assert found.sum() == pytest.approx(1.0)
     assert found.min() == pytest.approx(0.125)
 

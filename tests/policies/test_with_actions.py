@@ -3,15 +3,31 @@
 import numpy as np
 import pytest
 
-from bandit_envs import BernoulliPyEnvironment, StepDriver
+from bandit_envs import ArraySpec, BernoulliPyEnvironment, ContextualPolicy, Policy, StepDriver
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.saving import load_state, save_state
+from bandit_envs.datasets.encoding import NumberColumn, TableEncoding
 from bandit_envs.environments import KnapsackBandit
 from bandit_envs.environments.registry import ENVIRONMENTS
-from bandit_envs.policies import BestArmPolicy, KnapsackPolicy
+from bandit_envs.logged import BanditLog, learn_from_log, read_policy, write_policy
+from bandit_envs.policies import BestArmPolicy, KnapsackPolicy, RowByRowPolicy, models, rules
 from bandit_envs.policies.registry import POLICIES
 from bandit_envs.testing.comparison import assert_identical
+from bandit_envs.trajectories import restart
 from bandit_envs.wrappers.wrapper import with_entries
+from tests.policies import contextual_parts
+from tests.policies.contextual_parts import (
+    MODELS,
+    RULES,
+    K,
+    Lessons,
+    P,
+    UsersModel,
+    UsersRule,
+    kinds_of_context,
+    observe,
+    teach,
+)
 from tests.policies.examples import is_class_of, make_environment, make_policy
 
 MORE = 2
@@ -177,3 +193,165 @@ def test_a_policy_that_cannot_have_more_actions_says_why(name):
         policy.with_actions(policy.num_actions + 1)
     same = policy.with_actions(max(policy.num_actions, 0))
     assert_identical(same.get_state(), policy.get_state(), "a copy")
+
+
+ALL_MODELS = {**MODELS, "users model": UsersModel()}
+ALL_RULES = {**RULES, "users rule": UsersRule()}
+
+
+@pytest.mark.parametrize("independent_rows", [False, True])
+@pytest.mark.parametrize("rule", ALL_RULES)
+@pytest.mark.parametrize("model", ALL_MODELS)
+def test_each_model_goes_on_with_each_rule(model, rule, independent_rows):
+    for spec in kinds_of_context(ALL_MODELS[model]).values():
+        policy = contextual_parts.make_policy(
+            ALL_MODELS[model], ALL_RULES[rule], spec, 3, independent_rows=independent_rows
+        )
+        Lessons(policy, spec, steps=5)
+        wide = policy.with_actions(K + MORE)
+        learned = policy.get_state().content.learned
+        require_kept(wide.get_state().content.learned, learned)
+        wide_spec = wide_spec_of(spec)
+        made = contextual_parts.make_policy(
+            ALL_MODELS[model],
+            ALL_RULES[rule],
+            wide_spec,
+            3,
+            num_actions=K + MORE,
+            independent_rows=independent_rows,
+        )
+        made.set_state(wide.get_state())
+        rng = np.random.default_rng(2)
+        for step in range(4):
+            observation = observe(rng, wide_spec, 3)
+            teach(wide, observation, [K, K + 1, step % K], [0.0, 1.0, 0.5])
+            teach(made, observation, [K, K + 1, step % K], [0.0, 1.0, 0.5])
+            asked = restart(observation, 3)
+            np.testing.assert_array_equal(wide.action(asked), made.action(asked))
+        assert_identical(wide.get_state(), made.get_state(), "a policy made with more actions")
+
+
+def wide_spec_of(spec):
+    """Returns the spec of observations of more actions."""
+    if not isinstance(spec, dict):
+        return spec
+    return {**spec, "per_arm": ArraySpec((K + MORE, P), np.float64)}
+
+
+@pytest.mark.parametrize("rule", ["mixed", "first pulls"])
+def test_known_actions_are_predicted_as_before(rule):
+    for model in MODELS.values():
+        for spec in kinds_of_context(model).values():
+            policy = contextual_parts.make_policy(model, RULES[rule], spec, 3)
+            Lessons(policy, spec, steps=9)
+            wide = policy.with_actions(K + MORE)
+            observation = observe(np.random.default_rng(3), wide_spec_of(spec), 3)
+            narrow = observation
+            if isinstance(spec, dict):
+                narrow = {**observation, "per_arm": observation["per_arm"][:, :K]}
+            means = [
+                each.model.means(each.get_state().content.learned.model, each._reader.read(seen, 3))
+                for each, seen in ((policy, narrow), (wide, observation))
+            ]
+            np.testing.assert_allclose(means[1][:, :K], means[0], rtol=1e-12, atol=1e-14)
+
+
+def test_rows_with_a_policy_each_get_more_actions():
+    env = make_environment("lin_ucb", 3)
+    narrow = RowByRowPolicy([make_policy("lin_ucb", make_environment("lin_ucb", 1)) for _ in "abc"])
+    StepDriver(env, narrow, [narrow], num_steps=20).run()
+    wide = narrow.with_actions(6)
+    env = wide_environment("lin_ucb", 3)
+    state = wide.get_state()
+    alone = [make_policy("lin_ucb", wide_environment("lin_ucb", 1)) for _ in "abc"]
+    made = RowByRowPolicy(alone)
+    made.set_state(state)
+    for each in (wide, made):
+        StepDriver(wide_environment("lin_ucb", 3), each, [each], num_steps=20).run()
+    assert_identical(wide.get_state(), made.get_state(), "policies made with more actions")
+    assert narrow.num_actions == 4
+
+
+def test_a_fixed_policy_leaves_new_actions_to_a_rule_that_explores():
+    context = np.ones((1, 1))
+    fixed = {
+        "scores": models.LinearScores([[0.0, 1.0], [0.5, 0.0]]),
+        "regressions": models.FittedRegressions([0.2, 0.4]),
+    }
+    for model in fixed.values():
+        spec = ArraySpec((1,), np.float64)
+        rule = rules.Mixed(rules.Greedy(), 0.3)
+        policy = ContextualPolicy(model, rule, observation_spec=spec, num_actions=2)
+        wide = policy.with_actions(3)
+        found = wide.probabilities(restart(context, 1))
+        assert found[0, 2] == pytest.approx(0.1)
+        assert found[0, :2].argmax() == policy.probabilities(restart(context, 1)).argmax()
+        made = ContextualPolicy(wide.model, rule, observation_spec=spec, num_actions=3)
+        made.set_state(wide.get_state())
+        assert wide.model.for_actions(3) == wide.model
+
+
+def test_a_test_for_the_best_action_goes_on_with_more():
+    env = BernoulliPyEnvironment([0.1, 0.9], batch_size=2, seed=0)
+    policy = make_policy("track_and_stop", env)
+    StepDriver(env, policy, [policy], num_steps=2000).run_until_stopped()
+    wide = policy.with_actions(3)
+    assert policy.has_stopped
+    assert not wide.stopped.any()
+    env = BernoulliPyEnvironment([0.1, 0.6, 0.95], batch_size=2, seed=1)
+    time_step = StepDriver(env, wide, [wide], num_steps=2000).run_until_stopped()
+    assert wide.recommend(time_step).tolist() == [2, 2]
+
+
+class Flat(Policy):
+    """A user's, whose numbers stand in one row."""
+
+    def _initial(self):
+        return np.zeros((self.batch_size, 2 * self.num_actions))
+
+    def _learn(self, learned, trajectory):
+        return learned
+
+    def _probabilities(self, learned, time_step):
+        return np.full(self._table_shape, 1.0 / self.num_actions)
+
+
+class Listed(Flat):
+    """A user's, which knows a list with an item for each action."""
+
+    def _initial(self):
+        return {"items": [np.zeros(self.batch_size) for _ in range(self.num_actions)], "none": None}
+
+
+def test_users_policies_grow_by_axes_and_lists_of_actions():
+    observation = np.ones((2, 1))
+    policy = Listed(num_actions=3, batch_size=2)
+    teach(policy, observation, [0, 1], [0.0, 0.0])
+    assert len(policy.with_actions(5).get_state().content.learned["items"]) == 5
+    policy = Flat(num_actions=3, batch_size=2)
+    teach(policy, observation, [0, 1], [0.0, 0.0])
+    with pytest.raises(ValueError, match=r"Flat cannot have more .* expected an axis of 3 actions"):
+        policy.with_actions(5)
+
+
+def test_names_of_actions_are_the_callers():
+    log = BanditLog(np.ones((4, 1)), [0, 1, 0, 1], [0.0, 1.0, 0.0, 1.0], [0.5] * 4)
+    spec = ArraySpec((1,), np.float64)
+    policy = ContextualPolicy(models.Ridge(), rules.Greedy(), observation_spec=spec, num_actions=2)
+    policy = learn_from_log(policy, log)
+    policy.encoding = TableEncoding(("hats", "shoes"), (NumberColumn("age"),))
+    wide = policy.with_actions(3)
+    assert wide.encoding is policy.encoding
+    with pytest.raises(ValueError, match="encoding has the names of 2 actions; expected 3"):
+        write_policy("never.npz", wide)
+
+
+def test_a_written_policy_of_more_actions_is_read_as_it_is(tmp_path):
+    policy, _ = taught("lin_ucb")
+    wide = policy.with_actions(6)
+    write_policy(tmp_path / "policy.npz", wide)
+    env = wide_environment("lin_ucb", 3)
+    again = read_policy(tmp_path / "policy.npz").make(env.observation_spec(), 3)
+    assert_identical(
+        again.get_state().content.learned, wide.get_state().content.learned, "what it knows"
+    )

@@ -6,6 +6,8 @@ import pytest
 from bandit_envs import (
     ArraySpec,
     BanditPyEnvironment,
+    BernoulliPyEnvironment,
+    ConstantPolicy,
     ExtraDisabledActions,
     KArmedTestbed,
     OptimalActionMetric,
@@ -15,8 +17,10 @@ from bandit_envs import (
     StepDriver,
     UCBPolicy,
 )
+from bandit_envs.environments.registry import scheduled_arms, scheduled_contexts
+from bandit_envs.studies import Study, run
 from bandit_envs.testing import EnvironmentContract
-from bandit_envs.wrappers import AffineReward
+from bandit_envs.wrappers import AffineReward, ScheduledActionMask
 from tests.wrappers.examples import Coins, Payer, Vectors, per_arm_bandit
 
 
@@ -220,3 +224,106 @@ def test_what_an_observation_determines_is_masked_as_the_observation_says():
     assert means.dtype == np.float32
     few = {key: leaf[:7] for key, leaf in observation.items()}
     np.testing.assert_array_equal(env.expected_rewards_for(few), means[:7])
+
+
+class TestScheduledActionMask(EnvironmentContract):
+    num_steps = 8
+
+    def make_environment(self, seed):
+        bandit = KArmedTestbed(k=4, batch_size=3, horizon=6, seed=seed)
+        return ScheduledActionMask(bandit, [0, 0, 2, 5], [3, 1e9, np.inf, np.inf])
+
+
+class TestScheduledActionMaskOfContexts(EnvironmentContract):
+    num_steps = 6
+
+    def make_environment(self, seed):
+        return ScheduledActionMask(per_arm_bandit(seed), [0, 2, 1, 0], [np.inf, np.inf, 4, 3])
+
+
+@pytest.mark.slow
+class TestScheduledActionMaskOfRandomMasks(EnvironmentContract):
+    num_steps = 6
+
+    def make_environment(self, seed):
+        env = RandomActionMask(Vectors(seed=seed), 0.7)
+        return AffineReward(ScheduledActionMask(env, close_at=[3, np.inf, 2]), 2.0)
+
+
+def test_actions_open_and_close_at_their_steps_after_each_reset():
+    env = ScheduledActionMask(
+        KArmedTestbed(k=3, batch_size=2, horizon=4, seed=0), [0, 1, 2], [3, np.inf, 3]
+    )
+    expected = [[1, 0, 0], [1, 1, 0], [1, 1, 1], [0, 1, 0]]
+    time_step = env.reset()
+    for _ in range(2):
+        for step, mask in enumerate(expected):
+            assert time_step.observation["mask"].astype(int).tolist() == [mask] * 2
+            time_step = env.step(np.full(2, mask.index(1)))
+            assert step < 3 or time_step.is_last().all()
+        time_step = env.step([0, 0])  # begins the next episode
+        assert time_step.is_first().all()
+
+
+def test_regret_is_that_to_the_best_action_which_was_open():
+    env = BernoulliPyEnvironment([0.1, 0.5, 0.9], batch_size=4, seed=0)
+    env = ScheduledActionMask(env, [0, 0, 3], [np.inf, 6, np.inf])
+    policy = ConstantPolicy(0, num_actions=3, batch_size=4)
+    regret = RegretMetric(env)
+    StepDriver(env, policy, [regret], num_steps=10).run()
+    np.testing.assert_allclose(regret.result().per_step.mean, [0.4] * 3 + [0.8] * 7, rtol=1e-6)
+
+
+def test_a_row_that_would_have_no_action_keeps_those_of_the_wrapped_environment():
+    env = RandomActionMask(KArmedTestbed(k=2, batch_size=200, seed=0), 0.0)
+    mask = ScheduledActionMask(env, open_at=[0, 5]).reset().observation["mask"]
+    assert (mask.sum(axis=1) == 1).all()
+    assert 50 < mask[:, 1].sum() < 150
+
+
+@pytest.mark.parametrize(
+    ("open_at", "close_at", "message"),
+    [
+        ([0, 0], None, "open_at is .* expected a step, from 0 on, for each of 3 actions"),
+        ([0, 0, -1], None, "open_at is"),
+        ([0, 0, 0.5], None, "open_at is"),
+        ([0, 0, np.nan], None, "open_at is"),
+        ([1, 1, 1], None, "none is open in step 0"),
+        ([0, 9, 9], [4, 9, np.inf], "none is open in step 4"),
+    ],
+)
+def test_schedules_without_an_open_action_are_refused(open_at, close_at, message):
+    with pytest.raises(ValueError, match=message):
+        ScheduledActionMask(KArmedTestbed(k=3), open_at, close_at)
+
+
+@pytest.mark.parametrize(
+    ("make", "environment", "other"),
+    [
+        (scheduled_arms, "logistic_context", "scheduled_contexts"),
+        (scheduled_contexts, "testbed", "scheduled_arms"),
+    ],
+    ids=["arms", "contexts"],
+)
+def test_an_environment_of_other_rows_is_refused_with_the_id_for_it(make, environment, other):
+    with pytest.raises(ValueError, match=f"environment is {environment}, .*; {other} is for"):
+        make(environment)
+
+
+def test_studies_open_and_close_actions(tmp_path):
+    schedules = {
+        "scheduled_arms": "bernoulli:means=[0.2, 0.5, 0.8]",
+        "scheduled_contexts": "per_arm:max_num_actions=3",
+    }
+    for name, environment in schedules.items():
+        masked = {"open_at": [[0, 0, 8]], "close_at": [[np.inf, 12, np.inf]]}
+        values = {
+            "title": "Actions that come and go",
+            "steps": 20,
+            "runs": 3,
+            "environment": [{"name": name, "environment": environment, **masked}],
+            "policy": ["ucb:c=0.5", "lin_ucb"],
+            "metrics": ["regret"],
+        }
+        found = run(Study.from_dict(values), tmp_path / name)
+        assert len(found.differences()) == 1

@@ -144,6 +144,7 @@ def write_policy(
 
     Raises:
         TypeError: the policy is of another class, or a part of it cannot be written.
+        ValueError: its encoding has names of another number of actions.
 
     >>> import tempfile
     >>> from bandit_envs.specs import ArraySpec
@@ -163,6 +164,9 @@ def write_policy(
     assert isinstance(policy, ContextualPolicy)
     summary = _summarize(learned_from)
     encoding = policy.encoding
+    if encoding is not None and len(encoding.actions) not in (0, policy.num_actions):
+        found = f"policy.encoding has the names of {len(encoding.actions)} actions"
+        raise ValueError(f"{found}; expected {policy.num_actions}")
     state = policy.get_state()
     learned = None
     if not policy.is_as_made:

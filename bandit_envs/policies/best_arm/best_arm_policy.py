@@ -21,6 +21,9 @@ from bandit_envs.trajectories import TimeStep, Trajectory
 
 SEQUENCE = "95%, for all actions and steps at once"
 
+PATIENCE = 50
+"""For so many steps an action may be unavailable before a search goes on without it."""
+
 
 class Pulls(NamedTuple):
     """What was seen of every action; updated in place. All are [B, K], but for the steps [B]."""
@@ -107,6 +110,32 @@ class Search(NamedTuple):
     pulls: Pulls
     stopped: Mask  # whether the row has stopped, [B]
     plan: Any  # what a subclass remembers: a nest of arrays [B, ...], or None
+    open_at: Floats  # the step in which each action was available last, 0 if never, [B, K]
+
+    def compared(self) -> Mask:
+        """Returns among which actions each row looks for the best: [B, K].
+
+        They are those that were available in the last half of its steps, or the last `PATIENCE`;
+        all before its first reward.
+        """
+        steps = self.pulls.steps[:, np.newaxis]
+        closed_for = steps - self.open_at
+        is_near = closed_for < np.maximum(PATIENCE, 0.5 * steps)
+        found = (self.open_at > 0.0) & is_near
+        return np.asarray(found | ~found.any(axis=1, keepdims=True))
+
+    def open(self, available: Mask | None) -> Mask:
+        """Says that actions [B, K] were available, None for all, in a step that is learned next.
+
+        Returns:
+            The rows in which others than those compared were: [B].
+        """
+        opened = ~self.compared()
+        if available is not None:
+            opened &= available
+        now = np.broadcast_to(self.pulls.steps[:, np.newaxis] + 1.0, self.open_at.shape)
+        np.copyto(self.open_at, now, where=True if available is None else available)
+        return np.asarray(opened.any(axis=1))
 
 
 class BestArmPolicy(Policy):
@@ -114,6 +143,12 @@ class BestArmPolicy(Policy):
 
     A row that has stopped learns no more, and plays what it recommends. So a batch runs until all
     rows have stopped: see `StepDriver.run_until_stopped`.
+
+    It looks for the best of the actions that are available. One that was never available does not
+    count. One that was closed counts, as it is known, until it has been closed for half of the
+    row's steps, and for 50 of them; so a short break does not end its part. If an action opens that
+    did not count, rows that had stopped go on, unless their steps are spent. A row does not stop
+    before it has compared two actions.
 
     A subclass implements `_exploration_scores` or `_select`, and these two as it needs them:
 
@@ -134,6 +169,9 @@ class BestArmPolicy(Policy):
     >>> policy.recommend(time_step), policy.steps
     (array([1, 1, 1], dtype=int32), array([40, 40, 40]))
     """
+
+    _goes_on = True
+    """Whether a row that has stopped goes on if another action opens."""
 
     def __init__(self, **options: typing.Unpack[PolicyOptions]) -> None:
         check_integer("num_actions", options.get("num_actions"), minimum=2)
@@ -262,9 +300,13 @@ class BestArmPolicy(Policy):
             pulls=Pulls.initial(self.batch_size, self.num_actions),
             stopped=np.zeros(self.batch_size, np.bool_),
             plan=self._initial_plan(),
+            open_at=np.zeros(self._table_shape),
         )
 
     def _learn(self, learned: Search, trajectory: Trajectory) -> Search:
+        has_opened = learned.open(self._available(trajectory.observation))
+        if self._goes_on:
+            learned.stopped[has_opened] = False
         rows = np.flatnonzero(~learned.stopped)
         if rows.size:
             learned.pulls.add(rows, trajectory.action[rows], trajectory.reward[rows])
@@ -273,7 +315,11 @@ class BestArmPolicy(Policy):
 
     def _with_pending(self, learned: Search, pending: Indices) -> Search:
         exploring = np.where(learned.stopped[:, np.newaxis], 0, pending)
-        return learned._replace(pulls=learned.pulls.with_pending(exploring, self.reward_range))
+        added = exploring.sum(axis=1, keepdims=True)
+        return learned._replace(
+            pulls=learned.pulls.with_pending(exploring, self.reward_range),
+            open_at=np.where(learned.open_at > 0.0, learned.open_at + added, 0.0),
+        )
 
     def _add_actions(self, learned: Search, known: int) -> Search:
         """Lets all rows go on: which of more actions is the best is another question."""

@@ -20,9 +20,9 @@ class ChernoffPolicy(BestArmPolicy):
         stop if Z_t > level_t
         Z_t = min_b  N(a) kl(Q(a), m_b) + N(b) kl(Q(b), m_b)
 
-    Here, a is the action with the largest mean reward Q, and m_b the mean of all rewards of a and
-    b. Z is the logarithm of the likelihood ratio of the means found, and of any with which b is
-    not worse than a.
+    Here, a is the action with the largest mean reward Q, b any other that counts, and m_b the mean
+    of all rewards of a and b. Z is the logarithm of the likelihood ratio of the means found, and of
+    any with which b is not worse than a.
 
     A subclass implements `_exploration_scores` or `_select`, and `_follow` if it has a plan.
 
@@ -49,7 +49,9 @@ class ChernoffPolicy(BestArmPolicy):
         self._level = StoppingLevel(threshold, delta)
         self.reward_range = self._law.reward_range
 
-    def _follow(self, plan: Any, rows: Indices, pulls: Pulls, leaders: Indices) -> None:
+    def _follow(
+        self, plan: Any, rows: Indices, pulls: Pulls, leaders: Indices, compared: Mask
+    ) -> None:
         """Changes the plan after a reward of each of some rows.
 
         Args:
@@ -57,6 +59,7 @@ class ChernoffPolicy(BestArmPolicy):
             rows: those that had not stopped, [n] with n > 0. Nothing else may change.
             pulls: of these rows.
             leaders: the action of each of these rows with the largest mean reward, [n].
+            compared: the actions that count, [n, K].
         """
 
     def _reward_law(self) -> RewardLaw:
@@ -64,14 +67,16 @@ class ChernoffPolicy(BestArmPolicy):
 
     def _update(self, search: Search, rows: Indices) -> None:
         pulls = search.pulls.take(rows)
-        leaders = pulls.leaders()
-        search.stopped[rows] = is_evident(
-            self._law, pulls, leaders, self._level.after(pulls.steps, self.num_actions)
-        )
-        self._follow(search.plan, rows, pulls, leaders)
+        compared = search.compared()[rows]
+        leaders = pulls.leaders(compared)
+        level = self._level.after(pulls.steps, self.num_actions)
+        search.stopped[rows] = is_evident(self._law, pulls, leaders, compared, level)
+        self._follow(search.plan, rows, pulls, leaders, compared)
 
 
-def is_evident(law: RewardLaw, pulls: Pulls, leaders: Indices, level: Floats) -> Mask:
+def is_evident(
+    law: RewardLaw, pulls: Pulls, leaders: Indices, compared: Mask, level: Floats
+) -> Mask:
     """Returns whether the evidence that a row's leader is the best is above a level: [n].
 
     The evidence is that against the action that looks least worse. Most rows already miss the level
@@ -81,10 +86,11 @@ def is_evident(law: RewardLaw, pulls: Pulls, leaders: Indices, level: Floats) ->
         law: of the rewards.
         pulls: of n rows.
         leaders: the actions with the largest mean rewards, [n].
+        compared: the actions that count, [n, K]. A row with one of them has no evidence.
         level: [n], at least 0.
     """
     rows = np.arange(len(leaders))
-    values = pulls.values.copy()
+    values = np.where(compared, pulls.values, -np.inf)
     values[rows, leaders] = -np.inf
     second = values.argmax(axis=1)
     found = law.likelihood_ratio(
@@ -93,23 +99,25 @@ def is_evident(law: RewardLaw, pulls: Pulls, leaders: Indices, level: Floats) ->
         pulls.counts[rows, second],
         pulls.values[rows, second],
     )
-    evident: Mask = found > level
+    evident: Mask = (found > level) & (compared.sum(axis=1) > 1)
     likely = np.flatnonzero(evident)
     if likely.size:
-        evident[likely] = evidence(law, pulls.take(likely), leaders[likely]) > level[likely]
+        found = evidence(law, pulls.take(likely), leaders[likely], compared[likely])
+        evident[likely] = found > level[likely]
     return evident
 
 
-def evidence(law: RewardLaw, pulls: Pulls, leaders: Indices) -> Floats:
+def evidence(law: RewardLaw, pulls: Pulls, leaders: Indices, compared: Mask) -> Floats:
     """Returns how surely each row's leader is better than any other action: [n].
 
-    It is the smallest likelihood ratio of the leader and another action, and 0 if an action was
-    never chosen.
+    It is the smallest likelihood ratio of the leader and another action that counts, and 0 if one
+    was never chosen.
 
     Args:
         law: of the rewards.
         pulls: of n rows.
         leaders: the actions with the largest mean rewards, [n].
+        compared: the actions that count, [n, K].
     """
     rows = np.arange(len(leaders))
     ratios = law.likelihood_ratio(
@@ -118,5 +126,6 @@ def evidence(law: RewardLaw, pulls: Pulls, leaders: Indices) -> Floats:
         pulls.counts,
         pulls.values,
     )
+    ratios[~compared] = np.inf
     ratios[rows, leaders] = np.inf
     return np.asarray(np.maximum(ratios.min(axis=1), 0.0))

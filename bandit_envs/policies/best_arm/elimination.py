@@ -124,8 +124,12 @@ class SuccessiveEliminationPolicy(BestArmPolicy):
         # A mask may leave only actions that were dropped; these drop no others.
         _, lower = largest_values(np.where(active, pulls.values - widths, -np.inf))
         active &= pulls.values + widths >= lower
+        compared = search.compared()[rows]
+        is_empty = ~(active & compared).any(axis=1)
+        active[is_empty] = compared[is_empty]  # those that dropped these are closed
         plan.active[rows] = active
-        search.stopped[rows] = row_sums(active) == 1.0
+        is_last = row_sums(active & compared) == 1.0
+        search.stopped[rows] = is_last & (row_sums(compared) > 1.0)
 
     def _candidates(self, search: Search) -> Mask:
         active: Mask = search.plan.active

@@ -34,6 +34,8 @@ class UniformAllocationPolicy(BestArmPolicy):
     array([[0.5, 0.5]])
     """
 
+    _goes_on = False
+
     def __init__(self, budget: int, **options: typing.Unpack[PolicyOptions]) -> None:
         super().__init__(**options)
         self._budget = check_integer("budget", budget, minimum=self.num_actions)
@@ -69,6 +71,8 @@ class UCBEPolicy(BestArmPolicy):
     >>> UCBEPolicy(100, 4.0, num_actions=2).probabilities(env.reset())
     array([[0.5, 0.5]])
     """
+
+    _goes_on = False
 
     def __init__(self, budget: int, a: float, **options: typing.Unpack[PolicyOptions]) -> None:
         super().__init__(**options)
@@ -109,6 +113,8 @@ class SuccessiveRejectsPolicy(BestArmPolicy):
     >>> SuccessiveRejectsPolicy(100, num_actions=2).probabilities(env.reset())
     array([[0.5, 0.5]])
     """
+
+    _goes_on = False
 
     def __init__(self, budget: int, **options: typing.Unpack[PolicyOptions]) -> None:
         super().__init__(**options)
@@ -154,6 +160,8 @@ class SequentialHalvingPolicy(BestArmPolicy):
     >>> SequentialHalvingPolicy(100, num_actions=2).probabilities(env.reset())
     array([[0.5, 0.5]])
     """
+
+    _goes_on = False
 
     def __init__(
         self, budget: int, reuse: bool = True, **options: typing.Unpack[PolicyOptions]

@@ -84,6 +84,8 @@ class GOptimalPolicy(BestArmPolicy):
         pulls = search.pulls.take(rows)
         covariances = self._covariances(pulls)
         values = self._values(pulls, covariances)
+        compared = search.compared()[rows]
+        values = np.where(compared, values, -np.inf)
         leaders = values.argmax(axis=1)
         differences = self._features[leaders][:, np.newaxis] - self._features
         variances = np.einsum("nkd,nkd->nk", differences @ covariances, differences)
@@ -92,7 +94,8 @@ class GOptimalPolicy(BestArmPolicy):
         widths = self._std * np.sqrt(2.0 * level[:, np.newaxis] * variances)
         gaps = values.max(axis=1, keepdims=True) - values
         gaps[np.arange(len(rows)), leaders] = np.inf
-        search.stopped[rows] = (gaps > widths).all(axis=1)
+        is_clear = (gaps > widths).all(axis=1)
+        search.stopped[rows] = is_clear & (compared.sum(axis=1) > 1)
 
     def _recommended(self, search: Search, available: Mask | None) -> Indices:
         values = self._values(search.pulls, self._covariances(search.pulls))

@@ -92,12 +92,22 @@ class TrackAndStopPolicy(ChernoffPolicy):
     def _exploration_scores(self, search: Search) -> Floats:
         pulls = search.pulls
         t = pulls.steps[:, np.newaxis].astype(np.float64)
-        fewest = np.maximum(np.sqrt(t) - self.num_actions / 2.0, 1.0)
-        is_forced = pulls.counts.min(axis=1, keepdims=True) < fewest
+        compared = search.compared()
+        fewest = np.maximum(np.sqrt(t) - compared.sum(axis=1, keepdims=True) / 2.0, 1.0)
+        is_forced = _fewest_choices(pulls, compared) < fewest
         return np.where(is_forced, 0.0, t * search.plan.weights) - pulls.counts
 
-    def _follow(self, plan: Tracking, rows: Indices, pulls: Pulls, leaders: Indices) -> None:
-        follow_means(self._law, plan.weights, rows, pulls, leaders)
+    def _follow(
+        self, plan: Tracking, rows: Indices, pulls: Pulls, leaders: Indices, compared: Mask
+    ) -> None:
+        follow_means(
+            law=self._law,
+            weights=plan.weights,
+            rows=rows,
+            pulls=pulls,
+            leaders=leaders,
+            compared=compared,
+        )
 
 
 class CumulativeTracking(NamedTuple):
@@ -140,31 +150,54 @@ class CTrackingPolicy(ChernoffPolicy):
         return grown
 
     def _exploration_scores(self, search: Search) -> Floats:
-        counts = search.pulls.counts
-        untried = counts.min(axis=1, keepdims=True) == 0.0
-        return np.where(untried, 0.0, search.plan.sums) - counts
+        pulls = search.pulls
+        is_untried = _fewest_choices(pulls, search.compared()) == 0.0
+        return np.where(is_untried, 0.0, search.plan.sums) - pulls.counts
 
     def _with_pending(self, learned: Search, pending: Indices) -> Search:
         search = super()._with_pending(learned, pending)
         plan: CumulativeTracking = learned.plan
         steps = search.pulls.steps
         added = (steps - learned.pulls.steps)[:, np.newaxis]
-        sums = plan.sums + added * with_floor(plan.weights, steps)
+        sums = plan.sums + added * with_floor(plan.weights, steps, search.compared())
         return search._replace(plan=plan._replace(sums=sums))
 
     def _follow(
-        self, plan: CumulativeTracking, rows: Indices, pulls: Pulls, leaders: Indices
+        self,
+        plan: CumulativeTracking,
+        rows: Indices,
+        pulls: Pulls,
+        leaders: Indices,
+        compared: Mask,
     ) -> None:
-        follow_means(self._law, plan.weights, rows, pulls, leaders)
-        plan.sums[rows] += with_floor(plan.weights[rows], pulls.steps)
+        follow_means(
+            law=self._law,
+            weights=plan.weights,
+            rows=rows,
+            pulls=pulls,
+            leaders=leaders,
+            compared=compared,
+        )
+        plan.sums[rows] += with_floor(plan.weights[rows], pulls.steps, compared)
+
+
+def _fewest_choices(pulls: Pulls, compared: Mask) -> Floats:
+    """Returns how often the action that counts and was chosen least was: [B, 1]."""
+    return np.asarray(np.where(compared, pulls.counts, np.inf).min(axis=1, keepdims=True))
 
 
 def follow_means(
-    law: RewardLaw, weights: Floats, rows: Indices, pulls: Pulls, leaders: Indices
+    law: RewardLaw,
+    weights: Floats,
+    *,
+    rows: Indices,
+    pulls: Pulls,
+    leaders: Indices,
+    compared: Mask,
 ) -> None:
     """Sets proportions to those that are the best if the means are those found.
 
-    Rows in which an action was never chosen keep what they have.
+    Rows in which an action that counts was never chosen keep what they have.
 
     Args:
         law: of the rewards.
@@ -172,22 +205,42 @@ def follow_means(
         rows: those whose means have changed, [n].
         pulls: of these rows.
         leaders: the action of each of these rows with the largest mean reward, [n].
+        compared: the actions that count, [n, K]. The others get 0.
     """
-    tried = np.flatnonzero(pulls.counts.all(axis=1))
-    if tried.size:
-        places = rows[tried]
-        weights[places], _ = optimal_weights(
-            law, pulls.values[tried], leaders[tried], TOLERANCE, start=weights[places]
+    is_tried = (pulls.counts > 0.0) | ~compared
+    tried = np.flatnonzero(is_tried.all(axis=1) & (compared.sum(axis=1) > 1))
+    if not tried.size:
+        return
+    patterns = compared[tried]
+    for pattern in patterns[:1] if patterns.all() else np.unique(patterns, axis=0):
+        alike = tried[(patterns == pattern).all(axis=1)]
+        columns = np.flatnonzero(pattern)
+        places = rows[alike]
+        start = weights[np.ix_(places, columns)]
+        start[(start <= 0.0).any(axis=1)] = 0.0  # those with a new action start elsewhere
+        found, _ = optimal_weights(
+            law=law,
+            means=pulls.values[np.ix_(alike, columns)],
+            leaders=np.searchsorted(columns, leaders[alike]),
+            tolerance=TOLERANCE,
+            start=start,
         )
+        weights[places] = 0.0
+        weights[np.ix_(places, columns)] = found
 
 
-def with_floor(weights: Floats, steps: Indices) -> Floats:
-    """Returns proportions [n, K] of at least eps after so many steps [n]; they sum to 1."""
-    num_actions = weights.shape[1]
-    eps = 0.5 / np.sqrt(num_actions**2 + steps[:, np.newaxis])
-    above = np.maximum(weights - eps, 0.0)
-    free = 1.0 - num_actions * eps
-    return np.asarray(eps + above * (free / above.sum(axis=1, keepdims=True)))
+def with_floor(weights: Floats, steps: Indices, compared: Mask) -> Floats:
+    """Returns proportions [n, K] of at least eps after so many steps [n]; they sum to 1.
+
+    Actions that are not compared, [n, K], get 0.
+    """
+    count = compared.sum(axis=1, keepdims=True)
+    eps = 0.5 / np.sqrt(count**2 + steps[:, np.newaxis])
+    above = np.where(compared, np.maximum(weights - eps, 0.0), 0.0)
+    free = 1.0 - count * eps
+    total = above.sum(axis=1, keepdims=True)
+    shares = np.where(total > 0.0, above / np.where(total > 0.0, total, 1.0), compared / count)
+    return np.asarray(np.where(compared, eps + shares * free, 0.0))
 
 
 class TopTwoThompsonSamplingPolicy(ChernoffPolicy):
