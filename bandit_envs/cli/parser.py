@@ -272,7 +272,8 @@ def _add_log(parser: Parser) -> argparse._MutuallyExclusiveGroup:
     """Adds the options of logs, and returns the group of those that say what is learned from."""
     text = (
         "a log that `run --record` or `write_log` wrote, or any CSV or Parquet "
-        "file; or a folder of such files, also in folders inside it such as day=2"
+        "file; or a folder of such files, also in folders inside it such as day=2; "
+        "or the .sqlite file of a DecisionService"
     )
     parser.add_argument("log", type=Path, metavar="LOG", help=text)
     training = parser.add_mutually_exclusive_group()

@@ -51,6 +51,9 @@ class DecisionService:
     happened. Decision n is drawn by `default_rng([seed, n])` from what the policy knew then.
     If you make the ids, a call that was not answered can be repeated.
 
+    A policy that divides rewards by probabilities, such as Exp3, divides by those that it has when
+    the reward comes, without `share`. One that can count choices whose rewards come later does so.
+
     Threads may share a service. Processes may share a file: one of them learns, and others open it
     with `learns=False`. They decide and take rewards, too, by what the first has saved, at least
     once a second if it is called.

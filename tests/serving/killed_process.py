@@ -5,27 +5,39 @@ beside the file, as a client would.
 """
 
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
 
+from bandit_envs import KLUCBPolicy
 from bandit_envs.base.saving import encode_state
+from bandit_envs.policies.models import BayesianRidge
+from bandit_envs.policies.rules import Mixed, ThompsonSampling
 from bandit_envs.serving import DecisionService
 from tests.serving.services import FEATURES, NAMES, contextual
 
 BATCH = 10
+NEW_ACTION = 1000  # the user before whom an action comes
+RETIRED_ACTION = 1500  # the user before whom one goes
+
+POLICIES = {
+    "contextual": contextual,
+    "pending": lambda: KLUCBPolicy(num_actions=3, seed=0),  # counts choices without rewards
+    "sampled": lambda: contextual(Mixed(ThompsonSampling(), 0.1), BayesianRidge()),
+}
 
 
-def open_service(folder, synchronous="off"):
+def open_service(folder, name):
     """The service of the workload: rewards are learned in batches of three."""
     return DecisionService(
         folder / "shop.sqlite",
-        contextual(),
+        POLICIES[name](),
         NAMES,
         features=FEATURES,
         seed=5,
         learn_every=3,
-        synchronous=synchronous,
+        synchronous="off",
     )
 
 
@@ -34,17 +46,26 @@ def context_of(user):
     return {"age": (user * 37 % 101) / 101, "country": "FR" if user % 3 else "DE"}
 
 
-def serve(folder, users):
+def serve(folder, users, name):
     """Serves the users in order; what was answered before is asked again."""
-    with open_service(folder) as service:
+    with open_service(folder, name) as service:
         print("ready", flush=True)
         done = find_start(folder)
         with (folder / "answers.txt").open("a", encoding="utf-8") as answers:
             for first in range(done, users, BATCH):
                 batch = range(first, min(first + BATCH, users))
+                change_actions(service, first)
                 decide(service, answers, batch)
                 late = [user - 7 for user in batch if user >= 7 and user % 4]
                 service.reward_many([(f"user-{user}", reward_of(user)) for user in late])
+
+
+def change_actions(service, user):
+    """Does before a user what was not done yet."""
+    if user == NEW_ACTION and "black" not in service.actions:
+        service.add_action("black")
+    if user == RETIRED_ACTION and "red" in service.open_actions:
+        service.retire_action("red")
 
 
 def decide(service, answers, users):
@@ -81,13 +102,14 @@ def reward_of(user):
     return float(np.random.default_rng(user).random() < 0.3)
 
 
-def results(folder):
+def results(folder, name):
     """All that must not depend on kills: decisions, rewards, and the state of the policy."""
-    with open_service(folder) as service:
+    with open_service(folder, name) as service:
         log = service.log()
         state = encode_state(service.policy.get_state())
     return log, state, read_answers(folder)
 
 
 if __name__ == "__main__":
-    serve(Path(sys.argv[1]), int(sys.argv[2]))
+    warnings.simplefilter("ignore")  # of choices that were certain
+    serve(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

@@ -12,18 +12,19 @@ from tests.serving.killed_process import results, serve
 ROOT = Path(__file__).parents[2]
 
 
-def serve_with_kills(folder, users, kills, seconds, seed):
+def serve_with_kills(folder, users, name, kills, seconds):
     """Serves users in processes; returns how many of them were killed, at random moments.
 
     Args:
         folder: of the file.
         users: how many.
+        name: of the policy.
         kills: how many processes are killed, unless all is done before.
         seconds: the mean time of a process after its start. One in eight is killed in its start.
-        seed: of the moments.
     """
-    rng = np.random.default_rng(seed)
-    command = [sys.executable, "-m", "tests.serving.killed_process", str(folder), str(users)]
+    rng = np.random.default_rng(1)
+    command = [sys.executable, "-m", "tests.serving.killed_process"]
+    command += [str(folder), str(users), name]
     for killed in range(kills + 1):
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
             wait = rng.uniform(0.1, 0.5)
@@ -38,16 +39,16 @@ def serve_with_kills(folder, users, kills, seconds, seed):
     raise AssertionError("the last process is not killed")
 
 
-def check_kills(folder, users, kills, seconds):
+def check_kills(folder, users, name, kills, seconds):
     """Compares a run with kills to an undisturbed one."""
     undisturbed = folder / "undisturbed"
     disturbed = folder / "disturbed"
     undisturbed.mkdir()
     disturbed.mkdir()
-    serve(undisturbed, users)
-    killed = serve_with_kills(disturbed, users, kills, seconds, seed=1)
-    log, state, answers = results(disturbed)
-    expected_log, expected_state, expected_answers = results(undisturbed)
+    serve(undisturbed, users, name)
+    killed = serve_with_kills(disturbed, users, name, kills, seconds)
+    log, state, answers = results(disturbed, name)
+    expected_log, expected_state, expected_answers = results(undisturbed, name)
     assert answers == expected_answers
     assert len(answers) == users
     assert log == expected_log
@@ -56,11 +57,16 @@ def check_kills(folder, users, kills, seconds):
 
 
 @pytest.mark.posix
-def test_a_killed_process_goes_on_as_if_it_had_not_been(tmp_path):
-    assert check_kills(tmp_path, users=3_000, kills=3, seconds=0.2) >= 1
+@pytest.mark.filterwarnings("ignore:an action was drawn with the probability 1")
+@pytest.mark.parametrize(
+    "name", ["contextual", "pending", pytest.param("sampled", marks=pytest.mark.slow)]
+)
+def test_a_killed_process_goes_on_as_if_it_had_not_been(tmp_path, name):
+    assert check_kills(tmp_path, users=1_600, name=name, kills=2, seconds=0.2) >= 1
 
 
 @pytest.mark.slow
 @pytest.mark.posix
 def test_two_hundred_kills_change_nothing(tmp_path):
-    assert check_kills(tmp_path, users=100_000, kills=200, seconds=0.1) == 200
+    users = 100_000
+    assert check_kills(tmp_path, users, name="contextual", kills=200, seconds=0.1) == 200

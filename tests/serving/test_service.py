@@ -50,9 +50,9 @@ def test_probabilities_are_those_of_the_policy_at_the_decision(tmp_path):
 
 def test_the_policy_learns_what_it_would_learn_from_the_log(tmp_path):
     with open_shop(tmp_path) as service:
-        for step in range(40):
-            decision = service.decide({"age": step / 40, "country": "DE"})
-            service.reward(decision.id, step % 3 / 2)
+        decisions = [service.decide({"age": step / 40, "country": "DE"}) for step in range(40)]
+        for step in np.random.default_rng(0).permutation(40):
+            service.reward(decisions[step].id, step % 3 / 2)
         expected = learn_from_log(contextual(), service.log(), batch_rows=1)
         found = service.policy.get_state().content.learned
     for left, right in zip(found.model, expected.get_state().content.learned.model):
@@ -215,7 +215,7 @@ def test_a_decision_without_a_reward_counts_as_the_timeout_says(
         now += 3601.0
         service.learn()
         assert not service.reward(early[0].id, 1.0)
-        assert service.log().reward.tolist() == ([1.0] if rows == 1 else [0.25, 1.0, 0.25])
+        assert service.log().reward.tolist() == ([1.0, 0.25, 0.25][:rows])
         assert service.reward(service.decide().id, 1.0)
 
 
@@ -333,17 +333,19 @@ def test_names_are_those_of_the_table_that_a_policy_has_learned_from(tmp_path):
 def test_the_log_is_what_scans_read(tmp_path):
     with open_shop(tmp_path) as service:
         decisions = service.decide_many([CONTEXT] * 7)
-        service.reward_many([(each.id, 0.5) for each in decisions[1:]])
+        service.reward_many([(each.id, 0.5) for each in reversed(decisions[1:])])
         log = service.log()
         scan = scan_log(service.path, batch_rows=4)
         assert [len(batch) for batch in scan] == [4, 2]
         service.reward(decisions[0].id, 0.5)
         assert sum(map(len, scan)) == 6  # as it was when the scan was made
-        assert len(read_log(service.path)) == 7
+        longer = read_log(service.path)
+    assert longer[:6] == log
+    assert longer.step.tolist()[6:] == [1]
     assert log.action_names == (*NAMES,)
-    assert log.propensity.tolist() == [each.probability for each in decisions[1:]]
+    assert log.propensity.tolist() == [each.probability for each in decisions[:0:-1]]
     assert log.encoding.labels() == ["age", "country=DE", "country=FR"]
-    assert log.step.tolist() == [2, 3, 4, 5, 6, 7]
+    assert log.step.tolist() == [7, 6, 5, 4, 3, 2]
 
 
 def test_threads_share_a_service(tmp_path):

@@ -20,18 +20,18 @@ from bandit_envs.logged.log import BanditLog
 if TYPE_CHECKING:
     import sqlite3
 
-ROWS = """
-    SELECT decisions.number, decisions.action, probability, available, features, value
-    FROM decisions CROSS JOIN events ON events.decision = decisions.number
-    WHERE decisions.number > ? AND events.number <= ? AND value IS NOT NULL
-    ORDER BY decisions.number LIMIT ?
+REWARDS = """
+    FROM events CROSS JOIN decisions ON decisions.number = events.decision
+    WHERE events.number > ? AND events.number <= ? AND value IS NOT NULL
+    ORDER BY events.number LIMIT ?
 """
-TIMES = """
-    SELECT decisions.number, decisions.time
-    FROM decisions CROSS JOIN events ON events.decision = decisions.number
-    WHERE decisions.number > ? AND events.number <= ? AND value IS NOT NULL
-    ORDER BY decisions.number LIMIT ?
+"""In the order in which they came: a log that grows begins with the rows that it had."""
+
+ROWS = f"""
+    SELECT events.number, decisions.number, decisions.action, probability, available, features,
+        value {REWARDS}
 """
+TIMES = f"SELECT events.number, events.time {REWARDS}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,12 +78,12 @@ class DecisionFile:
         )
 
     def scan(self, batch_rows: int) -> Iterator[BanditLog]:
-        """Yields the decisions that have rewards in batches, in order."""
+        """Yields the decisions that have rewards in batches, in the order of the rewards."""
         for rows in self._scan_rows(ROWS, batch_rows):
             yield self._make_batch(rows)
 
     def scan_times(self, batch_rows: int, name: str) -> Iterator[TimesOfRows]:
-        """Yields when the decisions of the batches were made, in UTC."""
+        """Yields when the rewards of the batches came, in UTC."""
         first_row = 0
         for rows in self._scan_rows(TIMES, batch_rows):
             seconds = np.array([time for _, time in rows])
@@ -112,7 +112,7 @@ class DecisionFile:
             last = rows[-1][0]
 
     def _make_batch(self, rows: list[Any]) -> BanditLog:
-        numbers, actions, probabilities, masks, features, rewards = zip(*rows)
+        _, numbers, actions, probabilities, masks, features, rewards = zip(*rows)
         return BanditLog(
             observation=read_features(features, self.path),
             action=np.array(actions),

@@ -92,7 +92,7 @@ def scan_log(
             0 if actions are real numbers, such as prices, and propensities their densities.
         drop_missing: whether to drop rows of a table with missing values. By default, they raise a
             ValueError that counts them.
-        time: a column that no batch has, such as the `time` of decisions.
+        time: a column that no batch has, such as the `time` of rewards.
             `earlier, later = scan.split("2024-12-31")` cuts the log there.
         embedding: the columns of the categories of the action, as for `from_frame`.
         only: a pattern, such as `*.csv` or `day=2/*`, of the files of a folder that are read. By
@@ -262,14 +262,15 @@ class WrittenScan(Scan):
 class DecisionScan(Scan):
     """The log in a file of decisions, as it was when the scan was made.
 
-    Decisions without a reward are left out.
+    Decisions without a reward are left out, and the others are in the order of their rewards: a
+    log that grows begins with the rows that it had.
 
     Args:
         parts: the file.
         decisions: what it held.
         batch_rows: the most rows of a batch.
-        time: the column of times: `time`, when decisions were made, in UTC; or one that `to_frame`
-            names, such as "step", the number of a decision.
+        time: the column of times: `time`, when the rewards came, in UTC; or one that `to_frame`
+            names.
     """
 
     parts: Parts
