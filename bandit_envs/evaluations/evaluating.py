@@ -13,6 +13,7 @@ from bandit_envs.evaluations.candidates import (
     LOGGED,
     AnyPolicy,
     Candidate,
+    Contender,
     GivenPolicy,
     check_baseline,
     check_features,
@@ -26,6 +27,7 @@ from bandit_envs.evaluations.named import Kind, collect, short_name
 from bandit_envs.evaluations.observer import LogObserver
 from bandit_envs.evaluations.passes import LogPart, check_readers, start_passes
 from bandit_envs.evaluations.segments import Segmentation
+from bandit_envs.evaluations.sources import Source
 from bandit_envs.evaluations.training import Training
 from bandit_envs.logged import Estimator, RewardSums
 from bandit_envs.logged.registry import ESTIMATORS, EstimatorEntry
@@ -141,7 +143,9 @@ def evaluate(
     check_features(contenders, source.features)
     segmentation = None if by is None else Segmentation(by)
     with start_passes(workers, backend, address, observer) as passes:
-        opened = open_log(source.add_actions(names_of_actions(contenders)), passes)
+        features = _find_features(source, contenders, named_estimators, segmentation)
+        source = source.add_actions(names_of_actions(contenders))
+        opened = open_log(source, passes, features=features)
         _check_columns(opened, segmentation)
         rows = None if training.is_none else training.count_before_others(opened)
         candidates = [contender.enter(opened, rows) for contender in contenders]
@@ -170,6 +174,27 @@ def evaluate(
         by=by,
         remarks=_remark(opened, candidates, named_estimators),
     )
+
+
+def _find_features(
+    source: Source,
+    contenders: Iterable[Contender],
+    estimators: Mapping[str, Estimator],
+    segmentation: Segmentation | None,
+) -> Sequence[str] | None:
+    """Returns the columns of the features that are needed; None for all.
+
+    Args:
+        source: where the log is.
+        contenders: the policies.
+        estimators: by name.
+        segmentation: cuts the log in segments.
+    """
+    by_policies = any(each.reads_contexts for each in contenders)
+    by_estimators = any(each.reads_contexts for each in estimators.values())
+    if by_policies or by_estimators:
+        return None
+    return [] if segmentation is None else segmentation.find_feature(source.features)
 
 
 def _check_columns(log: OpenLog, segmentation: Segmentation | None) -> None:
