@@ -27,7 +27,6 @@ from bandit_envs.evaluations.named import Kind, collect, short_name
 from bandit_envs.evaluations.observer import LogObserver
 from bandit_envs.evaluations.passes import LogPart, check_readers, start_passes
 from bandit_envs.evaluations.segments import Segmentation
-from bandit_envs.evaluations.sources import Source
 from bandit_envs.evaluations.training import Training
 from bandit_envs.logged import Estimator, RewardSums
 from bandit_envs.logged.registry import ESTIMATORS, EstimatorEntry
@@ -143,9 +142,8 @@ def evaluate(
     check_features(contenders, source.features)
     segmentation = None if by is None else Segmentation(by)
     with start_passes(workers, backend, address, observer) as passes:
-        features = _find_features(source, contenders, named_estimators, segmentation)
-        source = source.add_actions(names_of_actions(contenders))
-        opened = open_log(source, passes, features=features)
+        features = _find_features(contenders, named_estimators, segmentation, source.features)
+        opened = open_log(source.add_actions(names_of_actions(contenders)), passes, features)
         _check_columns(opened, segmentation)
         rows = None if training.is_none else training.count_before_others(opened)
         candidates = [contender.enter(opened, rows) for contender in contenders]
@@ -177,24 +175,24 @@ def evaluate(
 
 
 def _find_features(
-    source: Source,
     contenders: Iterable[Contender],
     estimators: Mapping[str, Estimator],
     segmentation: Segmentation | None,
+    features: Sequence[str],
 ) -> Sequence[str] | None:
     """Returns the columns of the features that are needed; None for all.
 
     Args:
-        source: where the log is.
         contenders: the policies.
         estimators: by name.
         segmentation: cuts the log in segments.
+        features: the columns of all features.
     """
     by_policies = any(each.reads_contexts for each in contenders)
     by_estimators = any(each.reads_contexts for each in estimators.values())
     if by_policies or by_estimators:
         return None
-    return [] if segmentation is None else segmentation.find_feature(source.features)
+    return [] if segmentation is None else segmentation.find_feature(features)
 
 
 def _check_columns(log: OpenLog, segmentation: Segmentation | None) -> None:

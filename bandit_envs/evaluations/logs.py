@@ -115,17 +115,17 @@ def as_source(log: AnyLog, time: str | None = None) -> Source:
 def open_log(
     source: Source,
     passes: Passes,
-    is_continuous: bool = False,
     features: Sequence[str] | None = None,
+    is_continuous: bool = False,
 ) -> OpenLog:
     """Reads a log once, and returns it with what it holds.
 
     Args:
         source: where it is.
         passes: reads it.
-        is_continuous: whether its actions should be real numbers.
         features: the columns of the features that are needed, so that others need not be read;
             None for all.
+        is_continuous: whether its actions should be real numbers.
 
     Raises:
         LogError: it cannot be read.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import operator
 import warnings
@@ -84,17 +83,18 @@ def tabulate(
     if policy.num_actions != len(numbers):
         raise ValueError(f"policy has {policy.num_actions} actions; expected {len(numbers)}")
     observations = see_as(policy.encoding, log)
-    if samples is not None:
-        choose = functools.partial(
-            Policy.estimated_probabilities, samples=samples, rng=generator(seed)
-        )
-        table = _ask(policy, observations, len(log), first_row, choose)
-    else:
-        asked = len(log)
-        if _have_no_features(observations):
-            asked = min(asked, policy.batch_size)  # later rows look like these
-            observations = observations[:asked]
-        table = _ask(policy, observations, asked, first_row, Policy.probabilities)
+    asked = len(log)
+    if samples is None and _have_no_features(observations):
+        asked = min(asked, policy.batch_size)  # later rows look like these
+        observations = observations[:asked]
+    rng = generator(seed)
+
+    def ask(wide: Policy, time_step: TimeStep) -> Floats:
+        if samples is None:
+            return wide.probabilities(time_step)
+        return wide.estimated_probabilities(time_step, samples, rng)
+
+    table = _ask(policy, observations, asked, first_row, ask)
     with np.errstate(divide="ignore"):
         found = np.asarray(np.exp(np.log(table)))  # logs keep the logarithm's exponential
     if len(found) < len(log):
