@@ -54,7 +54,8 @@ class Candidate:
         start: the first row of the log that the policy has not seen, and is evaluated on.
         is_of_another_log: whether a learner made it from another log.
         is_of_unknown_log: whether a learner made it from a log that its file does not tell.
-        remarks: what it makes of names that it does not know, in the log.
+        remarks: what it makes of names that it does not know, in the log, and what was chosen for
+            it. They are sentences without their subject, its name.
     """
 
     choice: PolicyChoice | None
