@@ -68,13 +68,14 @@ def probabilities_of(
     warn_if_seen(policy, [check_log(log)])
     for problem in find_new_names(policy.encoding, log.encoding):
         warnings.warn(f"the policy {problem}", stacklevel=2)
-    return tabulate(policy, log, samples, seed, first_row)
+    # The table of rows that look alike is one row, which all of them show.
+    return np.require(tabulate(policy, log, samples, seed, first_row), requirements="W")
 
 
 def tabulate(
     policy: Policy, log: BanditLog, samples: int | None, seed: Seed, first_row: int
 ) -> Floats:
-    """Returns what `probabilities_of` does, and does not warn."""
+    """Returns what `probabilities_of` does, and does not warn. The table is not to be changed."""
     lacking = find_other_actions(policy.encoding, log.encoding)
     if lacking:
         problem = f"the policy has the actions {name_some(lacking)}, which log lacks"
@@ -97,8 +98,8 @@ def tabulate(
     table = _ask(policy, observations, asked, first_row, ask)
     with np.errstate(divide="ignore"):
         found = np.asarray(np.exp(np.log(table)))  # logs keep the logarithm's exponential
-    if len(found) < len(log):
-        found = found[np.arange(len(log)) % policy.batch_size]
+    if asked < len(log):
+        found = _repeat(found, len(log))
     if np.array_equal(numbers, np.arange(log.num_actions)):
         return found
     in_log = np.zeros((len(log), log.num_actions))
@@ -109,6 +110,13 @@ def tabulate(
 def _have_no_features(observations: Nest) -> bool:
     """Returns whether rows have no number and no text that could tell one from another."""
     return isinstance(observations, np.ndarray) and not math.prod(observations.shape[1:])
+
+
+def _repeat(table: Floats, number: int) -> Floats:
+    """Returns so many rows, in which those of a table follow one another again and again."""
+    if len(table) == 1:
+        return np.broadcast_to(table, (number, table.shape[1]))
+    return np.tile(table, (math.ceil(number / len(table)), 1))[:number]
 
 
 def _ask(
