@@ -3,6 +3,7 @@
 import argparse
 import math
 from pathlib import Path
+from typing import Any
 
 from bandit_envs import evaluations
 from bandit_envs.cli.console import ERR, OUT, RowProgress
@@ -81,11 +82,19 @@ def _evaluate_numbers(options: argparse.Namespace) -> Evaluation:
         return evaluations.evaluate_numbers(
             open_log(options),
             options.policy,
-            bandwidth=options.bandwidth,
+            bandwidth=[_read_bandwidth(text) for text in options.bandwidth or ["rule"]],
             confidence=options.confidence,
             observer=progress,
             **engine(options),
         )
+
+
+def _read_bandwidth(text: str) -> Any:
+    """Returns a number, or the text of what finds one."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _output_folder(options: argparse.Namespace) -> Path:

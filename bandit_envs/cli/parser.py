@@ -221,8 +221,11 @@ def _add_evaluate(subcommands: Subcommands) -> None:
     parser.add_argument("--by", metavar="COLUMN", help=text)
     text = "actions are real numbers such as prices, and propensities their densities"
     parser.add_argument("--continuous", action="store_true", help=text)
-    text = "of kernels, with --continuous (default: by the spread of the actions)"
-    parser.add_argument("--bandwidth", type=float, metavar="H", help=text)
+    text = (
+        "of kernels, with --continuous: a number; rule, by the spread of the actions, the default; "
+        "or slope, which chooses; may be repeated"
+    )
+    parser.add_argument("--bandwidth", action="append", metavar="H", help=text)
     _add_slates(parser)
     text = "replace the estimates in the folder (default: refuse, or a new folder in results/)"
     parser.add_argument("--overwrite", action="store_true", help=text)

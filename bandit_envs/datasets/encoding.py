@@ -206,8 +206,12 @@ class TableEncoding:
 
     def without(self, name: str) -> TableEncoding:
         """Returns the same encoding without a column of the features."""
-        others = tuple(column for column in self.features if column.name != name)
-        return dataclasses.replace(self, features=others)
+        return self.keep([each for each in self.names if each != name])
+
+    def keep(self, names: Sequence[str]) -> TableEncoding:
+        """Returns the same encoding of some columns of the features alone."""
+        kept = tuple(column for column in self.features if column.name in names)
+        return dataclasses.replace(self, features=kept)
 
     def add_actions(self, names: Iterable[str]) -> TableEncoding:
         """Returns the same encoding with more names of actions behind its own."""

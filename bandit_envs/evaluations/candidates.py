@@ -22,6 +22,7 @@ from bandit_envs.logged.learners.policy_files import SUFFIX, SavedPolicy, read_p
 from bandit_envs.logged.translation import find_new_names, see_as
 from bandit_envs.policies import Policy
 from bandit_envs.policies.models.value_model import ValueModel
+from bandit_envs.policies.registry import ignores_contexts
 from bandit_envs.policies.rules.rule import Rule
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
 from bandit_envs.studies.definition.choice import PolicyChoice, name_in_errors
@@ -53,7 +54,8 @@ class Candidate:
         start: the first row of the log that the policy has not seen, and is evaluated on.
         is_of_another_log: whether a learner made it from another log.
         is_of_unknown_log: whether a learner made it from a log that its file does not tell.
-        remarks: what it makes of names that it does not know, in the log.
+        remarks: what it makes of names that it does not know, in the log, and what was chosen for
+            it. They are sentences without their subject, its name.
     """
 
     choice: PolicyChoice | None
@@ -87,6 +89,11 @@ class Contender(abc.ABC):
         """Of the table that it has learned from before; None if it is not known."""
         return None
 
+    @property
+    def reads_contexts(self) -> bool:
+        """Whether it may need the features of the log. Where that is not known, it does."""
+        return True
+
     @abc.abstractmethod
     def enter(self, log: OpenLog, training_rows: int | None) -> Candidate:
         """Returns the policy with the first row that it has not seen; it learns before if it can.
@@ -113,6 +120,10 @@ class ChosenPolicy(Contender):
 
     choice: PolicyChoice
 
+    @property
+    def reads_contexts(self) -> bool:
+        return self.choice.entry.context != "ignored"
+
     def enter(self, log: OpenLog, training_rows: int | None) -> Candidate:
         with name_in_errors(f"policy {self.name}", *self.choice.modules):
             candidate = self._train(self.choice.make(_imitate(log), 0), log, training_rows)
@@ -128,6 +139,11 @@ class GivenPolicy(Contender):
     @property
     def encoding(self) -> TableEncoding | None:
         return self.policy.encoding
+
+    @property
+    def reads_contexts(self) -> bool:
+        learned_from_features = self.encoding is not None and bool(self.encoding.features)
+        return learned_from_features or not ignores_contexts(self.policy)
 
     def enter(self, log: OpenLog, training_rows: int | None) -> Candidate:
         modules = users_modules(*_parts_of(self.policy))

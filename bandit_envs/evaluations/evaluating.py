@@ -13,6 +13,7 @@ from bandit_envs.evaluations.candidates import (
     LOGGED,
     AnyPolicy,
     Candidate,
+    Contender,
     GivenPolicy,
     check_baseline,
     check_features,
@@ -141,7 +142,8 @@ def evaluate(
     check_features(contenders, source.features)
     segmentation = None if by is None else Segmentation(by)
     with start_passes(workers, backend, address, observer) as passes:
-        opened = open_log(source.add_actions(names_of_actions(contenders)), passes)
+        features = _find_features(contenders, named_estimators, segmentation, source.features)
+        opened = open_log(source.add_actions(names_of_actions(contenders)), passes, features)
         _check_columns(opened, segmentation)
         rows = None if training.is_none else training.count_before_others(opened)
         candidates = [contender.enter(opened, rows) for contender in contenders]
@@ -170,6 +172,27 @@ def evaluate(
         by=by,
         remarks=_remark(opened, candidates, named_estimators),
     )
+
+
+def _find_features(
+    contenders: Iterable[Contender],
+    estimators: Mapping[str, Estimator],
+    segmentation: Segmentation | None,
+    features: Sequence[str],
+) -> Sequence[str] | None:
+    """Returns the columns of the features that are needed; None for all.
+
+    Args:
+        contenders: the policies.
+        estimators: by name.
+        segmentation: cuts the log in segments.
+        features: the columns of all features.
+    """
+    by_policies = any(each.reads_contexts for each in contenders)
+    by_estimators = any(each.reads_contexts for each in estimators.values())
+    if by_policies or by_estimators:
+        return None
+    return [] if segmentation is None else segmentation.find_feature(features)
 
 
 def _check_columns(log: OpenLog, segmentation: Segmentation | None) -> None:

@@ -112,12 +112,19 @@ def as_source(log: AnyLog, time: str | None = None) -> Source:
     return BatchSource(check_repeatable(log))
 
 
-def open_log(source: Source, passes: Passes, is_continuous: bool = False) -> OpenLog:
+def open_log(
+    source: Source,
+    passes: Passes,
+    features: Sequence[str] | None = None,
+    is_continuous: bool = False,
+) -> OpenLog:
     """Reads a log once, and returns it with what it holds.
 
     Args:
         source: where it is.
         passes: reads it.
+        features: the columns of the features that are needed, so that others need not be read;
+            None for all.
         is_continuous: whether its actions should be real numbers.
 
     Raises:
@@ -125,7 +132,7 @@ def open_log(source: Source, passes: Passes, is_continuous: bool = False) -> Ope
         ValueError: its actions are of the other kind.
     """
     try:
-        log = _summarize(source, passes)
+        log = _summarize(source, passes, features)
     except ValueError as error:
         raise LogError(str(error)) from error
     if is_continuous and log.summary.num_actions:
@@ -152,8 +159,10 @@ def require_rows(log: OpenLog, rows: int) -> int:
     return rows
 
 
-def _summarize(source: Source, passes: Passes) -> OpenLog:
+def _summarize(source: Source, passes: Passes, features: Sequence[str] | None) -> OpenLog:
     limited = source.limit(BATCH_ROWS, BATCH_NUMBERS)
+    if features is not None:
+        limited = limited.keep_features(features)
     parts = limited.make_parts(passes.are_by_workers, IN_MEMORY)
     summary = LogSummary.from_batches([])
     numbered = []

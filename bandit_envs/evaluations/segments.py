@@ -13,6 +13,7 @@ from bandit_envs.base.checks import short_repr
 from bandit_envs.datasets.encoding import TableEncoding, TextColumn
 from bandit_envs.logged import BanditLog
 from bandit_envs.logged.files.tables import split_log
+from bandit_envs.logged.log import COLUMNS
 
 MAX_SEGMENTS = 50
 """A log has at most so many segments."""
@@ -48,6 +49,16 @@ class Segmentation:
         """Raises TypeError if the column has no name."""
         if not (isinstance(self.column, str) and self.column):
             raise TypeError(f"by is {short_repr(self.column)}; expected the name of a column")
+
+    def find_feature(self, features: Sequence[str]) -> list[str] | None:
+        """Returns which feature it needs of a log; [] for none; None if that is not known.
+
+        Args:
+            features: the columns of the features of the log.
+        """
+        if self.column in features:
+            return [self.column]
+        return [] if self.column.partition("[")[0] in COLUMNS else None
 
     def check(self, batch: BanditLog) -> None:
         """Raises ValueError if the batches of a log have no such column."""

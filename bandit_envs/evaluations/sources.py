@@ -57,6 +57,14 @@ class Source(abc.ABC):
             numbers: at most so many in a table [n, K] of a batch.
         """
 
+    def keep_features(self, names: Sequence[str]) -> Source:
+        """Returns the same log with some features alone, if others can be left unread.
+
+        Args:
+            names: the columns of the features that are needed.
+        """
+        return self
+
     @abc.abstractmethod
     def make_parts(self, by_workers: bool, in_memory: int) -> list[LogPart]:
         """Returns the parts.
@@ -130,6 +138,11 @@ class FileSource(Source):
         size = min(self._scan.batch_rows, rows)
         return FileSource(dataclasses.replace(self._scan, batch_rows=size), self._changes)
 
+    def keep_features(self, names: Sequence[str]) -> FileSource:
+        if self._changes:  # they may need all
+            return self
+        return FileSource(self._scan.keep_features(names))
+
     def make_parts(self, by_workers: bool, in_memory: int) -> list[LogPart]:
         files = self._scan.parts.found
         parts = [LogPart(FileBatches(self._scan, file, self._changes)) for file in files]
@@ -150,6 +163,8 @@ class FileSource(Source):
             more = ", ..." if len(left_out) > NAMED else ""
             names = ", ".join(left_out[:NAMED])
             lines.append(f"files left out: {len(left_out)} ({names}{more})")
+        if self._scan.unread:
+            lines.append(f"{self._scan.unread} neither read nor checked, as nothing needs them")
         if isinstance(self._scan, TableScan) and self._scan.drop_missing:
             missing = self._scan.find_missing()
             lines.append(f"{missing.rows} of {missing.size} rows miss values, and are left out")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 from typing import TypeVar
 
@@ -142,14 +143,33 @@ class HigherMoments:
         with np.errstate(over="ignore", invalid="ignore"):
             thirds = self.thirds + count * np.multiply.outer(pair, shift)
             one = np.multiply.outer(shift, products)
-            thirds = thirds + sum(np.moveaxis(one, 0, place) for place in range(3))
+            thirds = thirds + sum(one.transpose(axes) for axes in _orders_of_axes(3, 1))
             fourths = self.fourths + count * np.multiply.outer(pair, pair)
             one = np.multiply.outer(shift, self.thirds)
-            fourths = fourths + sum(np.moveaxis(one, 0, place) for place in range(4))
+            fourths = fourths + sum(one.transpose(axes) for axes in _orders_of_axes(4, 1))
             two = np.multiply.outer(pair, products)
-            places = itertools.combinations(range(4), 2)
-            fourths = fourths + sum(np.moveaxis(two, (0, 1), place) for place in places)
+            fourths = fourths + sum(two.transpose(axes) for axes in _orders_of_axes(4, 2))
         return thirds, fourths
+
+
+@functools.cache
+def _orders_of_axes(number: int, moved: int) -> list[list[int]]:
+    """Returns the orders of axes that put the first ones, in their order, at all places.
+
+    Args:
+        number: of all axes.
+        moved: how many are the first ones.
+
+    >>> _orders_of_axes(3, 1)
+    [[0, 1, 2], [1, 0, 2], [1, 2, 0]]
+    """
+    orders = []
+    for places in itertools.combinations(range(number), moved):
+        others = iter(range(moved, number))
+        first = iter(range(moved))
+        axes = [next(first) if place in places else next(others) for place in range(number)]
+        orders.append(axes)
+    return orders
 
 
 def add_moments(table: dict[Key, Moments], key: Key, part: Moments) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 
@@ -18,10 +19,10 @@ from bandit_envs.logged.translation import (
     find_other_actions,
     see_as,
 )
-from bandit_envs.nests import map_structure
+from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies import Policy
 from bandit_envs.seeding import Seed, generator
-from bandit_envs.trajectories import restart
+from bandit_envs.trajectories import TimeStep, restart
 
 ROWS = 1024  # shown to a policy at a time
 
@@ -67,13 +68,14 @@ def probabilities_of(
     warn_if_seen(policy, [check_log(log)])
     for problem in find_new_names(policy.encoding, log.encoding):
         warnings.warn(f"the policy {problem}", stacklevel=2)
-    return tabulate(policy, log, samples, seed, first_row)
+    # The table of rows that look alike is one row, which all of them show.
+    return np.require(tabulate(policy, log, samples, seed, first_row), requirements="W")
 
 
 def tabulate(
     policy: Policy, log: BanditLog, samples: int | None, seed: Seed, first_row: int
 ) -> Floats:
-    """Returns what `probabilities_of` does, and does not warn."""
+    """Returns what `probabilities_of` does, and does not warn. The table is not to be changed."""
     lacking = find_other_actions(policy.encoding, log.encoding)
     if lacking:
         problem = f"the policy has the actions {name_some(lacking)}, which log lacks"
@@ -81,27 +83,68 @@ def tabulate(
     numbers = find_actions(policy.encoding, log)
     if policy.num_actions != len(numbers):
         raise ValueError(f"policy has {policy.num_actions} actions; expected {len(numbers)}")
-    rng = generator(seed)
-    before = first_row % policy.batch_size  # the row of the policy to which the first is shown
-    copies = math.ceil(min(ROWS, before + len(log)) / policy.batch_size)
-    size = max(1, copies) * policy.batch_size
-    wide = policy.replicate(size)
     observations = see_as(policy.encoding, log)
-    table = np.empty((len(log), policy.num_actions))
-    for start in range(-before, len(log), size):
-        places = np.arange(start, start + size)
-        rows = places % len(log)  # the first and the last rows are filled up
-        time_step = restart(map_structure(operator.itemgetter(rows), observations), size)
+    asked = len(log)
+    if samples is None and _have_no_features(observations):
+        asked = min(asked, policy.batch_size)  # later rows look like these
+        observations = observations[:asked]
+    rng = generator(seed)
+
+    def ask(wide: Policy, time_step: TimeStep) -> Floats:
         if samples is None:
-            found = wide.probabilities(time_step)
-        else:
-            found = wide.estimated_probabilities(time_step, samples, rng)
-        is_asked = (places >= 0) & (places < len(log))
-        table[places[is_asked]] = found[is_asked]
+            return wide.probabilities(time_step)
+        return wide.estimated_probabilities(time_step, samples, rng)
+
+    table = _ask(policy, observations, asked, first_row, ask)
     with np.errstate(divide="ignore"):
         found = np.asarray(np.exp(np.log(table)))  # logs keep the logarithm's exponential
+    if asked < len(log):
+        found = _repeat(found, len(log))
     if np.array_equal(numbers, np.arange(log.num_actions)):
         return found
     in_log = np.zeros((len(log), log.num_actions))
     in_log[:, numbers] = found
     return in_log
+
+
+def _have_no_features(observations: Nest) -> bool:
+    """Returns whether rows have no number and no text that could tell one from another."""
+    return isinstance(observations, np.ndarray) and not math.prod(observations.shape[1:])
+
+
+def _repeat(table: Floats, number: int) -> Floats:
+    """Returns so many rows, in which those of a table follow one another again and again."""
+    if len(table) == 1:
+        return np.broadcast_to(table, (number, table.shape[1]))
+    return np.tile(table, (math.ceil(number / len(table)), 1))[:number]
+
+
+def _ask(
+    policy: Policy,
+    observations: Nest,
+    number: int,
+    first_row: int,
+    ask: Callable[[Policy, TimeStep], Floats],
+) -> Floats:
+    """Returns the probabilities of a policy in some rows, about 1,000 at a time: [n, K].
+
+    Args:
+        policy: is asked.
+        observations: nest of arrays [n, ...], as the policy reads them.
+        number: n.
+        first_row: the number of the first row, which says to which row of the policy it is shown.
+        ask: returns the probabilities of a policy in some rows.
+    """
+    before = first_row % policy.batch_size  # the row of the policy to which the first is shown
+    copies = math.ceil(min(ROWS, before + number) / policy.batch_size)
+    size = max(1, copies) * policy.batch_size
+    wide = policy.replicate(size)
+    table = np.empty((number, policy.num_actions))
+    for start in range(-before, number, size):
+        places = np.arange(start, start + size)
+        rows = places % number  # the first and the last rows are filled up
+        time_step = restart(map_structure(operator.itemgetter(rows), observations), size)
+        found = ask(wide, time_step)
+        is_asked = (places >= 0) & (places < number)
+        table[places[is_asked]] = found[is_asked]
+    return table

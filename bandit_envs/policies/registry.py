@@ -29,6 +29,7 @@ __all__ = [
     "POLICIES",
     "ContextualEntry",
     "PolicyEntry",
+    "ignores_contexts",
 ]
 
 
@@ -395,3 +396,12 @@ _ENTRIES = (
 
 POLICIES: dict[str, PolicyEntry] = {entry.id: entry for entry in _ENTRIES}
 """All policies of the package, by id."""
+
+
+def ignores_contexts(policy: policies.Policy) -> bool:
+    """Returns whether a policy looks at no context, but for which actions it makes available.
+
+    It does not know that of a user's class.
+    """
+    entries = [entry for entry in _ENTRIES if entry.context == "ignored"]
+    return any(type(policy) is entry.make for entry in entries)

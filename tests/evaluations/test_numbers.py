@@ -33,29 +33,60 @@ def test_batches_and_the_whole_log_have_the_same_estimates():
     assert logged.value == pytest.approx(log.reward.mean())
     assert [row.estimator for row in whole] == [
         "kernel_ips:bandwidth=0.1",
-        "kernel_ips:bandwidth=0.05",
         "kernel_snips:bandwidth=0.1",
-        "kernel_snips:bandwidth=0.05",
     ]
     for one, other in zip(whole, parts):
         assert one.value == pytest.approx(other.value, abs=1e-9)
         assert one.standard_error == pytest.approx(other.standard_error, abs=1e-9)
         assert one.gain == pytest.approx(one.value - logged.value)
         assert (one.gain_low, one.gain_high) == pytest.approx((other.gain_low, other.gain_high))
-    targets = actions_of(policy, log)
-    expected = KernelIPS(0.1).estimate(log.reward, log.propensity, log.action, targets)
-    assert whole[0].value == pytest.approx(expected.value, abs=1e-12)
-    assert whole[0].standard_error == pytest.approx(expected.standard_error, abs=1e-12)
+    columns = (log.reward, log.propensity, log.action, actions_of(policy, log))
+    for row, is_normalised in zip(whole, (False, True)):
+        expected = KernelIPS(0.1, self_normalised=is_normalised).estimate(*columns)
+        assert row.value == pytest.approx(expected.value, abs=1e-12)
+        assert row.standard_error == pytest.approx(expected.standard_error, abs=1e-12)
+        assert (row.low, row.high) == pytest.approx(expected.interval(), abs=1e-12)
 
 
 def test_a_bandwidth_with_which_the_estimate_moves_is_told():
     large = evaluate_numbers(priced(), WIDE, bandwidth=0.4).rows[1:]
     assert large[0].value < 0.7
-    for row in (large[0], large[2]):
+    for row in large:
         assert "the estimate moves with the bandwidth" in row.warnings
+        assert row.low < row.value < 0.8 < row.high  # it has all of what both extrapolate
     small = evaluate_numbers(priced(), WIDE, bandwidth=0.03).rows[1:]
     assert abs(small[0].value - 1.0) < 0.1
-    assert small[0].warnings == small[2].warnings == ""
+    assert small[0].warnings == small[1].warnings == ""
+
+
+def test_slope_chooses_among_bandwidths_and_says_which():
+    widths = [0.8, 0.4, 0.2, 0.1, 0.05]
+    given = evaluate_numbers(priced(), WIDE, bandwidth=[*widths, "slope"])
+    assert [row.estimator for row in given.rows[1:7]] == [
+        *(f"kernel_ips:bandwidth={width}" for width in widths),
+        "kernel_ips:bandwidth=slope",
+    ]
+    chosen = given.rows[6]
+    assert abs(chosen.value - 1.0) < 0.1
+    (row,) = [row for row in given.rows[1:6] if row.value == chosen.value]
+    assert row._replace(estimator=chosen.estimator) == chosen._replace(p_value=row.p_value)
+    width = row.estimator.partition("=")[2]
+    assert f"{WIDE} has the bandwidth {width} for kernel_ips:bandwidth=slope and" in given.notes[0]
+
+
+def test_slope_follows_the_spread_of_the_actions_if_no_bandwidths_are_given():
+    _, *rows = evaluate_numbers(priced(), WIDE, bandwidth="slope").rows
+    assert [row.estimator for row in rows] == [
+        "kernel_ips:bandwidth=slope",
+        "kernel_snips:bandwidth=slope",
+    ]
+    assert all(abs(row.value - 1.0) < 0.1 for row in rows)
+
+
+@pytest.mark.parametrize("bandwidth", [0.0, -1.0, "best", [], [0.1, "widest"], None])
+def test_bandwidths_are_numbers_above_0_or_how_they_are_found(bandwidth):
+    with pytest.raises((TypeError, ValueError), match="bandwidth is"):
+        evaluate_numbers(priced(100), WIDE, bandwidth=bandwidth)
 
 
 def test_the_rule_of_the_bandwidth_follows_the_spread_of_the_actions():
@@ -91,6 +122,13 @@ def test_the_command_evaluates_a_table_of_prices(tmp_path):
     assert code == 0, err
     assert "actions from 0.0" in out
     assert "the estimate moves with the bandwidth" in out
+    options = ("--continuous", "--policy", WIDE, "--bandwidth", 0.4, "--bandwidth", "slope")
+    code, out, err = run(*command, *options, "--overwrite")
+    assert code == 0, err
+    assert "kernel_snips:bandwidth=slope" in out
+    assert f"{WIDE} has the bandwidth" in out
+    code, _, err = run(*command, *options, "--bandwidth", "best", "--overwrite")
+    assert (code, "bandwidth is 'best'; expected a number above 0" in err) == (2, True)
     code, _, err = run(*command, "--continuous", "--policy", "random", "--overwrite")
     assert code == 2
     assert "policy random" in err

@@ -1,5 +1,6 @@
 """What a policy would have done in the rows of a log."""
 
+import dataclasses
 import operator
 
 import numpy as np
@@ -77,6 +78,20 @@ class Counting(Policy):
 
     def _probabilities(self, learned, time_step):
         return (learned + 1.0) / (learned + 1.0).sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 100])
+@pytest.mark.parametrize("first_row", [0, 2])
+def test_rows_without_features_have_the_probabilities_of_their_rows_of_the_policy(
+    batch_size, first_row
+):
+    policy = learn_from_log(Counting(num_actions=3, batch_size=batch_size), drawn_log(33))
+    log = drawn_log(50)
+    blank = dataclasses.replace(log, observation=np.ones((50, 0)))
+    table = probabilities_of(policy, blank, first_row=first_row)
+    np.testing.assert_array_equal(table, probabilities_of(policy, log, first_row=first_row))
+    table[0] = 0.0  # it is the caller's own
+    assert table[1:].all()
 
 
 def test_a_replica_has_what_the_rows_know_and_learns_for_itself():

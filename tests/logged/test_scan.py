@@ -230,6 +230,24 @@ def test_there_must_be_a_log_to_scan(arguments, error, message, tmp_path, monkey
         scan_log(**arguments)
 
 
+@pytest.mark.parametrize("actions", [[0, 3, 3, 1], [1, 3, 2, 2], [0, 5000, 1, 1], [None, 2, 0, 1]])
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "Int64", "float64", "str"])
+def test_actions_are_numbered_alike_whatever_files_say_of_them(actions, dtype, tmp_path):
+    if (None in actions and dtype in ("int64", "uint8")) or (max(map(int, actions[1:])) > 255):
+        dtype = "Int64"
+    frame = pandas.DataFrame({"action": actions, "reward": 1.0, "propensity": 0.5, "age": 1.0})
+    frame["action"] = frame["action"].astype("Int64").astype(dtype)
+    found = []
+    for place, options in enumerate([{}, {"row_group_size": 1}, {"write_statistics": False}]):
+        frame.to_parquet(tmp_path / f"{place}.parquet", **options)
+        try:
+            scan = scan_log(tmp_path / f"{place}.parquet", drop_missing=True)
+            found.append((scan.num_actions, list(concatenate(list(scan)).action)))
+        except ValueError as error:
+            found.append(str(error).replace(f"{place}.parquet", "file"))
+    assert found == found[:1] * 3
+
+
 def test_actions_of_a_table_that_count_from_one_are_refused(tmp_path):
     frame = users_frame()
     frame["arm"] += 1

@@ -176,8 +176,8 @@ def test_sums_of_kernels_merge(self_normalised):
     whole = kernel.estimate(**columns)
     assert merged.value == pytest.approx(whole.value, abs=1e-12)
     assert merged.standard_error == pytest.approx(whole.standard_error, abs=1e-12)
-    if not self_normalised:
-        assert merged.bias == pytest.approx(whole.bias, abs=1e-12)
+    assert merged.bias == pytest.approx(whole.bias, abs=1e-12)
+    assert merged.interval() == pytest.approx(whole.interval(), abs=1e-12)
 
 
 def test_sums_of_kernels_of_other_bandwidths_do_not_merge():

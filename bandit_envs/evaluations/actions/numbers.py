@@ -6,12 +6,13 @@ import dataclasses
 import functools
 import math
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from bandit_envs.base.checks import check_confidence, check_positive
+from bandit_envs.base.checks import check_confidence, check_positive, short_repr
 from bandit_envs.evaluations.actions.specs_of_log import SpecsOfLog
 from bandit_envs.evaluations.candidates import (
     LOGGED,
@@ -28,10 +29,11 @@ from bandit_envs.evaluations.evaluation import Evaluation
 from bandit_envs.evaluations.logs import AnyLog, OpenLog, as_source, open_log
 from bandit_envs.evaluations.observer import LogObserver
 from bandit_envs.evaluations.passes import LogPart, check_readers, start_passes
-from bandit_envs.evaluations.policy_sums import PolicyRows
-from bandit_envs.logged.estimators import EstimateSums, KernelIPS, actions_of
-from bandit_envs.logged.estimators.estimate import Terms
+from bandit_envs.evaluations.policy_sums import PolicyRows, PolicySums
+from bandit_envs.logged.estimators import KernelIPS, actions_of
+from bandit_envs.logged.estimators.continuous import find_moved
 from bandit_envs.logged.estimators.gains import logged_terms, subtract_terms
+from bandit_envs.logged.estimators.tuning import find_last_accepted
 from bandit_envs.logged.features import spec_of_rows
 from bandit_envs.logged.intervals.blocks import number_rows
 from bandit_envs.logged.log import BanditLog
@@ -40,11 +42,19 @@ from bandit_envs.policies import ContinuousPolicy
 from bandit_envs.specs import BoundedArraySpec
 from bandit_envs.studies.definition.choice import name_in_errors
 
-RULE = 2.34
-"""The bandwidth is so many standard deviations of the actions, times n^(-1/5), by default."""
+Bandwidth: TypeAlias = float | Literal["rule", "slope"]
+"""A bandwidth, or how it is found."""
+
+FACTOR = 2.34
+"""The bandwidth of the rule is so many standard deviations of the actions, times n^(-1/5)."""
+
+SHARES = (2.0, 1.0, 0.5, 0.25, 0.125)
+"""SLOPE chooses among so many times the bandwidth of the rule, if no others are given."""
+
+KINDS = {"kernel_ips": False, "kernel_snips": True}
+"""Whether the estimators are self-normalised."""
 
 EXPECTED = "expected one that chooses numbers, such as gaussian, or your own ContinuousPolicy"
-MOVED = 2.0  # standard errors between the estimates at a bandwidth and at half of it
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,16 +84,105 @@ class NumberSums:
         return NumberSums(actions, min(self.low, other.low), max(self.high, other.high))
 
     def bandwidth(self) -> float:
-        """Returns the bandwidth of the rule."""
+        """Returns the bandwidth of the rule; ValueError if all actions are the same."""
         std = math.sqrt(float(self.actions.squared_deviation) / self.actions.count)
-        return RULE * std / math.pow(self.actions.count, 0.2)
+        if not std:
+            raise ValueError("all actions of the log are the same; expected some that differ")
+        return FACTOR * std / math.pow(self.actions.count, 0.2)
+
+
+@dataclasses.dataclass(frozen=True)
+class Bandwidths:
+    """The bandwidths of the estimates of a log.
+
+    Args:
+        shown: those that have rows of their own.
+        candidates: those that SLOPE chooses among; () if it is not asked.
+    """
+
+    shown: Sequence[float]
+    candidates: Sequence[float]
+
+    @classmethod
+    def of_log(cls, given: Sequence[Bandwidth], numbers: NumberSums) -> Bandwidths:
+        """Returns what a user asks for.
+
+        Args:
+            given: numbers, "rule" or "slope".
+            numbers: of the actions of the log.
+        """
+        rule = numbers.bandwidth() if {"rule", "slope"} & {*given} else math.nan
+        shown = [rule if each == "rule" else float(each) for each in given if each != "slope"]
+        if "slope" not in given:
+            return cls(shown, ())
+        return cls(shown, shown if len(shown) > 1 else [share * rule for share in SHARES])
+
+    def estimators(self) -> dict[str, KernelIPS]:
+        """Returns the estimators of all bandwidths, by name."""
+        widths = dict.fromkeys([*self.shown, *self.candidates])
+        made = [
+            KernelIPS(width, self_normalised=is_normalised)
+            for is_normalised in KINDS.values()
+            for width in widths
+        ]
+        return {_name_of(estimator): estimator for estimator in made}
+
+    def choose(self, sums: PolicySums) -> dict[str, KernelIPS]:
+        """Returns the estimators whose estimates are shown, by the names that these have.
+
+        Args:
+            sums: of a policy, of the estimators of all bandwidths.
+        """
+        found = {}
+        for kind, is_normalised in KINDS.items():
+            widths: dict[Bandwidth, float] = {width: width for width in self.shown}
+            if self.candidates:
+                widths["slope"] = self._choose(kind, sums)
+            for shown, width in widths.items():
+                estimator = KernelIPS(width, self_normalised=is_normalised)
+                found[_name(kind, shown)] = estimator
+        return found
+
+    def _choose(self, kind: str, sums: PolicySums) -> float:
+        """Returns the bandwidth of an estimator that SLOPE selects."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of those that are not chosen
+            found = [sums.estimates[_name(kind, each)].estimate() for each in self.candidates]
+        return self.candidates[find_last_accepted(found)]
+
+
+def check_bandwidths(given: object) -> list[Bandwidth]:
+    """Returns one or more bandwidths as a list; an error if they are none."""
+    several = given if isinstance(given, (list, tuple)) else [given]
+    if not several:
+        raise ValueError("bandwidth is empty; expected at least one")
+    for each in several:
+        if isinstance(each, str):
+            if each not in ("rule", "slope"):
+                expected = "a number above 0, 'rule' or 'slope'"
+                raise ValueError(f"bandwidth is {short_repr(each)}; expected {expected}")
+        else:
+            check_positive("bandwidth", each)
+    return list(dict.fromkeys(several))
+
+
+def _name(kind: str, bandwidth: Bandwidth) -> str:
+    """Returns the name of an estimator."""
+    text = bandwidth if isinstance(bandwidth, str) else f"{bandwidth:.4g}"
+    return f"{kind}:bandwidth={text}"
+
+
+def _name_of(estimator: KernelIPS) -> str:
+    """Returns the name of an estimator with its own bandwidth."""
+    (kind,) = [name for name, each in KINDS.items() if each == estimator.self_normalised]
+    return _name(kind, estimator.bandwidth)
 
 
 def evaluate_numbers(
     log: AnyLog,
     policies: AnyPolicy | Mapping[str, AnyPolicy] | Iterable[AnyPolicy],
     *,
-    bandwidth: float | None = None,
+    bandwidth: Bandwidth | Sequence[Bandwidth] = "rule",
     confidence: float = 0.95,
     workers: int = 1,
     backend: str = "loky",
@@ -96,15 +195,19 @@ def evaluate_numbers(
     Epanechnikov, `kernel_ips`, and self-normalised, `kernel_snips`. Policies do not learn. They
     should hardly vary: what is estimated is what the actions that they draw would have earned.
 
-    There is an estimate at the bandwidth, and one at half of it. A warning says where these differ
-    by more than noise: the bandwidth is then too large.
+    A warning says where an estimate differs from that at half its bandwidth by more than noise: the
+    bandwidth is then too large. Intervals have all of the normal interval and of the interval of
+    the estimate that both bandwidths extrapolate to a bandwidth of 0.
 
     Args:
         log: as for `evaluate`; its `num_actions` is 0.
         policies: as for `evaluate`: instances of `ContinuousPolicy`, or texts such as
             "gaussian:std=0.1,coefficients=[2.5]" or "module:Class" of your own.
-        bandwidth: in units of the actions. By default 2.34 standard deviations of the actions,
-            times n^(-1/5), which is right for a normal distribution of them.
+        bandwidth: one or several, in units of the actions. "rule", the default, is 2.34 standard
+            deviations of the actions, times n^(-1/5), which is right for a normal distribution of
+            them. "slope" chooses for each policy, as `slope` does, among the others if several are
+            given, or else among 2, 1, 1/2, 1/4 and 1/8 of the rule's. `Evaluation.notes` says what
+            it chose; intervals are as if that had been given.
         confidence: the probability that an interval holds.
         workers: as for `evaluate`.
         backend: as for `evaluate`.
@@ -118,38 +221,34 @@ def evaluate_numbers(
     >>> price = np.random.default_rng(0).uniform(0.0, 2.0, 5000)
     >>> log = BanditLog(np.ones((5000, 1)), price, 1.0 - (price - 1.0) ** 2, [0.5] * 5000, 0)
     >>> found = evaluate_numbers(log, "gaussian:std=0.01,coefficients=[1.0]", bandwidth=0.2)
-    >>> [(row.estimator, round(row.value, 1)) for row in found.rows[1::2]]
+    >>> [(row.estimator, round(row.value, 1)) for row in found.rows[1:]]
     [('kernel_ips:bandwidth=0.2', 1.0), ('kernel_snips:bandwidth=0.2', 1.0)]
     """
     check_confidence(confidence)
     check_readers(workers, backend, address, observer)
-    if bandwidth is not None:
-        check_positive("bandwidth", bandwidth)
+    given = check_bandwidths(bandwidth)
     contenders = name_policies(policies)
     source = as_source(log)
+    needs_features = any(each.reads_contexts for each in contenders)
     with start_passes(workers, backend, address, observer) as passes:
-        opened = open_log(source, passes, is_continuous=True)
+        features = None if needs_features else ()
+        opened = open_log(source, passes, features, is_continuous=True)
         of_parts = passes.over(opened.parts, sum_actions, "reading actions")
         numbers = functools.reduce(NumberSums.merge, of_parts)
-        width = numbers.bandwidth() if bandwidth is None else bandwidth
-        if not width:
-            raise ValueError("all actions of the log are the same; expected some that differ")
+        bandwidths = Bandwidths.of_log(given, numbers)
         candidates = [_enter(contender, opened, numbers) for contender in contenders]
-        estimators = {
-            f"{name}:bandwidth={each:.4g}": KernelIPS(each, self_normalised=is_normalised)
-            for name, is_normalised in (("kernel_ips", False), ("kernel_snips", True))
-            for each in (width, 0.5 * width)
-        }
-        visit = functools.partial(sum_numbers, candidates, estimators)
+        visit = functools.partial(sum_numbers, candidates, bandwidths.estimators())
         parts = passes.over(opened.parts, visit, "evaluating policies")
     found: Found = {}
     for part in parts:
         for key, sums in part.items():
             add_sums(found, key, sums)
-    remarks = {
-        candidate.name: _find_moved(found[None, place].estimates, opened.summary.estimated)
-        for place, candidate in enumerate(candidates, start=1)
-    }
+    remarks: dict[str, Mapping[str, Sequence[str]]] = {}
+    for place, candidate in enumerate(candidates, start=1):
+        shown = bandwidths.choose(found[None, place])
+        found[None, place] = _show(found[None, place], shown)
+        remarks[candidate.name] = _find_remarks(found[None, place], shown, opened)
+        candidates[place - 1] = _tell_chosen(candidate, shown)
     return Evaluation(
         candidates=candidates,
         found=found,
@@ -192,21 +291,14 @@ def _describe(
 ) -> PolicyRows:
     """Returns what rows say of a policy, the first of which has a number."""
     targets = actions_of(policy, batch)
-    estimates = {}
-    weights = np.zeros(0)
-    for name, estimator in estimators.items():
-        weights = estimator.weigh(batch.propensity, batch.action, targets)
-        estimates[name] = Terms(
-            direct=np.zeros(len(batch)),
-            weighted=weights * batch.reward,
-            weights=weights[np.newaxis],
-            normaliser=weights if estimator.self_normalised else None,
-        )
+    columns = (batch.reward, batch.propensity, batch.action, targets)
+    estimates = {name: estimator.terms(*columns) for name, estimator in estimators.items()}
+    first = next(iter(estimates.values()))
     logged = logged_terms(batch)
     return PolicyRows(
         estimates=estimates,
         gains={name: subtract_terms(terms, logged) for name, terms in estimates.items()},
-        weights=weights,
+        weights=first.weights[0],
         means=np.zeros(0),
         numbers=number_rows(first_row, len(batch)),
         action=batch.action,
@@ -231,22 +323,39 @@ def _enter(contender: Contender, log: OpenLog, numbers: NumberSums) -> Candidate
     return candidate
 
 
-def _find_moved(estimates: Mapping[str, EstimateSums], estimated: str) -> dict[str, list[str]]:
-    """Returns reasons to distrust estimates, which their sums do not tell, by name.
+def _show(sums: PolicySums, shown: Mapping[str, KernelIPS]) -> PolicySums:
+    """Returns the sums of a policy by the names that are shown."""
+    own = {name: _name_of(estimator) for name, estimator in shown.items()}
+    estimates = {name: sums.estimates[own[name]] for name in own}
+    gains = {name: sums.gains[own[name]] for name in own}
+    return dataclasses.replace(sums, estimates=estimates, gains=gains)
+
+
+def _find_remarks(
+    sums: PolicySums, shown: Mapping[str, KernelIPS], log: OpenLog
+) -> dict[str, list[str]]:
+    """Returns reasons to distrust estimates, which the sums of other estimators lack, by name.
 
     Args:
-        estimates: each at a bandwidth, and then at half of it.
-        estimated: how densities were estimated.
+        sums: of a policy.
+        shown: the estimators, by the names of the sums.
+        log: that they are of.
     """
-    found = {name: [estimated] if estimated else [] for name in estimates}
-    names = list(estimates)
-    for name, half in zip(names[::2], names[1::2]):
-        value = estimates[name].main.value()
-        near = estimates[half].main.value()
-        error = estimates[name].standard_error()
-        # If both are right, the squares of their errors differ by that of the difference.
-        noise = math.sqrt(max(estimates[half].standard_error() ** 2 - error**2, 0.0))
-        if abs(near - value) > max(MOVED * noise, 0.5 * error):
-            text = f"the estimate moves with the bandwidth: it is {near:.4g} at half of it"
-            found[name].append(f"{text}, more than noise away; its interval does not show it")
-    return found
+    known = [log.summary.estimated] if log.summary.estimated else []
+    return {
+        name: [*find_moved(sums.estimates[name], estimator.bandwidth), *known]
+        for name, estimator in shown.items()
+    }
+
+
+def _tell_chosen(candidate: Candidate, shown: Mapping[str, KernelIPS]) -> Candidate:
+    """Returns a policy with a remark of the bandwidths that SLOPE chose."""
+    chosen = [
+        f"{estimator.bandwidth:.4g} for {name}"
+        for name, estimator in shown.items()
+        if name != _name_of(estimator)
+    ]
+    if not chosen:
+        return candidate
+    remark = f"has the bandwidth {' and '.join(chosen)}"
+    return dataclasses.replace(candidate, remarks=[*candidate.remarks, remark])

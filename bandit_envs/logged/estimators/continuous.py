@@ -33,7 +33,8 @@ from numpy.typing import ArrayLike
 from bandit_envs.arrays import Floats, check_array
 from bandit_envs.base.checks import check_positive
 from bandit_envs.logged.columns import as_column, check_each, check_reward_range
-from bandit_envs.logged.estimators.estimate import Estimate, Terms
+from bandit_envs.logged.estimators.estimate import Estimate, EstimateSums, Terms
+from bandit_envs.logged.estimators.sums import RatioSums
 from bandit_envs.logged.kernels import epanechnikov
 from bandit_envs.logged.log import MIN_PROPENSITY, BanditLog
 from bandit_envs.logged.translation import see_as
@@ -97,35 +98,33 @@ class KernelIPS:
                 mean is not near 1, or the estimate moves with the bandwidth.
         """
         terms = self.terms(reward, density, action, policy_action)
-        if self.self_normalised:
-            near = dataclasses.replace(self, bandwidth=0.5 * self.bandwidth)
-            half = near.terms(reward, density, action, policy_action)
-            terms = dataclasses.replace(terms, left_out=_extrapolate_ratio(terms, half))
-        estimate = terms.sums().estimate([terms], stacklevel=3)
-        _warn_if_moved(estimate, self.bandwidth)
-        return estimate
+        return _estimate(terms, self.bandwidth)
 
     def terms(
         self, reward: ArrayLike, density: ArrayLike, action: ArrayLike, policy_action: ArrayLike
     ) -> Terms:
-        """Returns what each row adds to the estimate; `terms.sums()` of parts of a log merge.
-
-        Those of a self-normalised estimate do not know its bias, which needs all rows.
-        """
+        """Returns what each row adds to the estimate; `terms.sums()` of parts of a log merge."""
         weights = self.weigh(density, action, policy_action)
+        near = dataclasses.replace(self, bandwidth=0.5 * self.bandwidth)
+        nearer = near.weigh(density, action, policy_action)
         rewards = _as_rewards("reward", reward, weights.shape)
+        direct = np.zeros_like(rewards)
+        weighted = check_reward_range("the weighted reward", weights * rewards)
         left_out = None
-        if not self.self_normalised:
-            near = dataclasses.replace(self, bandwidth=0.5 * self.bandwidth)
-            more = near.weigh(density, action, policy_action) - weights
-            left_out = EXTRAPOLATION * more * rewards
+        extrapolated = None
+        if self.self_normalised:
+            slots = [EXTRAPOLATION * nearer * rewards, (1.0 - EXTRAPOLATION) * weighted]
+            extrapolated = np.vstack([direct, *slots, nearer, weights])
+        else:
+            left_out = EXTRAPOLATION * (nearer - weights) * rewards
         return Terms(
-            direct=np.zeros_like(rewards),
-            weighted=check_reward_range("the weighted reward", weights * rewards),
+            direct=direct,
+            weighted=weighted,
             weights=weights[np.newaxis],
             normaliser=weights if self.self_normalised else None,
             left_out=left_out,
             estimator=_name(self),
+            unchanged=extrapolated,
         )
 
     def weigh(self, density: ArrayLike, action: ArrayLike, policy_action: ArrayLike) -> Floats:
@@ -182,9 +181,7 @@ class KernelDR:
             UserWarning: as `KernelIPS.estimate`.
         """
         terms = self.terms(reward, density, action, policy_action, predicted_rewards)
-        estimate = terms.sums().estimate([terms], stacklevel=3)
-        _warn_if_moved(estimate, self.bandwidth)
-        return estimate
+        return _estimate(terms, self.bandwidth)
 
     def terms(
         self,
@@ -250,33 +247,33 @@ def _name(estimator: KernelIPS | KernelDR) -> str:
     return f"{named})"
 
 
-def _extrapolate_ratio(terms: Terms, half: Terms) -> Floats:
-    """Returns what a bandwidth takes from a self-normalised estimate: [n].
-
-    The mean is that of the difference at half the bandwidth, extrapolated, and the deviations are
-    how far each row moves it.
+def find_moved(sums: EstimateSums, bandwidth: float) -> list[str]:
+    """Returns a reason to distrust an estimate, if half the bandwidth changes it beyond noise.
 
     Args:
-        terms: of the bandwidth.
-        half: of half of it.
+        sums: of the terms of `KernelIPS` or `KernelDR`.
+        bandwidth: of these.
     """
-    total = np.zeros(len(terms))
-    for sign, each in ((1.0, half), (-1.0, terms)):
-        weights = each.weights[0]
-        mean = float(weights.mean()) or 1.0
-        ratio = float(each.weighted.mean()) / mean
-        total += sign * (ratio + (each.weighted - ratio * weights) / mean)
-    return EXTRAPOLATION * total
+    bias = sums.bias()
+    noise = math.inf
+    if sums.left_out is not None:
+        noise = math.sqrt(float(sums.left_out.squared_deviation)) / sums.size
+    elif isinstance(sums.unbiased, RatioSums):
+        # The bias V_h - (4/3 V_(h/2) - 1/3 V_h) as a sum of the two ratios that are extrapolated.
+        factors = np.array([-1.0, 1.0 / (1.0 - EXTRAPOLATION) - 1.0])
+        noise = sums.unbiased.standard_error_of(factors)
+    if abs(bias) <= max(MOVED * noise, sums.standard_error()):
+        return []
+    value = sums.main.value()
+    near = value - bias / EXTRAPOLATION
+    found = f"the estimate moves with the bandwidth: {value:.4g} at {bandwidth:.4g}"
+    return [f"{found}, and {near:.4g} at {0.5 * bandwidth:.4g}; choose a smaller one"]
 
 
-def _warn_if_moved(estimate: Estimate, bandwidth: float) -> None:
-    """Warns if an estimate at half the bandwidth would be another one by more than noise."""
-    left_out = estimate.sums.left_out
-    if left_out is None:
-        return
-    noise = math.sqrt(float(left_out.squared_deviation)) / left_out.count
-    if abs(estimate.bias) > max(MOVED * noise, estimate.standard_error):
-        near = estimate.value - estimate.bias / EXTRAPOLATION
-        found = f"the estimate moves with the bandwidth: {estimate.value:.4g} at {bandwidth:g}"
-        problem = f"{found}, and {near:.4g} at {0.5 * bandwidth:g}"
-        warnings.warn(f"{problem}; choose a smaller one", stacklevel=3)
+def _estimate(terms: Terms, bandwidth: float) -> Estimate:
+    """Returns the estimate of all rows, and warns where the caller of `estimate` has called it."""
+    sums = terms.sums()
+    estimate = sums.estimate([terms], stacklevel=4)
+    for problem in find_moved(sums, bandwidth):
+        warnings.warn(problem, stacklevel=3)
+    return estimate

@@ -50,8 +50,8 @@ class Terms:
         estimator: names what made the terms, with its parameters; "" if it is not known.
         expected_squares: [n], the expected square of a row's weight before its action was drawn;
             None if the log has not all probabilities of the logging policy.
-        unchanged: [3, n], of a self-normalised estimator that changes the weights: the columns of
-            the one that does not; None if they are the same.
+        unchanged: [1 + 2 S, n], of a self-normalised estimator that changes the weights: the
+            columns of the one that does not; None if they are the same.
         is_smoothed: whether the largest weights are smoothed, which the sums of all rows do.
         assumed: [n], what the rows would add more if the estimator did not assume anything of how
             rewards arise; None if it does not, or if that is not known.

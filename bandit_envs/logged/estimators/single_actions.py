@@ -126,6 +126,11 @@ class Estimator(abc.ABC):
         )
 
     @property
+    def reads_contexts(self) -> bool:
+        """Whether it needs the observations: for predictions, or if its class defines `terms`."""
+        return self.needs_predictions or type(self).terms is not Estimator.terms
+
+    @property
     def is_differentiable(self) -> bool:
         """Whether learners can climb it: it knows how changed weights follow w, with no jump."""
         return type(self)._derivative is not Estimator._derivative

@@ -131,6 +131,20 @@ class RatioSums:
             return math.inf
         return float(self._moments.transform(self._direction()).products[0, 0])
 
+    def standard_error_of(self, factors: Floats) -> float:
+        """Returns the standard error of a sum of the ratios, by the delta method.
+
+        Args:
+            factors: [S], by which each of them counts.
+        """
+        if self._has_tiny_weights():
+            return math.inf
+        size = self._moments.weight
+        slots = factors / _or_one(self._normalisers())
+        row = np.concatenate([[0.0], slots, np.zeros_like(slots)])
+        products = self._moments.transform(row[np.newaxis]).products
+        return math.sqrt(float(products[0, 0]) / size / (size - 1.0))
+
     def influence(self, columns: Floats) -> Floats:
         """Returns how far each of n rows moves the estimate, by the delta method: [n].
 

@@ -19,6 +19,9 @@ from bandit_envs.metrics.statistics import student_quantile
 
 Candidate = TypeVar("Candidate")
 
+CONFIDENCE = 0.9
+"""Of the one-sided intervals that SLOPE compares."""
+
 
 def tuned(
     estimators: Sequence[Candidate],
@@ -62,7 +65,7 @@ def tuned(
 def slope(
     estimators: Sequence[Candidate],
     *data: Any,
-    confidence: float = 0.9,
+    confidence: float = CONFIDENCE,
     estimate: Callable[..., Estimate] | None = None,
     **named: Any,
 ) -> tuple[Candidate, Estimate]:
@@ -102,13 +105,18 @@ def slope(
         raise ValueError(f"confidence is {level:g}; expected a number above 0.5 and below 1")
     make = _estimate_with if estimate is None else estimate
     found = _estimate_all(make, estimators, data, named)
-    quantile = student_quantile(2.0 * level - 1.0, found[0].sums.size - 1)
-    best = estimators[_find_last_accepted(found, quantile)]
+    best = estimators[find_last_accepted(found, level)]
     return best, make(best, *data, **named)
 
 
-def _find_last_accepted(found: Sequence[Estimate], quantile: float) -> int:
-    """Returns the place of the estimate that SLOPE selects."""
+def find_last_accepted(found: Sequence[Estimate], confidence: float = CONFIDENCE) -> int:
+    """Returns the place of the estimate that SLOPE selects, of at least one.
+
+    Args:
+        found: of the same rows.
+        confidence: as for `slope`.
+    """
+    quantile = student_quantile(2.0 * confidence - 1.0, found[0].sums.size - 1)
     widths = [quantile * each.standard_error for each in found]
     order = np.argsort(widths, kind="stable")[::-1].tolist()
     chosen: int = order[0]

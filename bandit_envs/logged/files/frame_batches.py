@@ -108,10 +108,11 @@ def scan_parquet(file: Path, batch_rows: int, names: Sequence[str] | None = None
         check_column_names("it", wanted, known)
         read = wanted or known[:1]  # which say how many rows there are
         for batch in table.iter_batches(batch_rows, columns=read, use_threads=False):
-            frame = batch.to_pandas(ignore_metadata=True)  # which makes an index of some columns
+            # The metadata would make an index of some columns; blocks would be copies of columns.
+            frame = batch.to_pandas(ignore_metadata=True, split_blocks=True)
             frame.index = pandas.RangeIndex(row, row + len(frame), name="row")
             row += len(frame)
-            yield frame[wanted]
+            yield frame if list(frame) == wanted else frame[wanted]
 
 
 def names_in_table(part: Part) -> list[str]:
@@ -125,12 +126,12 @@ def _names_in_file(part: Part) -> list[str]:
     """Returns the names of the columns of a file."""
     if not is_parquet(part.name):
         return read_names(part.file)
-    return list(parquet_schema(part).names)
+    return list(parquet_metadata(part).schema.to_arrow_schema().names)
 
 
-def parquet_schema(part: Part) -> Any:
-    """Returns the schema of a Parquet file."""
+def parquet_metadata(part: Part) -> Any:
+    """Returns what a Parquet file says of its columns, and of their parts."""
     import_extra("pyarrow", "logged")
     from pyarrow import parquet  # noqa: PLC0415
 
-    return parquet.read_schema(part.file)
+    return parquet.read_metadata(part.file)

@@ -46,7 +46,13 @@ from bandit_envs.logged.files.log_files import (
 )
 from bandit_envs.logged.files.missing import MissingValues
 from bandit_envs.logged.files.scan_encoding import find_encoding
-from bandit_envs.logged.files.tables import join_frame, split_log
+from bandit_envs.logged.files.tables import (
+    has_plain_observation,
+    join_frame,
+    labels_of,
+    split_log,
+    without_observation,
+)
 from bandit_envs.logged.files.times import TimesOfRows, count_rows_by_time
 from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.logged.summary import LogRows
@@ -207,6 +213,22 @@ class Scan(abc.ABC):
         return LogRows(self, 0, before), LogRows(self, before, before + after)
 
     @abc.abstractmethod
+    def keep_features(self, names: Sequence[str]) -> Scan:
+        """Returns the same scan that reads some features alone, if files can be read by column.
+
+        These are Parquet files. Values of columns that are not read are not checked either. The
+        scan stays as it is if missing values in any column decide which rows are left out.
+
+        Args:
+            names: the columns of the features that are needed.
+        """
+
+    @property
+    @abc.abstractmethod
+    def unread(self) -> str:
+        """Says which columns `keep_features` has left out; "" for none."""
+
+    @abc.abstractmethod
     def with_time(self, name: str) -> Scan:
         """Returns the same scan with a column of times, by which `split` cuts."""
 
@@ -228,11 +250,13 @@ class WrittenScan(Scan):
         batch_rows: the most rows of a batch.
         time: the column of times, named as `to_frame` names it, such as "step"; or a key of the
             folders.
+        reads_observation: whether batches have the observation, rather than one of no features.
     """
 
     parts: Parts
     batch_rows: int = BATCH_ROWS
     time: str | None = None
+    reads_observation: bool = True
 
     def __iter__(self) -> Iterator[BanditLog]:
         first: BanditLog | None = None
@@ -245,7 +269,19 @@ class WrittenScan(Scan):
 
     def scan_part(self, part: Part) -> Iterator[BanditLog]:
         with errors_that_name(part.name), refuse_changes(part):
-            yield from _scan_written(part.file, self.batch_rows)
+            yield from _scan_written(part.file, self.batch_rows, self.reads_observation)
+
+    def keep_features(self, names: Sequence[str]) -> WrittenScan:
+        if names or not _are_parquet(self.parts):
+            return self
+        layouts = [read_parquet_layout(part.file) for part in self.parts.found]
+        if not all(has_plain_observation(layout) for layout in layouts):
+            return self
+        return dataclasses.replace(self, reads_observation=False)
+
+    @property
+    def unread(self) -> str:
+        return "" if self.reads_observation else "observations are"
 
     def with_time(self, name: str) -> WrittenScan:
         return dataclasses.replace(self, time=name)
@@ -316,6 +352,7 @@ class TableScan(Scan):
         num_actions: by default, the files are read once to find the largest action.
         drop_missing: whether rows that miss values are left out; by default, they are an error.
         encoding: how columns become numbers; by default, the files are read once to find it.
+        num_unread: how many columns of features `keep_features` has left out.
     """
 
     parts: Parts
@@ -324,6 +361,7 @@ class TableScan(Scan):
     num_actions: int | None = None
     drop_missing: bool = False
     encoding: TableEncoding = None  # type: ignore[assignment]  # __post_init__ finds it
+    num_unread: int = 0
 
     def __post_init__(self) -> None:
         """Finds the encoding, and the number of actions."""
@@ -363,6 +401,23 @@ class TableScan(Scan):
             for frame in self._scan_frames(part, names):
                 found = found.merge(MissingValues.from_frame(frame, names, part.name))
         return found
+
+    def keep_features(self, names: Sequence[str]) -> TableScan:
+        if self.drop_missing or not _are_parquet(self.parts):
+            return self
+        kept = [name for name in self.columns.features if name in names]
+        return dataclasses.replace(
+            self,
+            columns=dataclasses.replace(self.columns, features=tuple(kept)),
+            encoding=self.encoding.keep(kept),
+            num_unread=self.num_unread + len(self.columns.features) - len(kept),
+        )
+
+    @property
+    def unread(self) -> str:
+        if not self.num_unread:
+            return ""
+        return f"{self.num_unread} {'feature is' if self.num_unread == 1 else 'features are'}"
 
     def with_time(self, name: str) -> TableScan:
         columns = self.columns.with_time(name)
@@ -432,8 +487,19 @@ def _place_in_frame(name: str, index: Any, row: int) -> str:
     return f"{index.name} {index[row]} of {name}"
 
 
-def _scan_written(file: Path, batch_rows: int) -> Iterator[BanditLog]:
-    """Yields the batches of a file that `write_log` wrote."""
+def _are_parquet(parts: Parts) -> bool:
+    """Returns whether columns can be read alone."""
+    return all(is_parquet(part.name) for part in parts.found)
+
+
+def _scan_written(file: Path, batch_rows: int, reads_observation: bool) -> Iterator[BanditLog]:
+    """Yields the batches of a file that `write_log` wrote.
+
+    Args:
+        file: which is read.
+        batch_rows: the most rows of a batch.
+        reads_observation: whether they have the observation, of which a file is read by column.
+    """
     if is_archive(file.name):
         log = read_file(file)
         for start in range(0, len(log), batch_rows):
@@ -441,7 +507,11 @@ def _scan_written(file: Path, batch_rows: int) -> Iterator[BanditLog]:
         return
     if is_parquet(file):
         layout = read_parquet_layout(file)
-        frames = scan_parquet(file, batch_rows)
+        names = None
+        if not reads_observation:
+            layout = without_observation(layout)
+            names = list(labels_of(layout))
+        frames = scan_parquet(file, batch_rows, names)
     else:
         layout = read_csv_layout(file)
         frames = scan_csv(file, batch_rows, **csv_options(layout))

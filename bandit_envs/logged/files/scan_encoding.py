@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from bandit_envs.base.extras import import_extra
-from bandit_envs.datasets.encoding import CellCounts, TableEncoding
+from bandit_envs.datasets.encoding import MAX_NAMES, CellCounts, TableEncoding
 from bandit_envs.datasets.folders import NAMED, Part, Parts, is_parquet, refuse_changes
 from bandit_envs.datasets.tables import errors_that_name
 from bandit_envs.logged.files.encoding_search import FoundCells, TableColumns, search_cells
-from bandit_envs.logged.files.frame_batches import parquet_schema, scan_frames
+from bandit_envs.logged.files.frame_batches import parquet_metadata, scan_frames
 from bandit_envs.logged.files.frames import check_named_actions
 
 
@@ -71,15 +72,19 @@ def _search(
 ) -> Iterator[FoundCells]:
     """Yields what cells the batches of a table have.
 
-    Of Parquet files, features are not read whose type says that they are numbers.
+    Of Parquet files, features are not read whose type says that they are numbers, nor actions of
+    which the file says the smallest and the largest.
     """
     for part in parts.found:
         with errors_that_name(part.name), refuse_changes(part):
-            others = [name for name in columns.features if name not in texts]
-            known = _find_numbers(part, others) if is_parquet(part.name) else {}
-            names = [name for name in encoded if name not in known]
-            yield FoundCells(known)
-            for frame in scan_frames(part, batch_rows, names, texts):
+            known = FoundCells()
+            if is_parquet(part.name):
+                numbers = [name for name in encoded if name not in texts]
+                known = _find_numbers(part, numbers, columns.action)
+            names = [name for name in encoded if name not in known.counts]
+            yield known
+            frames = scan_frames(part, batch_rows, names, texts) if names else ()
+            for frame in frames:
                 found = search_cells(frame, columns, names, texts)
                 if found.problem:
                     problem = f"{part.name} cannot be read: {found.problem}"
@@ -87,16 +92,48 @@ def _search(
                 yield found
 
 
-def _find_numbers(part: Part, names: Sequence[str]) -> dict[str, CellCounts]:
-    """Returns the columns of a Parquet file whose type says that they are numbers."""
+def _find_numbers(part: Part, names: Sequence[str], action: str) -> FoundCells:
+    """Returns what a Parquet file says of columns of numbers, which then need not be read.
+
+    Args:
+        part: the file.
+        names: of columns of features, and of the actions.
+        action: the column of the actions.
+    """
     import_extra("pyarrow", "logged")
     from pyarrow import types  # noqa: PLC0415
 
-    schema = parquet_schema(part)
-    found = {}
+    metadata = parquet_metadata(part)
+    schema = metadata.schema.to_arrow_schema()
+    found = FoundCells()
     for name in names:
-        if schema.names.count(name) == 1:
-            kind = schema.field(name).type
-            if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
-                found[name] = CellCounts(is_whole=False)
+        if schema.names.count(name) != 1:
+            continue
+        kind = schema.field(name).type
+        if name == action:
+            if types.is_integer(kind):
+                found = found.merge(_find_range(metadata, name))
+        elif types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
+            found = found.merge(FoundCells({name: CellCounts(is_whole=False)}))
+    return found
+
+
+def _find_range(metadata: Any, action: str) -> FoundCells:
+    """Returns how many actions a Parquet file has, its smallest and its largest.
+
+    There is nothing if the file does not say them of all its parts.
+
+    Args:
+        metadata: of the file.
+        action: the column of the actions, of integers.
+    """
+    found = FoundCells()
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        columns = [group.column(place) for place in range(group.num_columns)]
+        (known,) = [each.statistics for each in columns if each.path_in_schema == action]
+        if known is None or not (known.has_min_max and known.has_null_count):
+            return FoundCells()
+        rows = group.num_rows - known.null_count
+        counts = CellCounts(numbers=rows, is_whole=False, limit=MAX_NAMES)
+        found = found.merge(FoundCells({action: counts}, known.min, known.max))
     return found

@@ -84,10 +84,30 @@ def check_layout(layout: TableLayout) -> TableLayout:
     return layout
 
 
+def has_plain_observation(layout: TableLayout) -> bool:
+    """Returns whether the observation is one array, so that it says nothing but features."""
+    return isinstance(parse_literal(layout["observation"]), str)
+
+
+def without_observation(layout: TableLayout) -> TableLayout:
+    """Returns the layout of the same table with an observation of no features: [n, 0].
+
+    Args:
+        layout: of a table with a plain observation.
+    """
+    changed = layout.copy()
+    name = str(parse_literal(layout["observation"]))
+    changed["arrays"] = layout["arrays"].copy()
+    changed["arrays"][name] = (np.dtype(np.float64).str, (0,))
+    if "encoding" in layout:
+        changed["encoding"] = {**layout["encoding"], "features": []}
+    return changed
+
+
 def join_columns(layout: TableLayout, columns: Mapping[str, Array]) -> BanditLog:
     """Returns the log of a layout and columns [n]; ValueError names a column that does not fit."""
     rows = layout["rows"]
-    for label in _labels_of(layout):
+    for label in labels_of(layout):
         if label not in columns:
             raise ValueError(f"it has no column {label!r}")
     if len(columns["action"]) != rows:
@@ -161,7 +181,7 @@ def _column_names(name: str, shape: Sequence[int]) -> Iterator[str]:
         yield f"{name}[{','.join(map(str, index))}]" if index else name
 
 
-def _labels_of(layout: TableLayout) -> Iterator[str]:
+def labels_of(layout: TableLayout) -> Iterator[str]:
     """Yields the names of all columns of a layout."""
     for name, (_, shape) in layout["arrays"].items():
         yield from _column_names(name, shape)
