@@ -151,7 +151,7 @@ def test_a_browser_shows_every_page_without_errors_or_horizontal_scrolling(
 ANSWERS = {
     "regret curve": "faq.html",
     "Thompson": "policies.html",
-    "CSV": "logged_data.html",
+    "CSV": "logged_data_command.html",
     "torch": "pytorch_policy.html",
     "seed": "concepts.html",
     "GPU": "faq.html",

@@ -67,6 +67,14 @@ copybutton_exclude = ".linenos, .gp, .go"
 NAVIGATION = {
     "index": {
         "": ["start_here", "tutorials", "concepts", "environments", "policies", "gallery", "faq"],
+        "First hours": [
+            "teach",
+            "first_hour_tf_agents",
+            "research",
+            "logged_data",
+            "find_the_best_arm",
+            "route_requests",
+        ],
         "Guides": [
             "add_your_own_environment",
             "write_a_policy",
@@ -74,9 +82,6 @@ NAVIGATION = {
             "pytorch_policy",
             "studies",
             "compare_policies",
-            "find_the_best_arm",
-            "logged_data",
-            "route_requests",
             "text_agents",
             "register_in_gymnasium",
         ],
@@ -87,10 +92,11 @@ NAVIGATION = {
             "coming_from_obp",
             "comparison",
         ],
-        "Reference": ["command", "api/index", "glossary", "promises", "versions", "changelog"],
+        "Reference": ["command", "api/index", "glossary", "promises", "speed", "versions", "changelog"],
     },
     "logged_data": {
         "": [
+            "logged_data_command",
             "logged_data_python",
             "logged_data_kinds",
             "logged_data_learners",
