@@ -15,7 +15,7 @@ from bandit_envs import studies
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.notation import parse_toml
 from bandit_envs.base.registry import near_miss
-from bandit_envs.cli.console import ERR, OUT, StepProgress
+from bandit_envs.cli.console import ERR, OUT, StepProgress, track
 from bandit_envs.cli.tables import show_comparison, show_differences, show_summary
 from bandit_envs.studies import LoadedStudy, RunObserver, Study, TasksFailedError
 from bandit_envs.studies.definition.choice import EnvironmentChoice, printable
@@ -116,7 +116,7 @@ def report(options: argparse.Namespace) -> int:
 
 def show_study(options: argparse.Namespace, file: Path) -> None:
     """Writes a page of HTML with all that has finished of a study."""
-    _load(options).write_page(file)
+    _load(options).write_page(file, track)
 
 
 def _load(options: argparse.Namespace) -> LoadedStudy:

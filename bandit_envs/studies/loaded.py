@@ -21,6 +21,7 @@ from bandit_envs.studies.results.differences import (
 from bandit_envs.studies.results.expected import Comparison, compare_with_expected
 from bandit_envs.studies.showing.latex import latex_table
 from bandit_envs.studies.showing.tables import csv_rows, study_tables, text_cell, write_tables
+from bandit_envs.studies.showing.tracking import Track, track_nothing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -190,15 +191,21 @@ class LoadedStudy:
         file_format = path.suffix.removeprefix(".")
         atomic_write(path, [study_figure(self.study, self.pairs, file_format, width, style)])
 
-    def write_page(self, file: str | Path) -> None:
+    def write_page(self, file: str | Path, track: Track = track_nothing) -> None:
         """Writes a page of HTML with the tables, curves and text of the study.
 
         The page needs no server and no network. Writing it needs Bokeh, of the extra `show`.
+
+        Args:
+            file: ends in .html.
+            track: is called with a text and a list, and yields the items of the list, as a bar of
+                progress does.
         """
         import_extra("bokeh", "show")
         from bandit_envs.studies.showing.page import study_page  # noqa: PLC0415 - needs Bokeh
 
-        atomic_write(Path(file), [study_page(self.study, self.pairs, self.note).encode()])
+        page = study_page(self.study, self.pairs, self.note, track)
+        atomic_write(Path(file), [page.encode()])
 
     def write_tables(self) -> None:
         """Writes the tables to CSV files in the folder, as the command does."""
