@@ -22,7 +22,7 @@ from bandit_envs.cli import main
 from bandit_envs.studies.results.packs import Pack
 from bandit_envs.studies.results.records import columns_of, encode_record, scan_records
 
-TABLES = "curves.csv", "runs.csv", "summary.csv"  # of every study
+TABLES = "curves.npy", "runs.csv", "summary.csv"  # of every study
 SMALL = ("--runs", "30", "--steps", "12", "--workers", "1")
 
 # Linear algebra of a size that would use several threads, in tasks of one run.
@@ -197,7 +197,8 @@ def rows(file):
 
 def tables(folder):
     """Returns the bytes of the tables in a folder of results."""
-    found = {file.name: file.read_bytes() for file in folder.glob("*.csv")}
+    files = [*folder.glob("*.csv"), *folder.glob("*.npy")]
+    found = {file.name: file.read_bytes() for file in files}
     assert found.keys() >= set(TABLES)
     return found
 

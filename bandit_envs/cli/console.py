@@ -1,14 +1,18 @@
 """What the command writes to the terminal: lines, tables and progress."""
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
+from rich import progress
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
 from bandit_envs.evaluations.observer import LogObserver
+
+Item = TypeVar("Item")
 
 WIDTH = None if sys.stdout.isatty() else 120  # of tables; None for that of the terminal
 OUT = Console(markup=False, emoji=False, width=WIDTH)  # titles may have brackets
@@ -30,6 +34,12 @@ def new_table(title: str, *headings: str, caption: str | None = None) -> Table:
         box=SIMPLE_HEAD,
         pad_edge=False,
     )
+
+
+def track(text: str, items: Sequence[Item]) -> Iterable[Item]:
+    """Yields items, with a bar in a terminal of how many; it vanishes in the end."""
+    hidden = not ERR.is_terminal
+    return progress.track(items, text, console=ERR, transient=True, disable=hidden)
 
 
 class StepProgress(Progress):

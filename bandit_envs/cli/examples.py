@@ -27,7 +27,7 @@ EXAMPLES = {
         "bandit-envs report results/study --baseline ucb:c=1",
         "bandit-envs report results/study --title Exploration --log-axes x --width 3.3"
         " --style grayscale --figure column.svg",
-        "bandit-envs report results/study --quantiles 0.1 0.9",
+        "bandit-envs report results/study --quantiles 0.1 0.9 --curves csv",
     ),
     "show": (
         "bandit-envs show results/study",

@@ -161,6 +161,7 @@ def _add_report(subcommands: Subcommands) -> None:
     parser.add_argument("--width", type=float, metavar="INCHES", help=text)
     text = "a style of matplotlib, such as grayscale, or a file of one, for the figure"
     parser.add_argument("--style", metavar="STYLE", help=text)
+    _add_curves(parser)
 
 
 def _add_show(subcommands: Subcommands) -> None:
@@ -348,6 +349,11 @@ def _add_views(parser: Parser) -> None:
     parser.add_argument("--quantiles", type=float, nargs=2, metavar="Q", help=text)
 
 
+def _add_curves(parser: Parser) -> None:
+    text = "the file of curves: npy, an array of NumPy; csv; or none (default: npy)"
+    parser.add_argument("--curves", choices=("npy", "csv", "none"), default="npy", help=text)
+
+
 def _split_names(text: str) -> list[str]:
     """Returns the names in a text with commas; none if it is empty."""
     return [name for name in text.split(",") if name]
@@ -364,6 +370,7 @@ def _add_workers(parser: Parser) -> None:
     _add_engine(parser, os.cpu_count() or 1, text)
     text = "delete the folder's results of another study or version"
     parser.add_argument("--overwrite", action="store_true", help=text)
+    _add_curves(parser)
     parser.add_argument("--dry-run", action="store_true", help="only count the tasks")
 
 

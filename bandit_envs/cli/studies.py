@@ -15,7 +15,7 @@ from bandit_envs import studies
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.notation import parse_toml
 from bandit_envs.base.registry import near_miss
-from bandit_envs.cli.console import ERR, OUT, StepProgress
+from bandit_envs.cli.console import ERR, OUT, StepProgress, track
 from bandit_envs.cli.tables import show_comparison, show_differences, show_summary
 from bandit_envs.studies import LoadedStudy, RunObserver, Study, TasksFailedError
 from bandit_envs.studies.definition.choice import EnvironmentChoice, printable
@@ -25,6 +25,7 @@ from bandit_envs.studies.results.expected import check_expected_values
 from bandit_envs.studies.results.results import Results
 from bandit_envs.studies.running.task_log import write_task_log
 from bandit_envs.studies.showing.shown_environments import describe_choice
+from bandit_envs.studies.showing.tables import size_of_curves
 
 GALLERY = Path(studies.__file__).with_name("gallery")
 
@@ -38,6 +39,9 @@ FORMATS = (".png", ".svg", ".pdf")
 
 LONGEST_NAME = 40
 """A file of a figure has at most so many letters of its title."""
+
+LARGE = 100_000_000
+"""The size of a file of curves in bytes, from which on it is said before it is written."""
 
 OWN_FIGURE = "figure.png"
 """The file of a study's own figure, in its folder."""
@@ -107,7 +111,7 @@ def report(options: argparse.Namespace) -> int:
     if figure.resolve() == own.resolve() and _figure_name(options) != OWN_FIGURE:
         raise ValueError(f"figure is {figure}, the study's own; expected another file for a view")
     found = _load(options)
-    _write_and_show(found, figure, options.width, options.style)
+    _write_and_show(found, figure, options.curves, options.width, options.style)
     show_differences(found, options.baseline)
     if found.num_missing:
         OUT.print(f"{found.num_missing} of {found.study.num_tasks} tasks have not finished")
@@ -116,7 +120,7 @@ def report(options: argparse.Namespace) -> int:
 
 def show_study(options: argparse.Namespace, file: Path) -> None:
     """Writes a page of HTML with all that has finished of a study."""
-    _load(options).write_page(file)
+    _load(options).write_page(file, track)
 
 
 def _load(options: argparse.Namespace) -> LoadedStudy:
@@ -212,7 +216,7 @@ def _run(study: Study, name: str, options: argparse.Namespace) -> int:
     if getattr(options, "record", None):
         _write_log(study, options.record, options.overwrite)
     folder = folder_of(options, name, lambda folder: Results(folder, study).conflict() == "")
-    seen = CommandObserver(getattr(options, "fail_above_regret", None))
+    seen = CommandObserver(getattr(options, "fail_above_regret", None), options.curves)
     try:
         studies.run(
             study,
@@ -239,10 +243,12 @@ class CommandObserver(RunObserver):
 
     Args:
         limit: what the mean regret per step may be, or None.
+        curves: the kind of the file of curves.
     """
 
-    def __init__(self, limit: float | None) -> None:
+    def __init__(self, limit: float | None, curves: str) -> None:
         self._limit = limit
+        self._curves = curves
         self._progress: StepProgress | None = None
         self._num_tasks = 0
         self._num_failures = 0
@@ -270,7 +276,7 @@ class CommandObserver(RunObserver):
         if self._num_failures:
             text = f"{self._num_failures} of {self._num_tasks} tasks failed"
             ERR.print(f"{text}; the same command repeats them")
-        is_as_expected = _write_and_show(found, found.folder / OWN_FIGURE)
+        is_as_expected = _write_and_show(found, found.folder / OWN_FIGURE, self._curves)
         has_more_regret = _has_more_regret(found, self._limit)
         self.is_good = is_as_expected and not has_more_regret and not found.num_missing
 
@@ -302,20 +308,29 @@ def _count_tasks(tasks: Sequence[Task]) -> str:
 
 
 def _write_and_show(
-    found: LoadedStudy, figure: Path, width: float | None = None, style: str | None = None
+    found: LoadedStudy,
+    figure: Path,
+    curves: str,
+    width: float | None = None,
+    style: str | None = None,
 ) -> bool:
     """Writes and shows the tables and the figure.
 
     Args:
         found: what has finished.
         figure: the file of the figure.
+        curves: the kind of the file of curves.
         width: of the figure, in inches.
         style: of the figure: one of matplotlib's, or the file of one.
 
     Returns:
         whether no expected value was missed.
     """
-    found.write_tables()
+    size = size_of_curves(found.study, found.pairs, curves)
+    if size >= LARGE:
+        text = f"curves.{curves} takes {size / 1e9:.1f} GB"
+        ERR.print(f"{text}; --curves none leaves it out, as the results have all", soft_wrap=True)
+    found.write_tables(curves, track)
     if found.pairs:
         found.write_figure(figure, width=width, style=style)
         show_summary(found)

@@ -12,7 +12,11 @@ from bandit_envs.studies import LoadedStudy
 from bandit_envs.studies.definition.appearance import plain_text
 from bandit_envs.studies.definition.shown import ShownQuantity
 from bandit_envs.studies.definition.study import Study
-from bandit_envs.studies.results.differences import corrected_p_values
+from bandit_envs.studies.results.differences import (
+    compare_to,
+    corrected_p_values,
+    pairs_to_compare,
+)
 from bandit_envs.studies.results.expected import Comparison
 from bandit_envs.studies.results.results import PairResult
 from bandit_envs.studies.showing.tables import shows_shares
@@ -58,9 +62,13 @@ def show_differences(found: LoadedStudy, baseline: str | None = None) -> None:
     """Prints how the runs of each policy differ from those of one policy, by default the first."""
     study = found.study
     policy = found.find_policy(baseline)
-    differences = found.paired_differences(baseline)
-    if not differences:
+    compared = pairs_to_compare(policy, study, found.pairs)
+    if not compared:
         return
+    # Holm corrects for all policies of an environment, so those without a row are tested, too.
+    environments = {str(pair.environment) for pair in compared[:MAX_ROWS]}
+    tested = [pair for pair in found.pairs if str(pair.environment) in environments]
+    differences = compare_to(policy, study, tested)
     quantities = {name: study.summary[name] for name in differences[0].runs}
     headings = [shown.heading for shown in quantities.values()]
     table = new_table(
@@ -70,11 +78,8 @@ def show_differences(found: LoadedStudy, baseline: str | None = None) -> None:
         caption="with 95% intervals of the mean over runs, and p-values by t-test and Wilcoxon's"
         " test, corrected by Holm for the number of policies",
     )
-    shown = differences[:MAX_ROWS]
-    # Holm corrects for all policies of an environment, so those without a row are tested, too.
-    environments = {str(each.pair.environment) for each in shown}
-    tested = [each for each in differences if str(each.pair.environment) in environments]
-    for difference, p_values in zip(shown, corrected_p_values(tested)):
+    p_values_of_all = corrected_p_values(differences)
+    for difference, p_values in zip(differences[:MAX_ROWS], p_values_of_all):
         cells = []
         for name, shown_quantity in quantities.items():
             statistics = difference.statistics(name)
@@ -86,8 +91,8 @@ def show_differences(found: LoadedStudy, baseline: str | None = None) -> None:
         pair = difference.pair
         table.add_row(plain_text(study.label(pair.environment, pair.policy)), *cells)
     OUT.print(table)
-    if len(differences) > MAX_ROWS:
-        OUT.print(f"In Python, load(folder).differences() has all {len(differences)} rows")
+    if len(compared) > MAX_ROWS:
+        OUT.print(f"In Python, load(folder).differences() has all {len(compared)} rows")
 
 
 def show_estimates(found: Evaluation) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bandit_envs.base.checks import short_repr
 from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.studies.definition.choice import PolicyChoice
@@ -20,7 +21,14 @@ from bandit_envs.studies.results.differences import (
 )
 from bandit_envs.studies.results.expected import Comparison, compare_with_expected
 from bandit_envs.studies.showing.latex import latex_table
-from bandit_envs.studies.showing.tables import csv_rows, study_tables, text_cell, write_tables
+from bandit_envs.studies.showing.tables import (
+    CURVES,
+    csv_rows,
+    study_tables,
+    text_cell,
+    write_tables,
+)
+from bandit_envs.studies.showing.tracking import Track, track_nothing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,6 +42,9 @@ class LoadedStudy:
 
     The frames have a row or more for each policy in each environment that has finished all runs.
     They need pandas. Columns ending in `_se` are standard errors.
+
+    Results above 256 MB stay in the folder: those of a policy in an environment are read when they
+    are asked for.
 
     Args:
         folder: the folder of the results.
@@ -190,19 +201,34 @@ class LoadedStudy:
         file_format = path.suffix.removeprefix(".")
         atomic_write(path, [study_figure(self.study, self.pairs, file_format, width, style)])
 
-    def write_page(self, file: str | Path) -> None:
+    def write_page(self, file: str | Path, track: Track = track_nothing) -> None:
         """Writes a page of HTML with the tables, curves and text of the study.
 
         The page needs no server and no network. Writing it needs Bokeh, of the extra `show`.
+
+        Args:
+            file: ends in .html.
+            track: is called with a text and a list, and yields the items of the list, as a bar of
+                progress does.
         """
         import_extra("bokeh", "show")
         from bandit_envs.studies.showing.page import study_page  # noqa: PLC0415 - needs Bokeh
 
-        atomic_write(Path(file), [study_page(self.study, self.pairs, self.note).encode()])
+        page = study_page(self.study, self.pairs, self.note, track)
+        atomic_write(Path(file), [page.encode()])
 
-    def write_tables(self) -> None:
-        """Writes the tables to CSV files in the folder, as the command does."""
-        write_tables(self.folder, self.study, self.pairs)
+    def write_tables(self, curves: str = "npy", track: Track = track_nothing) -> None:
+        """Writes the tables to files in the folder, as the command does.
+
+        Args:
+            curves: "npy" for `curves.npy`, an array of NumPy with a row for each row of
+                `summary.csv`; "csv" for `curves.csv`; or "none".
+            track: as `write_page` takes it.
+        """
+        if curves not in CURVES:
+            expected = f"expected one of {', '.join(CURVES)}"
+            raise ValueError(f"curves is {short_repr(curves)}; {expected}")
+        write_tables(self.folder, self.study, self.pairs, curves, track)
         file = self.folder / "comparison.csv"
         comparison = self.compare()
         if comparison:

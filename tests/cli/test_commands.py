@@ -4,6 +4,7 @@ import inspect
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,9 @@ import pytest
 import bandit_envs
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.policies.registry import POLICIES
+from bandit_envs.studies import load
 from bandit_envs.studies.definition.choice import EnvironmentChoice, PolicyChoice
+from bandit_envs.studies.showing.tables import size_of_curves
 from tests.command_line import (
     CONTEXTUAL,
     SMALL,
@@ -40,7 +43,7 @@ pytest.importorskip("joblib")
 pytest.importorskip("rich")
 pytest.importorskip("matplotlib")
 
-FILES = {"config.json", "curves.csv", "figure.png", "runs.csv", "summary.csv", "tasks"}
+FILES = {"config.json", "curves.npy", "figure.png", "runs.csv", "summary.csv", "tasks"}
 FIGURE_2_2 = ["greedy", "epsilon_greedy:epsilon=0.01", "epsilon_greedy:epsilon=0.1"]
 MINE = "tests.studies.mine"
 
@@ -73,20 +76,49 @@ def test_the_default_testbed_is_figure_2_2(default_testbed):
     assert list(rows(folder / "summary.csv")[0])[3:] == expected
     names = ["reward", "percent_optimal", "regret"]
     expected = [name for column in names for name in (column, f"{column}_se")]
-    assert list(rows(folder / "curves.csv")[0]) == ["environment", "policy", "step", *expected]
+    assert np.load(folder / "curves.npy").dtype.names == ("step", *expected)
 
 
 def test_the_summary_sums_the_curves_up(default_testbed):
     folder, _ = default_testbed
-    for summary in rows(folder / "summary.csv"):
-        curve = [row for row in rows(folder / "curves.csv") if row["policy"] == summary["policy"]]
-        assert [row["step"] for row in curve] == [str(step) for step in range(1, 13)]
+    for summary, curve in zip(rows(folder / "summary.csv"), np.load(folder / "curves.npy")):
+        assert curve["step"].tolist() == list(range(1, 13))
         for name in ("reward", "reward_se", "percent_optimal", "percent_optimal_se"):
-            assert summary[name] == curve[-1][name]
-        rewards = [float(row["reward"]) for row in curve]
-        regrets = [float(row["regret"]) for row in curve]
-        assert float(summary["mean_reward"]) == pytest.approx(np.mean(rewards), rel=1e-8)
-        assert float(summary["cumulative_regret"]) == pytest.approx(np.sum(regrets), rel=1e-8)
+            assert float(summary[name]) == pytest.approx(curve[name][-1], rel=1e-6)
+        means = curve["reward"].mean(), curve["regret"].sum()
+        assert float(summary["mean_reward"]) == pytest.approx(means[0], rel=1e-5)
+        assert float(summary["cumulative_regret"]) == pytest.approx(means[1], rel=1e-5)
+
+
+def test_curves_are_an_array_or_csv_with_the_same_numbers_or_left_out(default_testbed, tmp_path):
+    folder = tmp_path / "results"
+    shutil.copytree(default_testbed[0], folder)
+    array = np.load(folder / "curves.npy")
+    assert run("report", folder, "--curves", "csv").code == 0
+    assert not (folder / "curves.npy").exists()
+    table = rows(folder / "curves.csv")
+    assert list(table[0]) == ["environment", "policy", *array.dtype.names]
+    assert [row["policy"] for row in table[:: array.shape[1]]] == FIGURE_2_2
+    for name in array.dtype.names:
+        found = np.reshape([float(row[name]) for row in table], array.shape)
+        np.testing.assert_allclose(found, array[name], rtol=1e-6)
+    assert run("report", folder, "--curves", "none").code == 0
+    assert list(folder.glob("curves.*")) == []
+
+
+def test_the_size_of_large_curves_is_said_before_they_are_written(default_testbed, monkeypatch):
+    folder, _ = default_testbed
+    monkeypatch.setattr("bandit_envs.cli.studies.LARGE", 100)
+    assert "curves.npy takes" in run("report", folder).err
+    study = load(folder).study
+    pairs = load(folder).pairs
+    assert size_of_curves(study, pairs, "none") == 0
+    written = (folder / "curves.npy").stat().st_size
+    assert size_of_curves(study, pairs, "npy") == pytest.approx(written, abs=300)
+    assert run("report", folder, "--curves", "csv").code == 0
+    written = (folder / "curves.csv").stat().st_size
+    assert size_of_curves(study, pairs, "csv") == pytest.approx(written, rel=0.3)
+    assert run("report", folder).code == 0
 
 
 def test_every_run_has_a_line_and_the_summary_has_their_means(tmp_path):
@@ -252,7 +284,7 @@ def test_an_environment_whose_means_are_unknown_is_run_with_the_reward_alone(tmp
     output = tmp_path / "results"
     code, _, _ = run("run", f"{MINE}:Unknown:means=[0.2,0.8]", *SMALL, "--output", output)
     assert code == 0
-    assert list(rows(output / "curves.csv")[0])[3:] == ["reward", "reward_se"]
+    assert np.load(output / "curves.npy").dtype.names == ("step", "reward", "reward_se")
     assert study(output)["panels"] == ["reward"]
 
 
@@ -322,7 +354,7 @@ def test_a_sweep_leaves_tables_a_figure_and_what_reruns_it(tmp_path):
             "linear_epsilon_greedy:epsilon=0.1",
         )
     ]
-    assert len(rows(output / "curves.csv")) == 8 * 12
+    assert np.load(output / "curves.npy").shape == (8, 12)
     assert "LinUCB, α=0.5, B=20" in out
     assert "24 tasks" in err
 

@@ -214,7 +214,7 @@ def test_the_testbed_command_runs_the_figures_of_the_gallery(tmp_path):
     options = ("--runs", "50", "--workers", "1", "--output")
     assert run("reproduce", "sutton-barto-2.4", *options, tmp_path / "a").code == 0
     assert run("testbed", "--figure", "2.4", *options, tmp_path / "b").code == 0
-    for name in ("summary.csv", "curves.csv", "comparison.csv"):
+    for name in ("summary.csv", "curves.npy", "comparison.csv"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
 

@@ -16,7 +16,7 @@ pytest.importorskip("rich")
 pytest.importorskip("pandas")
 
 from bandit_envs.studies import Study, load, run
-from tests.command_line import TABLES, TINY, finished_tasks, forget_tasks, sweep
+from tests.command_line import TINY, finished_tasks, forget_tasks, sweep
 from tests.studies.test_run import STUMBLING
 from tests.studies.test_study import parse
 
@@ -41,9 +41,13 @@ def test_a_study_run_in_python_is_one_that_the_command_has_finished(folder, tmp_
 def test_frames_hold_what_the_files_hold(folder):
     sweep(folder, QUANTILES, output=folder)
     loaded = load(folder)
-    for name in TABLES:
-        frame = getattr(loaded, name.removesuffix(".csv"))
-        pandas.testing.assert_frame_equal(frame, pandas.read_csv(folder / name), rtol=1e-9)
+    loaded.write_tables("csv")
+    for name in ("summary", "curves", "runs"):
+        frame = getattr(loaded, name)
+        file = folder / f"{name}.csv"
+        pandas.testing.assert_frame_equal(frame, pandas.read_csv(file), rtol=1e-9)
+    with pytest.raises(ValueError, match="curves is 'xls'; expected one of csv, npy, none"):
+        loaded.write_tables("xls")
     assert loaded.num_missing == 0
 
 

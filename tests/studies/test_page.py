@@ -17,6 +17,8 @@ pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 from bandit_envs.base.notation import parse_toml
 from bandit_envs.studies import Study, load, run
 from bandit_envs.studies.definition.study_file import study_text
+from bandit_envs.studies.showing import page_curves
+from bandit_envs.studies.showing.shown_policies import rank_policies
 from tests import command_line
 from tests.command_line import example_text, gallery
 
@@ -95,6 +97,58 @@ def test_a_page_of_nothing_says_so(tmp_path):
     assert "Nothing has finished" in (tmp_path / "page.html").read_text("utf-8")
 
 
+def ticked(text):
+    """The policies whose boxes are ticked in a page, and all that have boxes."""
+    boxes = re.findall(r'<input type="checkbox"([^>]*)><i [^>]*></i>([^<]*)', text)
+    return [name for options, name in boxes if "checked" in options], [name for _, name in boxes]
+
+
+def test_a_page_of_many_policies_draws_the_best_and_has_the_others_to_tick(tmp_path):
+    policies = [f"epsilon_greedy:epsilon={number / 125}" for number in range(120)]
+    values = {**VALUES, "runs": 200, "expected": [], "policy": policies}
+    found = run(Study.from_dict(values), tmp_path)
+    found.write_page(tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text("utf-8")
+    at_first, all_boxes = ticked(text)
+    assert (len(at_first), len(all_boxes)) == (20, 100)
+    assert "the 20 of 120 policies of the highest mean reward" in text
+    ranked = rank_policies(found.study, found.pairs)
+    labels = [found.study.policy_label(policy) for policy in ranked]
+    assert set(labels[:20]) == set(at_first)
+    assert set(labels[:100]) == set(all_boxes)
+
+
+def test_policies_are_ranked_by_their_mean_rank(tmp_path):
+    values = {**VALUES, "runs": 400, "policy": ["random", "ucb:c=1", "epsilon_greedy:epsilon=0.5"]}
+    found = run(Study.from_dict({**values, "expected": []}), tmp_path)
+    names = [policy.name for policy in rank_policies(found.study, found.pairs)]
+    assert names == ["ucb", "epsilon_greedy", "random"]
+    without_rewards = Study.from_dict(
+        {**values, "expected": [], "metrics": ["regret"], "panels": ["regret"]}
+    )
+    assert rank_policies(without_rewards, []) == list(without_rewards.policy)
+
+
+def test_a_page_of_many_curves_has_fewer_points_of_each(folder, tmp_path, monkeypatch):
+    load(folder).write_page(tmp_path / "all.html")
+    monkeypatch.setattr(page_curves, "ALL_POINTS", 0)
+    load(folder).write_page(tmp_path / "few.html")
+    sizes = [(tmp_path / f"{name}.html").stat().st_size for name in ("all", "few")]
+    assert sizes[0] > sizes[1]
+
+
+def test_writing_a_page_tells_how_far_it_is(folder, tmp_path):
+    seen = {}
+
+    def track(text, pairs):
+        for pair in pairs:
+            seen[text] = seen.get(text, 0) + 1
+            yield pair
+
+    load(folder).write_page(tmp_path / "page.html", track)
+    assert seen == {"k-armed testbed, k=3": 3, "k-armed testbed, k=5": 3, "table": 6}
+
+
 def test_a_page_ends_in_html_and_shows_other_panels(folder, tmp_path):
     code, _, err = command_line.run("show", folder, "--output", tmp_path / "page.pdf")
     assert code == 2
@@ -130,10 +184,13 @@ HEADER = f"""{DEEP}
 return deep(document, ".slick-header-column").filter(each =>
     each.textContent.trim() == arguments[0])[0];
 """
-VISIBLE = """
-const ids = renderers[arguments[0]];
-return ids.map(id =>
-    Bokeh.documents.map(each => each.get_model_by_id(id)).find(each => each).visible);
+SOURCES = """
+const drawn = Bokeh.documents.flatMap(each => each.roots()).filter(each => each.x_range);
+const sources = drawn.map(each =>
+    each.renderers.find(one => one.glyph.type == "MultiLine").data_source);
+"""
+DRAWN = f"""{SOURCES}
+return sources.map(each => [...each.get_column("name")]);
 """
 RANGE = """
 const drawn = Bokeh.documents.flatMap(each => each.roots()).filter(each => each.x_range)[0];
@@ -142,12 +199,12 @@ return [drawn.x_range.start, drawn.x_range.end];
 PLACE = """
 const drawn = Bokeh.documents.flatMap(each => each.roots()).filter(each => each.x_range)[0];
 const view = Bokeh.index.find_one_by_id?.(drawn.id) ?? Bokeh.index[drawn.id];
-const line = drawn.renderers.find(each => each.glyph.type == "Line");
+const line = drawn.renderers.find(each => each.glyph.type == "MultiLine");
 const at = 30;
 const frame = view.frame;
 const box = view.el.getBoundingClientRect();
-return [box.left + frame.x_scale.compute(line.data_source.get_column("step")[at]),
-        box.top + frame.y_scale.compute(line.data_source.get_column("value")[at])];
+return [box.left + frame.x_scale.compute(line.data_source.get_column("xs")[0][at]),
+        box.top + frame.y_scale.compute(line.data_source.get_column("ys")[0][at])];
 """
 TIPS = f"""{DEEP}
 return deep(document, ".bk-tooltip, .bk-Tooltip").map(each =>
@@ -188,14 +245,14 @@ def test_a_click_on_a_heading_sorts_the_table(opened):
 @pytest.mark.slow
 def test_policies_are_switched_off_and_on(opened):
     by_css = "css selector"
-    assert opened.execute_script(VISIBLE, "1") == 8 * [True]
+    names = ["greedy", "UCB (1)", "UCB (2)"]
+    assert opened.execute_script(DRAWN) == 4 * [names]
     opened.find_element(by_css, '[data-policy="1"]').click()
-    assert opened.execute_script(VISIBLE, "1") == 8 * [False]
-    assert opened.execute_script(VISIBLE, "0") == 8 * [True]
+    assert opened.execute_script(DRAWN) == 4 * [["greedy", "UCB (2)"]]
     opened.find_element(by_css, "#none").click()
-    assert opened.execute_script(VISIBLE, "0") == 8 * [False]
+    assert opened.execute_script(DRAWN) == 4 * [[]]
     opened.find_element(by_css, "#all").click()
-    assert opened.execute_script(VISIBLE, "1") == 8 * [True]
+    assert opened.execute_script(DRAWN) == 4 * [names]
 
 
 @pytest.mark.slow
@@ -208,6 +265,8 @@ def test_a_drag_zooms_all_figures_and_a_line_tells_its_values(opened):
     move.perform()
     wait = importlib.import_module("selenium.webdriver.support.ui").WebDriverWait
     wait(opened, 10).until(lambda shown: "greedy" in "".join(shown.execute_script(TIPS)))
+    tip = re.sub(r"\s+", " ", "".join(opened.execute_script(TIPS)))
+    assert re.search(r"step: ?31 ?Average reward: ?-?\d\.\d+ \(-?\d\.\d+ to -?\d\.\d+\)", tip)
     before = opened.execute_script(RANGE)
     drag = actions(opened)
     pointer = drag.w3c_actions.pointer_action

@@ -153,7 +153,7 @@ def test_a_pack_is_read_by_numpy(results):
 
 def test_few_files_are_left(results):
     names = {file.name for file in results.rglob("*") if file.is_file()}
-    shown = {"curves.csv", "runs.csv", "summary.csv", "figure.png"}
+    shown = {"curves.npy", "runs.csv", "summary.csv", "figure.png"}
     assert names == {"config.json", ".lock", ".study.json", "results-1.npz", *shown}
 
 
@@ -180,6 +180,84 @@ def test_each_file_is_read_once(results, monkeypatch):
     assert run("report", results).code == 0
     assert sweep(results.parent, TINY).code == 0
     assert read == 2 * ["results-1.npz"]
+
+
+@pytest.fixture
+def large(monkeypatch):
+    """Takes all results for large ones, which are read when they are shown."""
+    monkeypatch.setattr("bandit_envs.studies.results.results.AT_ONCE", 0)
+
+
+def test_large_results_make_the_same_tables_figures_and_texts(results, unpacked, large, whole):
+    expected = run("report", whole / "results")
+    found = run("report", unpacked)
+    assert found.out.replace(str(unpacked), "") == expected.out.replace(str(whole / "results"), "")
+    assert tables(unpacked) == tables(whole / "results")
+    assert sweep(unpacked.parent, TINY).code == 0
+    assert tables(unpacked) == tables(whole / "results")
+    figures = [folder / "figure.png" for folder in (unpacked, whole / "results")]
+    assert figures[0].read_bytes() == figures[1].read_bytes()
+
+
+@pytest.mark.parametrize("options", [(), ("--panels", "reward,regret")])
+def test_large_results_with_quantiles_make_the_same_tables(tmp_path, monkeypatch, options):
+    quantiles = TINY.replace("steps = 5", "steps = 5\nquantiles = [0.1, 0.9]")
+    assert sweep(tmp_path, quantiles).code == 0
+    expected = run("report", tmp_path / "results", *options).out
+    before = tables(tmp_path / "results")
+    monkeypatch.setattr("bandit_envs.studies.results.results.AT_ONCE", 0)
+    assert run("report", tmp_path / "results", *options).out == expected
+    assert tables(tmp_path / "results") == before
+
+
+def test_large_results_are_read_when_they_are_asked_for_and_only_then(results, large, monkeypatch):
+    read = []
+    read_slice = Pack.read_slice
+
+    def note(pack, task, columns):
+        read.append((task, columns[0].name))
+        return read_slice(pack, task, columns)
+
+    monkeypatch.setattr(Pack, "read_slice", note)
+    pairs = load(results).pairs
+    assert read == []
+    _ = pairs[1].result["reward"]
+    assert read == [(task, "reward.mean") for task in range(4, 8)]
+
+
+def test_large_results_that_move_to_a_pack_are_still_found(unpacked, large):
+    before = load(unpacked).pairs
+    assert sweep(unpacked.parent, TINY).code == 0
+    after = load(unpacked).pairs
+    for old, new in zip(before, after):
+        np.testing.assert_equal(old.result["reward"].totals, new.result["reward"].totals)
+
+
+def test_large_results_stay_those_that_were_loaded(whole, results, large):
+    found = load(results)
+    expected = [pair.result["reward"].totals for pair in load(whole / "results").pairs]
+    first = found.pairs[0].result["reward"].totals
+    np.testing.assert_equal(first, expected[0])
+    other = TINY.replace("steps = 5", "steps = 5\nseed = 1")
+    assert sweep(results.parent, other, "--overwrite").code == 0
+    for pair, totals in zip(found.pairs, expected):
+        np.testing.assert_equal(pair.result["reward"].totals, totals)
+
+
+def test_large_results_that_are_gone_say_so(unpacked, large):
+    found = load(unpacked)
+    records_file(unpacked).unlink()
+    with pytest.raises(ValueError, match="the result of task 0 is gone"):
+        _ = found.pairs[0].result["reward"]
+
+
+@pytest.mark.parametrize("damage", [lambda content: content[:-9], lambda content: b"", flipped])
+def test_a_damaged_pack_of_large_results_is_told_before_it_is_shown(results, large, damage):
+    path = results / "tasks" / "results-1.npz"
+    path.write_bytes(damage(path.read_bytes()))
+    code, _, err = run("report", results)
+    assert code == 2
+    assert "results-1.npz is damaged" in " ".join(err.split())
 
 
 def test_what_was_left_half_written_is_removed(whole, results):
@@ -511,7 +589,7 @@ FORGED = [
 
 
 @pytest.mark.parametrize("change", FORGED)
-def test_a_pack_whose_arrays_do_not_fit_the_study_is_refused(results, change):
+def test_a_pack_whose_arrays_do_not_fit_the_study_is_refused(results, change, monkeypatch):
     path = results / "tasks" / "results-1.npz"
     with np.load(path) as archive:
         arrays = dict(archive)
@@ -519,6 +597,9 @@ def test_a_pack_whose_arrays_do_not_fit_the_study_is_refused(results, change):
     np.savez(path, **arrays)
     with pytest.raises(ValueError, match=r"results-1\.npz is damaged"):
         _ = load(results).pairs
+    monkeypatch.setattr("bandit_envs.studies.results.results.AT_ONCE", 0)
+    with pytest.raises(ValueError, match=r"results-1\.npz is damaged"):
+        _ = [pair.result["reward"] for pair in load(results).pairs]
 
 
 class Bomb:

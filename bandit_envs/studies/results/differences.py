@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -74,6 +75,17 @@ class PValues(NamedTuple):
     wilcoxon: float
 
 
+def pairs_to_compare(
+    baseline: PolicyChoice, study: Study, pairs: Sequence[PairResult]
+) -> list[PairResult]:
+    """Returns the pairs that `compare_to` returns differences of, without reading results."""
+    finished = [pair for pair in pairs if pair.runs == study.runs >= 2]
+    places = {str(pair.environment) for pair in finished if pair.policy == baseline}
+    return [
+        pair for pair in finished if pair.policy != baseline and str(pair.environment) in places
+    ]
+
+
 def compare_to(
     baseline: PolicyChoice, study: Study, pairs: Sequence[PairResult]
 ) -> list[PairDifference]:
@@ -85,17 +97,15 @@ def compare_to(
         pairs: its results. Those that have not finished all runs, or have one run, are left out.
     """
     quantities = [name for name, each in study.summary.items() if each.quantity.kind != "per_step"]
-    finished = [pair for pair in pairs if pair.runs == study.runs >= 2]
-    baselines = {str(pair.environment): pair for pair in finished if pair.policy == baseline}
+    baselines = {str(pair.environment): pair for pair in pairs if pair.policy == baseline}
     found = []
-    for pair in finished:
-        other = baselines.get(str(pair.environment))
-        if other is not None and pair is not other:
+    compared = pairs_to_compare(baseline, study, pairs)
+    for place, group in itertools.groupby(compared, lambda pair: str(pair.environment)):
+        theirs = of_runs(baselines[place].result)
+        for pair in group:
             ours = of_runs(pair.result)
-            theirs = of_runs(other.result)
-            found.append(
-                PairDifference(pair, {name: ours[name] - theirs[name] for name in quantities})
-            )
+            differences = {name: ours[name] - theirs[name] for name in quantities}
+            found.append(PairDifference(pair, differences))
     return found
 
 

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
+import math
+import struct
+import threading
+import weakref
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.base.saving import atomic_file
-from bandit_envs.studies.results.records import Arrays, Column, Record, columns_of, map_file
+from bandit_envs.studies.results.records import Arrays, Column, Record, columns_of
 
 STUDY = "study"
 """The name of the array with the digest of the study."""
+
+PIECE = 2**20
+"""Bytes that are written at once."""
+
+NAME_LENGTHS = 26
+"""Where the header of a file in an archive says how long its name and its extra field are."""
 
 
 class Index(NamedTuple):
@@ -49,40 +58,70 @@ def write_pack(
         metrics: the names of the metrics.
         records: those of a file stand one after the other.
     """
-
-    @functools.cache
-    def columns(runs: int) -> list[Column]:
-        return columns_of(metrics, len(index.steps), runs, len(index.kept))
-
+    columns = columns_of(metrics, len(index.steps), int(index.runs.sum()), len(index.kept))
     with atomic_file(path) as file, zipfile.ZipFile(file, "w") as archive:
         for name, values in {STUDY: np.array(study), **index._asdict()}.items():
             with archive.open(f"{name}.npy", "w") as member:
                 np.lib.format.write_array(member, values)
-        for place, column in enumerate(columns(int(index.runs.sum()))):
+        parts = _Parts(metrics, index)
+        for place, column in enumerate(columns):
             shape = column.shape if column.is_of_runs else (len(records), *column.shape)
             header = {"descr": column.dtype, "fortran_order": False, "shape": shape}
             with archive.open(f"{column.name}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array_header_1_0(member, header)
-                for part in _parts(records, place, columns):
+                for part in _joined(parts.read(records, place)):
                     member.write(part)
 
 
-def _parts(
-    records: Sequence[Record], place: int, columns: Callable[[int], list[Column]]
-) -> Iterator[bytes]:
-    """Yields the bytes of an array of each record.
+class _Parts:
+    """Reads arrays of records.
 
     Args:
-        records: those of a file stand one after the other.
-        place: the place of the array among those of a record.
-        columns: returns these for a number of runs.
+        metrics: the names of the metrics.
+        index: of the pack that they go into.
     """
-    for path, group in itertools.groupby(records, attrgetter("path")):
-        with map_file(path) as content:
-            for record in group:
-                before = columns(record.runs)[:place]
-                start = record.start + sum(column.num_bytes for column in before)
-                yield content[start : start + columns(record.runs)[place].num_bytes]
+
+    def __init__(self, metrics: Sequence[str], index: Index) -> None:
+        self._metrics = metrics
+        self._index = index
+        self._bounds: dict[int, list[int]] = {}
+
+    def read(self, records: Sequence[Record], place: int) -> Iterator[bytes]:
+        """Yields the bytes of an array of each record.
+
+        Args:
+            records: those of a file stand one after the other.
+            place: the place of the array among those of a record.
+        """
+        for path, group in itertools.groupby(records, attrgetter("path")):
+            with path.open("rb", buffering=0) as file:
+                for record in group:
+                    bounds = self._bounds_of(record.runs)
+                    file.seek(record.start + bounds[place])
+                    yield file.read(bounds[place + 1] - bounds[place])
+
+    def _bounds_of(self, runs: int) -> list[int]:
+        """Returns where the arrays of a record begin and, in the end, where the last one ends."""
+        if runs not in self._bounds:
+            index = self._index
+            columns = columns_of(self._metrics, len(index.steps), runs, len(index.kept))
+            sizes = [column.num_bytes for column in columns]
+            self._bounds[runs] = [0, *itertools.accumulate(sizes)]
+        return self._bounds[runs]
+
+
+def _joined(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """Yields bytes in pieces of about a megabyte: to write many small ones takes longer."""
+    waiting: list[bytes] = []
+    size = 0
+    for part in parts:
+        waiting.append(part)
+        size += len(part)
+        if size >= PIECE:
+            yield b"".join(waiting)
+            waiting.clear()
+            size = 0
+    yield b"".join(waiting)
 
 
 class Pack:
@@ -104,6 +143,7 @@ class Pack:
         except Exception as error:  # damaged bytes make zipfile and NumPy raise almost anything
             raise damaged(path, error) from error
         self.kept = tuple(self.index.kept.tolist())
+        self._slices: Slices | None = None
 
     def check(self, steps: NDArray[np.int64]) -> None:
         """Raises ValueError if the index is not that of a study with statistics of these steps."""
@@ -132,7 +172,8 @@ class Pack:
                 shape = (index.task.size, *column.shape)
                 if column.is_of_runs:
                     shape = (int(index.runs.sum()), *column.shape[1:])
-                _check_array(whole[column.name], column, shape)
+                found = whole[column.name]
+                _check_kind(column, found.dtype, found.shape, shape)
         except Exception as error:
             raise damaged(self.path, error) from error
         stops = index.runs.cumsum().tolist()
@@ -146,12 +187,113 @@ class Pack:
             }
             yield task, runs, arrays
 
+    def read_slice(self, task: int, columns: Sequence[Column]) -> Arrays:
+        """Returns arrays of a task, which are read without the others.
 
-def _check_array(array: NDArray[Any], column: Column, shape: tuple[int, ...]) -> None:
+        Args:
+            task: the number of the task.
+            columns: the arrays, with the runs of the task as their first axis where that is of
+                runs.
+
+        The first call checks all bytes of the file, and opens it: what it reads later is of the
+        same file, though another run may have replaced it.
+        """
+        try:
+            if self._slices is None:
+                self._slices = Slices(self.path, self.index)
+            return self._slices.read(task, columns)
+        except Exception as error:
+            raise damaged(self.path, error) from error
+
+
+class Slices:
+    """Reads an archive of NumPy that is not compressed by slices of its arrays.
+
+    Args:
+        path: the file.
+        index: what its arrays are of.
+
+    Raises:
+        ValueError: a checksum is wrong, or an array is compressed.
+    """
+
+    def __init__(self, path: Path, index: Index) -> None:
+        self._rows = {task: row for row, task in enumerate(index.task.tolist())}
+        self._ends = index.runs.cumsum().tolist()
+        self._num_runs = index.runs.tolist()
+        self._members: dict[str, Member] = {}
+        self._lock = threading.Lock()  # a place in a file and what is read there belong together
+        self._file = path.open("rb", buffering=0)
+        weakref.finalize(self, self._file.close)
+        with zipfile.ZipFile(self._file) as archive:
+            broken = archive.testzip()
+            if broken is not None:
+                raise ValueError(f"the checksum of {broken} is wrong")
+            for info in archive.infolist():
+                self._members[info.filename] = _find_member(self._file, info)
+
+    def read(self, task: int, columns: Sequence[Column]) -> Arrays:
+        """Returns arrays of a task, as `Pack.read_slice` does."""
+        row = self._rows[task]
+        end = self._ends[row]
+        runs = self._num_runs[row]
+        arrays: Arrays = {}
+        for column in columns:
+            member = self._members[f"{column.name}.npy"]
+            if column.is_of_runs:
+                shape = (self._ends[-1], *column.shape[1:])
+                place = (end - runs) * (column.num_bytes // max(runs, 1))
+            else:
+                shape = (len(self._rows), *column.shape)
+                place = row * column.num_bytes
+            member.check(column, shape)
+            content = self._read(member.start + place, column.num_bytes)
+            arrays[column.name] = np.frombuffer(content, column.dtype).reshape(column.shape)
+        return arrays
+
+    def _read(self, start: int, size: int) -> bytes:
+        with self._lock:
+            self._file.seek(start)
+            return self._file.read(size)
+
+
+class Member(NamedTuple):
+    """Where an array is in an archive, and what it is."""
+
+    start: int
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+    def check(self, column: Column, shape: tuple[int, ...]) -> None:
+        """Raises ValueError if it is not of the dtype of a column and of a shape."""
+        _check_kind(column, self.dtype, self.shape, shape)
+
+
+def _find_member(file: IO[bytes], info: zipfile.ZipInfo) -> Member:
+    """Returns where an array of an archive is."""
+    if info.compress_type != zipfile.ZIP_STORED:
+        raise ValueError(f"{info.filename} is compressed")
+    file.seek(info.header_offset + NAME_LENGTHS)
+    lengths = struct.unpack("<HH", file.read(4))
+    start = info.header_offset + NAME_LENGTHS + 4 + sum(lengths)
+    file.seek(start)
+    if np.lib.format.read_magic(file) != (1, 0):
+        raise ValueError(f"{info.filename} is no array in format 1.0 of NumPy")
+    shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(file)
+    header = file.tell() - start
+    size = dtype.itemsize * math.prod(shape)
+    if is_fortran or dtype.hasobject or header + size != info.file_size:
+        raise ValueError(f"{info.filename} is no array of {shape}")
+    return Member(start + header, dtype, shape)
+
+
+def _check_kind(
+    column: Column, dtype: np.dtype[Any], shape: tuple[int, ...], expected: tuple[int, ...]
+) -> None:
     """Raises ValueError if an array is not of the dtype of a column and of a shape."""
-    if array.dtype != np.dtype(column.dtype) or array.shape != shape:
-        found = f"{column.name} has dtype {array.dtype} and shape {array.shape}"
-        raise ValueError(f"{found}; expected {column.dtype} and {shape}")
+    if dtype != np.dtype(column.dtype) or shape != expected:
+        found = f"{column.name} has dtype {dtype} and shape {shape}"
+        raise ValueError(f"{found}; expected {column.dtype} and {expected}")
 
 
 def damaged(path: Path, problem: object) -> ValueError:

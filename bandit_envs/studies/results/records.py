@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import json
-import mmap
 import os
 import struct
 import zlib
@@ -155,39 +153,31 @@ def scan_records(path: Path, study: str, start: int = 0) -> Iterator[Record]:
         study: the digest of the study.
         start: where the first record begins.
     """
-    with map_file(path) as content:
-        size = len(content)
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
         while start + PREFIX.size <= size:
-            magic, checksum, header_length, length = PREFIX.unpack_from(content, start)
+            file.seek(start)
+            prefix = file.read(PREFIX.size)
+            magic, checksum, header_length, length = PREFIX.unpack(prefix)
             arrays_start = start + PREFIX.size + header_length
             end = arrays_start + length
             if magic != MAGIC or end > size:
                 return
-            if zlib.crc32(content[start + CHECKED_FROM : end]) == checksum:
-                header = json.loads(content[start + PREFIX.size : arrays_start])
+            rest = file.read(header_length + length)
+            if zlib.crc32(rest, zlib.crc32(prefix[CHECKED_FROM:])) == checksum:
+                header = json.loads(rest[:header_length])
                 if header["study"] == study:
                     kept = tuple(header["kept"])
                     yield Record(path, arrays_start, end, header["task"], header["runs"], kept)
             start = end
 
 
-@contextlib.contextmanager
-def map_file(path: Path) -> Iterator[mmap.mmap | bytes]:
-    """Yields the content of a file, which is not taken into memory."""
-    with path.open("rb") as file:
-        if file.seek(0, os.SEEK_END) == 0:
-            yield b""
-            return
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            yield content
-
-
 def read_arrays(content: bytes, start: int, columns: Sequence[Column]) -> Arrays:
-    """Returns the arrays of a record.
+    """Returns arrays of a record.
 
     Args:
-        content: of its file.
-        start: where the arrays are.
+        content: of its file, or a part of it.
+        start: where the arrays are in the content.
         columns: which they are.
     """
     arrays: Arrays = {}

@@ -20,22 +20,27 @@ from numpy.typing import NDArray
 from bandit_envs.arrays import Floats
 from bandit_envs.base import saving
 from bandit_envs.base.checks import short_repr
-from bandit_envs.metrics import QUANTITIES, Statistics, of_runs
+from bandit_envs.metrics import QUANTITIES, MetricResult, Statistics, of_runs
 from bandit_envs.studies.definition.choice import EnvironmentChoice, PolicyChoice
 from bandit_envs.studies.definition.row_by_row import Pair, find_row_by_row, read_row_by_row
 from bandit_envs.studies.definition.shown import SHOWN
 from bandit_envs.studies.definition.study import Study, Task
 from bandit_envs.studies.definition.user_modules import digest_modules
 from bandit_envs.studies.results.assignment import FORMAT, VERSIONS, Assignment
-from bandit_envs.studies.results.records import TaskResult, merge
-from bandit_envs.studies.results.task_folder import TaskFolder
+from bandit_envs.studies.results.records import merge
+from bandit_envs.studies.results.task_folder import StoredResult, TaskFolder
 
 SHOWN_KEYS = {"title", "panels", "over", "log_axes", "quantiles", "labels", "colors", "expected"}
 """Keys of a study that say what to show. A change of them keeps the results."""
 
 OWN_NAMES = ("config.json", ".lock", "tasks")
-SHOWN_SUFFIXES = (".csv", ".png", ".svg", ".pdf", ".html")
+SHOWN_SUFFIXES = (".csv", ".npy", ".png", ".svg", ".pdf", ".html")
 """What is read or written in a folder of results, beside the files of its tasks."""
+
+
+AT_ONCE = 256 * 2**20
+"""Results of so many bytes are read at once, and stay in memory. Of larger ones, each policy in
+each environment is read when it is shown."""
 
 
 class PairResult(NamedTuple):
@@ -44,7 +49,8 @@ class PairResult(NamedTuple):
     environment: EnvironmentChoice
     policy: PolicyChoice
     runs: int
-    result: TaskResult
+    result: Mapping[str, MetricResult]
+    """What was measured, by the name of the metric. That of a large study is read when asked."""
 
     def statistics(self, name: str) -> Statistics:
         """Returns the statistics over runs of a quantity."""
@@ -218,7 +224,7 @@ class Results:
             raise OSError(f"output folder {self.path} cannot be written: {error}") from error
 
     def _delete_results(self) -> None:
-        tables = self.path.glob("*.csv")
+        tables = [*self.path.glob("*.csv"), *self.path.glob("curves.npy")]
         figures = self.path.glob("figure*.png")
         pages = self.path.glob("study.html")
         for file in (*self.files.path.iterdir(), *tables, *figures, *pages):
@@ -241,12 +247,19 @@ class Results:
 
     def _read_pairs(self) -> Iterator[PairResult]:
         """Yields what has finished of each policy in each environment."""
-        found = self.files.read()
-        finished = map(self.study.task, sorted(found))
+        files = self.files
+        is_large = files.num_bytes > AT_ONCE
+        found = {} if is_large else files.read()
+        finished = (task for task in self.study.tasks() if task.number in files)
         for _, tasks in itertools.groupby(finished, attrgetter("position")):
             done = list(tasks)
             runs = sum(task.runs for task in done)
-            result = merge(found.pop(task.number) for task in done)
+            result: Mapping[str, MetricResult]
+            if is_large:
+                numbers = tuple(task.number for task in done)
+                result = StoredResult(files, numbers, self.study.metrics)
+            else:
+                result = merge(found.pop(task.number) for task in done)
             yield PairResult(done[0].environment, done[0].policy, runs, result)
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from operator import attrgetter
 from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 
-from bandit_envs.metrics import kept_steps
+from bandit_envs.metrics import MetricResult, kept_steps
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.results.packs import Index, Pack, damaged, write_pack
 from bandit_envs.studies.results.records import (
@@ -37,6 +38,9 @@ CHECKPOINT = ".task-"
 MAX_SHARE = 0.05
 """Reading the files of progress takes at most about this share of the time."""
 
+RECENT = 16
+"""So many results of metrics that were read by slices stay in memory."""
+
 Source: TypeAlias = Record | Pack
 
 
@@ -59,6 +63,7 @@ class TaskFolder:
         self._packs: dict[Path, Pack] = {}
         self._records: dict[Path, list[Record]] = {}
         self._sources: dict[int, Source] = {}
+        self._recent: dict[tuple[tuple[int, ...], str], MetricResult] = {}
         self._num_steps = 0
         self._next_count = 0.0
 
@@ -104,6 +109,56 @@ class TaskFolder:
                 results[task] = result_from_arrays(self._study.metrics, self._steps, needed, runs)
         return results
 
+    @property
+    def num_bytes(self) -> int:
+        """How long the files with results are."""
+        paths = [*self._packs, *(path for path, records in self._records.items() if records)]
+        return sum(path.stat().st_size for path in paths if path.exists())
+
+    def read_metric(self, tasks: tuple[int, ...], metric: str) -> MetricResult:
+        """Returns what a metric has seen in some finished tasks, read without all others."""
+        found = self._recent.get((tasks, metric))
+        if found is None:
+            parts = (self._read_slice(task, metric) for task in tasks)
+            found = functools.reduce(MetricResult.merge, parts)
+            if len(self._recent) >= RECENT:
+                self._recent.clear()
+            self._recent[tasks, metric] = found
+        return found
+
+    def _read_slice(self, task: int, metric: str) -> MetricResult:
+        """Returns what a metric has seen in a task."""
+        runs = self._study.task(task).runs
+        try:
+            arrays = self._read_source(self._sources[task], task, runs, metric)
+        except FileNotFoundError:  # the run that goes on has moved it to a pack
+            self._forget_records()
+            self.load()
+            if task not in self._sources:
+                raise damaged(self.path, f"the result of task {task} is gone") from None
+            arrays = self._read_source(self._sources[task], task, runs, metric)
+        return result_from_arrays([metric], self._steps, self._needed(arrays), runs)[metric]
+
+    def _read_source(self, source: Source, task: int, runs: int, metric: str) -> Arrays:
+        """Returns the arrays of a metric of a task."""
+        metrics = self._study.metrics
+        own = columns_of([metric], len(self._steps), runs, len(source.kept))
+        if isinstance(source, Pack):
+            return source.read_slice(task, own)
+        before = metrics[: metrics.index(metric)]
+        skipped = columns_of(before, len(self._steps), runs, len(source.kept))
+        with source.path.open("rb", buffering=0) as file:
+            file.seek(source.start + sum(column.num_bytes for column in skipped))
+            content = file.read(sum(column.num_bytes for column in own))
+        return read_arrays(content, 0, own)
+
+    def _forget_records(self) -> None:
+        """Forgets what is not in a pack."""
+        self._records.clear()
+        self._sources = {
+            task: source for task, source in self._sources.items() if isinstance(source, Pack)
+        }
+
     def _needed(self, arrays: Arrays) -> Arrays:
         """Returns the arrays of a result that the study needs.
 
@@ -142,10 +197,7 @@ class TaskFolder:
             self._write_pack(sorted(records, key=attrgetter("path")))
         for path in self._records:
             path.unlink(missing_ok=True)
-        self._sources = {
-            task: source for task, source in self._sources.items() if isinstance(source, Pack)
-        }
-        self._records.clear()
+        self._forget_records()
         for path in self.path.glob(f"{CHECKPOINT}*"):  # of workers that were late
             if int(path.stem.removeprefix(CHECKPOINT)) in self:
                 path.unlink(missing_ok=True)
@@ -182,6 +234,37 @@ class TaskFolder:
         """Deletes the files with numbers of steps taken."""
         for file in self.path.glob(f"{PROGRESS}*"):
             file.unlink(missing_ok=True)
+
+
+class StoredResult(Mapping[str, MetricResult]):
+    """What was measured in some finished tasks, by the name of the metric. It is read when asked.
+
+    Args:
+        folder: of the tasks.
+        tasks: their numbers.
+        metrics: the names of the metrics.
+    """
+
+    def __init__(
+        self, folder: TaskFolder, tasks: tuple[int, ...], metrics: tuple[str, ...]
+    ) -> None:
+        self._folder = folder
+        self._tasks = tasks
+        self._metrics = metrics
+
+    def __getitem__(self, metric: str) -> MetricResult:
+        if metric not in self._metrics:
+            raise KeyError(metric)
+        return self._folder.read_metric(self._tasks, metric)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._metrics)
+
+    def __len__(self) -> int:
+        return len(self._metrics)
+
+    def __contains__(self, metric: object) -> bool:
+        return metric in self._metrics
 
 
 def read_number(file: Path) -> int:

@@ -268,12 +268,15 @@ def _finish_axes(
     study: Study, pairs: Sequence[PairResult], axes: NDArray[np.object_], x_label: str
 ) -> None:
     """Scales and names the axes."""
+    names = {}
+    for panel in study.panels:
+        so_far = shows_shares(study, pairs, panel)
+        names[panel] = f"{SHOWN[panel].axis}, so far" if so_far else SHOWN[panel].axis
     for row in axes:
         for axis, panel in zip(row, study.panels):
             shown = SHOWN[panel]
             if len(study.panels) > 1 or is_leftmost(axis):
-                so_far = shows_shares(study, pairs, panel)
-                axis.set_ylabel(f"{shown.axis}, so far" if so_far else shown.axis)
+                axis.set_ylabel(names[panel])
             if "x" in study.log_axes:
                 log_axis(axis, "x")
             if shown.limits:

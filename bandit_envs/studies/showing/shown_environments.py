@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,7 +38,16 @@ def choose_environments(study: Study, pairs: Sequence[PairResult]) -> tuple[Envi
     """
     if shows_all(study):
         return study.environment
-    spreads = _spreads(study, pairs)
+    return choose_most_different(study, pairs, study.panels[0])
+
+
+def choose_most_different(
+    study: Study, pairs: Iterable[PairResult], panel: str
+) -> tuple[EnvironmentChoice, ...]:
+    """Returns the environments in which policies differ most in a panel; all if they are few."""
+    if len(study.environment) <= MOST:
+        return study.environment
+    spreads = _spreads(study, pairs, panel)
     order = sorted(study.environment, key=lambda each: -spreads.get(str(each), 0.0))
     chosen = {str(environment) for environment in order[:CHOSEN]}
     return tuple(each for each in study.environment if str(each) in chosen)
@@ -55,16 +64,21 @@ def page_environments(study: Study) -> list[tuple[EnvironmentChoice, ...]]:
 
 def describe_choice(study: Study) -> str:
     """Returns which environments a figure of one page shows, if it does not show all; else ""."""
-    if shows_all(study):
+    return "" if shows_all(study) else describe_most_different(study)
+
+
+def describe_most_different(study: Study) -> str:
+    """Returns which environments `choose_most_different` chooses, if not all; else ""."""
+    if len(study.environment) <= MOST:
         return ""
     return f"the {CHOSEN} of {len(study.environment)} environments where policies differ most"
 
 
-def _spreads(study: Study, pairs: Sequence[PairResult]) -> dict[str, float]:
-    """Returns by environment how far the policies lie apart, in standard errors."""
+def _spreads(study: Study, pairs: Iterable[PairResult], panel: str) -> dict[str, float]:
+    """Returns by environment how far the policies lie apart in a panel, in standard errors."""
     ends: dict[str, list[tuple[float, float]]] = {}
     for pair in pairs:
-        _, value, low, high = pair.band(study.panels[0], study)[:, -1]
+        _, value, low, high = pair.band(panel, study)[:, -1]
         ends.setdefault(str(pair.environment), []).append((value, (high - low) / 2.0))
     spreads = {}
     for environment, found in ends.items():

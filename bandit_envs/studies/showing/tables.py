@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol
 
 import numpy as np
 
 from bandit_envs.arrays import Floats
-from bandit_envs.base.saving import atomic_write
+from bandit_envs.base.saving import atomic_file
 from bandit_envs.metrics import QUANTITIES, kept_steps, of_runs
 from bandit_envs.studies.definition.shown import SHOWN
 from bandit_envs.studies.definition.study import Study
+from bandit_envs.studies.showing.tracking import Track, track_nothing
 
 if TYPE_CHECKING:
     from bandit_envs.studies.results.results import PairResult
@@ -63,16 +65,152 @@ def study_tables(study: Study) -> dict[str, Table]:
     }
 
 
-def write_tables(path: Path, study: Study, pairs: Sequence[PairResult]) -> None:
-    """Writes `summary.csv`, `curves.csv` and `runs.csv` of the pairs that have finished all runs.
+def write_tables(
+    path: Path,
+    study: Study,
+    pairs: Sequence[PairResult],
+    curves: str = "npy",
+    track: Track = track_nothing,
+) -> None:
+    """Writes `summary.csv`, `runs.csv` and the curves of the pairs that have finished all runs.
+
+    It reads each pair once.
 
     Args:
         path: the folder.
         study: the study.
         pairs: the results.
+        curves: "npy" or "csv" for a file of this kind, or "none". A file of another kind, which
+            an earlier call has left, is deleted.
+        track: shows how many of the pairs have been read.
     """
-    for name, table in study_tables(study).items():
-        atomic_write(path / f"{name}.csv", _to_csv(table, study, pairs))
+    tables = study_tables(study)
+    writers: dict[str, TableWriter] = {}
+    with contextlib.ExitStack() as stack:
+        for name, table in tables.items():
+            kind = curves if name == "curves" else "csv"
+            if kind != "none":
+                file = stack.enter_context(atomic_file(path / f"{name}.{kind}"))
+                writers[name] = WRITERS[kind](file, table, study, pairs)
+        for pair in track("tables", pairs):
+            for writer in writers.values():
+                writer.write(pair)
+    for kind in WRITERS:
+        if kind != curves:
+            (path / f"curves.{kind}").unlink(missing_ok=True)
+
+
+class TableWriter(Protocol):
+    """Writes the rows of a table, pair by pair."""
+
+    def write(self, pair: PairResult) -> None:
+        """Writes the rows of a pair, if it has finished all runs."""
+
+
+class CsvWriter:
+    """Writes a table as CSV.
+
+    Args:
+        file: where it is written.
+        table: the table.
+        study: the study.
+        pairs: all that will be written.
+    """
+
+    def __init__(
+        self, file: BinaryIO, table: Table, study: Study, pairs: Sequence[PairResult]
+    ) -> None:
+        self._file = file
+        self._table = table
+        self._study = study
+        self._is_first = True
+
+    def write(self, pair: PairResult) -> None:
+        """Writes the rows of a pair, if it has finished all runs."""
+        table = self._table
+        is_finished = pair.runs == self._study.runs
+        if not (self._is_first or is_finished):
+            return
+        columns = table.columns(pair)
+        if self._is_first:
+            self._file.write(csv_rows([("environment", "policy", table.counter, *columns)]))
+            self._is_first = False
+        if is_finished:
+            self._file.write(_csv_of(table, pair, columns))
+
+
+class NpyWriter:
+    """Writes a table as a structured array of NumPy [n, T], with a row for each finished pair.
+
+    Args:
+        file: where it is written.
+        table: the table.
+        study: the study.
+        pairs: all that will be written.
+    """
+
+    def __init__(
+        self, file: BinaryIO, table: Table, study: Study, pairs: Sequence[PairResult]
+    ) -> None:
+        self._file = file
+        self._table = table
+        self._study = study
+        self._dtype = _npy_dtype(table, pairs)
+        shape = (_count_finished(study, pairs), len(table.numbers))
+        np.lib.format.write_array_header_2_0(
+            file,
+            {
+                "descr": np.lib.format.dtype_to_descr(self._dtype),
+                "fortran_order": False,
+                "shape": shape,
+            },
+        )
+
+    def write(self, pair: PairResult) -> None:
+        """Writes the row of a pair, if it has finished all runs."""
+        if pair.runs == self._study.runs:
+            row = np.empty(len(self._table.numbers), self._dtype)
+            row[self._table.counter] = self._table.numbers
+            for name, column in self._table.columns(pair).items():
+                row[name] = column
+            self._file.write(row.tobytes())
+
+
+WRITERS: dict[str, Callable[..., TableWriter]] = {"csv": CsvWriter, "npy": NpyWriter}
+"""What writes a table, by the kind of its file."""
+
+CURVES = (*WRITERS, "none")
+"""The kinds of files of curves, and none."""
+
+
+def size_of_curves(study: Study, pairs: Sequence[PairResult], kind: str) -> int:
+    """Returns about how many bytes the curves take in a file of a kind."""
+    finished = _count_finished(study, pairs)
+    if kind == "none" or not finished:
+        return 0
+    table = study_tables(study)["curves"]
+    if kind == "npy":
+        return finished * len(table.numbers) * _npy_dtype(table, pairs).itemsize
+    first = next(pair for pair in pairs if pair.runs == study.runs)
+    return finished * len(_csv_of(table, first, table.columns(first)))
+
+
+def _count_finished(study: Study, pairs: Sequence[PairResult]) -> int:
+    """Returns how many pairs have finished all runs."""
+    return sum(pair.runs == study.runs for pair in pairs)
+
+
+def _npy_dtype(table: Table, pairs: Sequence[PairResult]) -> np.dtype[np.void]:
+    """Returns the dtype of the rows of a table."""
+    names = table.columns(pairs[0]) if pairs else ()
+    return np.dtype([(table.counter, "<i8"), *((name, "<f4") for name in names)])
+
+
+def _csv_of(table: Table, pair: PairResult, columns: Mapping[str, Floats]) -> bytes:
+    """Returns the rows of a pair as CSV."""
+    names = (text_cell(str(pair.environment)), text_cell(str(pair.policy)))
+    cells = [map("{:.10g}".format, column) for column in columns.values()]
+    return csv_rows((*names, *row) for row in zip(table.numbers, *cells))
 
 
 def text_cell(text: str) -> str:
@@ -125,15 +263,3 @@ def _quantiles(pair: PairResult, names: Iterable[str]) -> dict[str, Floats]:
         for level, value in pair.quantiles(name).items():
             columns[f"{name}_q{100 * level:02.0f}"] = np.array([value])
     return columns
-
-
-def _to_csv(table: Table, study: Study, pairs: Iterable[PairResult]) -> Iterator[bytes]:
-    """Yields the parts of a CSV file."""
-    for place, pair in enumerate(pairs):
-        columns = table.columns(pair)
-        if place == 0:
-            yield csv_rows([("environment", "policy", table.counter, *columns)])
-        if pair.runs == study.runs:
-            names = (text_cell(str(pair.environment)), text_cell(str(pair.policy)))
-            cells = [map("{:.10g}".format, column) for column in columns.values()]
-            yield csv_rows((*names, *row) for row in zip(table.numbers, *cells))
