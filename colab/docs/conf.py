@@ -92,7 +92,15 @@ NAVIGATION = {
             "coming_from_obp",
             "comparison",
         ],
-        "Reference": ["command", "api/index", "glossary", "promises", "speed", "versions", "changelog"],
+        "Reference": [
+            "command",
+            "api/index",
+            "glossary",
+            "promises",
+            "speed",
+            "versions",
+            "changelog",
+        ],
     },
     "logged_data": {
         "": [

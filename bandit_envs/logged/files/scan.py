@@ -8,7 +8,7 @@ import functools
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -56,6 +56,8 @@ from bandit_envs.logged.files.tables import (
 from bandit_envs.logged.files.times import TimesOfRows, count_rows_by_time
 from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.logged.summary import LogRows
+
+ScanType = TypeVar("ScanType", bound="Scan")
 
 BATCH_ROWS = 65_536
 
@@ -212,8 +214,7 @@ class Scan(abc.ABC):
         before, after = count_rows_by_time(name, limit, self._scan_times(name))
         return LogRows(self, 0, before), LogRows(self, before, before + after)
 
-    @abc.abstractmethod
-    def keep_features(self, names: Sequence[str]) -> Scan:
+    def keep_features(self: ScanType, names: Sequence[str]) -> ScanType:
         """Returns the same scan that reads some features alone, if files can be read by column.
 
         These are Parquet files. Values of columns that are not read are not checked either. The
@@ -222,11 +223,12 @@ class Scan(abc.ABC):
         Args:
             names: the columns of the features that are needed.
         """
+        return self
 
     @property
-    @abc.abstractmethod
     def unread(self) -> str:
         """Says which columns `keep_features` has left out; "" for none."""
+        return ""
 
     @abc.abstractmethod
     def with_time(self, name: str) -> Scan:
