@@ -108,14 +108,14 @@ def _cells(point: PricePoint) -> list[str]:
         f"{point.price:.3g}" if has_price else "",
         _interval(point.score, point.score_low, point.score_high),
         _interval(point.cost, point.cost_low, point.cost_high),
-        _interval(*gains, sign="+") if has_gain else "",
+        _interval(*gains, form="+.2g") if has_gain else "",
     ]
 
 
-def _interval(value: float, low: float, high: float, sign: str = "") -> str:
-    """Returns a number and its interval, with a sign in front of numbers above 0 if asked."""
+def _interval(value: float, low: float, high: float, form: str = ".3g") -> str:
+    """Returns a number and its interval as text."""
     exact = (round(number, 9) + 0.0 for number in (value, low, high))  # 0 but for rounding is 0
-    texts = [f"{number:{sign}.3g}" for number in exact]
+    texts = [f"{number:{form}}" for number in exact]
     return f"{texts[0]} ({texts[1]} to {texts[2]})"
 
 

@@ -28,7 +28,7 @@ def draw_curves(
 
     Args:
         models: single models, as black dots.
-        points: routers at prices.
+        points: routers at prices, joined in the order of these.
         at_budget: routers at the price that spends the budget, as stars.
         frontier: the best mixes of single models, as a dashed line.
         budget: as a vertical line; None for none.
@@ -38,7 +38,7 @@ def draw_curves(
     tidy(axis)
     _draw_models(axis, models, frontier)
     for (name, found), style in zip(_by_router(points).items(), STYLES):
-        ordered = sorted(found, key=lambda point: point.cost)
+        ordered = sorted(found, key=lambda point: point.price)
         _draw_points(axis, ordered, label=name, marker="o", markersize=4.0, lw=1.0, **style)
         stars = [point for point in at_budget if point.policy == name]
         _draw_points(axis, stars, marker="*", markersize=13.0, lw=1.0, color=style["color"])
