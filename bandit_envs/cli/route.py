@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from bandit_envs.cli.console import ERR, OUT, new_table
+from bandit_envs.cli.console import ERR, OUT, RowProgress, new_table
 from bandit_envs.cli.studies import folder_of
 from bandit_envs.datasets import Outcomes, read_outcomes, read_routerarena, read_routerbench
 from bandit_envs.evaluations.routing import PriceCurves, PricePoint, evaluate_prices
@@ -31,16 +31,20 @@ def route(options: argparse.Namespace) -> int:
     if options.fail_below is not None and options.budget is None:
         raise ValueError("--fail-below is of gains at a budget; expected --budget")
     folder = _output_folder(options)
-    curves = evaluate_prices(
-        _read(options),
-        options.policy,
-        None if options.prices is None else _numbers(options.prices),
-        budget=options.budget,
-        held_out=options.held_out,
-        passes=options.passes,
-        seed=options.seed,
-        confidence=options.confidence,
-    )
+    outcomes = _read(options)
+    prices = None if options.prices is None else _numbers(options.prices)
+    with RowProgress() as progress:
+        curves = evaluate_prices(
+            outcomes,
+            options.policy,
+            prices,
+            budget=options.budget,
+            held_out=options.held_out,
+            passes=options.passes,
+            seed=options.seed,
+            confidence=options.confidence,
+            observer=progress,
+        )
     curves.write(folder)
     _show(curves)
     for note in curves.notes:

@@ -8,6 +8,7 @@ import pytest
 
 from bandit_envs import LinUCBPolicy, OutcomeTableBandit
 from bandit_envs.datasets import Outcomes
+from bandit_envs.evaluations import LogObserver
 from bandit_envs.evaluations.routing import Frontier, evaluate_prices
 from bandit_envs.evaluations.routing.mixes import find_vertices
 from bandit_envs.evaluations.routing.prices import choose_prices, find_price
@@ -182,6 +183,25 @@ def test_what_is_given_stays_as_it_is_and_runs_repeat():
     assert first.points == second.points
     assert first.points[0].policy == "mine"
     assert first.points != evaluate_prices(table, {"mine": policy}, [0.0, 0.1], seed=1).points
+
+
+class Watcher(LogObserver):
+    """Keeps what it is told."""
+
+    def __init__(self):
+        self.told = []
+
+    def start_pass(self, text, rows):
+        self.told.append((text, rows))
+
+    def read_rows(self, rows):
+        self.told.append(rows)
+
+
+def test_an_observer_sees_what_learns():
+    watcher = Watcher()
+    evaluate_prices(make_table(), "lin_ucb", [0.0, 0.1], budget=50.0, observer=watcher)
+    assert watcher.told == [("lin_ucb learns", 1200), 600, 600, ("lin_ucb meets the budget", 0)]
 
 
 def test_policies_whose_rows_learn_alone_learn_from_all_requests():

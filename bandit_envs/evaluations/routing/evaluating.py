@@ -19,6 +19,7 @@ from bandit_envs.base.checks import (
 )
 from bandit_envs.datasets import Outcomes
 from bandit_envs.evaluations.named import collect
+from bandit_envs.evaluations.observer import LogObserver, observed_pass
 from bandit_envs.evaluations.routing.curves import PriceCurves
 from bandit_envs.evaluations.routing.mixes import Frontier
 from bandit_envs.evaluations.routing.points import PricePoint, make_point
@@ -50,6 +51,7 @@ def evaluate_prices(
     passes: int = 1,
     seed: int = 0,
     confidence: float = 0.95,
+    observer: LogObserver | None = None,
 ) -> PriceCurves:
     """Lets routers learn at several prices, and shows what they score and cost on other requests.
 
@@ -74,6 +76,7 @@ def evaluate_prices(
         passes: how many times each request is learned from.
         seed: of the parts, the order and the policies.
         confidence: the probability that an interval holds.
+        observer: sees how requests are learned from.
 
     Raises:
         ValueError: the table has no costs, or too few requests that all models have answered.
@@ -92,7 +95,13 @@ def evaluate_prices(
     limit = None if budget is None else check_positive("budget", budget, maximum=MAX_PARAMETER)
     requests = _complete_requests(outcomes)
     split = _split(requests, held_out, check_integer("seed", seed, minimum=0))
-    trial = Trial(*split, check_integer("passes", passes, minimum=1), seed, level)
+    trial = Trial(
+        *split,
+        passes=check_integer("passes", passes, minimum=1),
+        seed=seed,
+        confidence=level,
+        observer=observer or LogObserver(),
+    )
     tried = _prices_of(trial.learned, prices)
     points = [point for router in routers for point in trial.try_prices(router, tried)]
     notes = [*_describe(outcomes, trial)]
@@ -115,6 +124,7 @@ class Trial:
         passes: how many times each request is learned from.
         seed: of the order and of the policies.
         confidence: the probability that an interval holds.
+        observer: sees how requests are learned from.
     """
 
     learned: Requests
@@ -122,6 +132,7 @@ class Trial:
     passes: int
     seed: int
     confidence: float
+    observer: LogObserver
 
     @functools.cached_property
     def frontier(self) -> Frontier:
@@ -132,7 +143,13 @@ class Trial:
         """Returns what a router gets at each price; a fixed policy is the same at all of them."""
         if not router.can_learn(self.learned):
             return [self.try_router(router, 0.0)._replace(price=math.nan)]
-        return [self.try_router(router, price) for price in prices]
+        points = []
+        rows = len(prices) * len(self.learned.scores)
+        with observed_pass(self.observer, f"{router.name} learns", rows) as read_rows:
+            for price in prices:
+                points.append(self.try_router(router, price))
+                read_rows(len(self.learned.scores))
+        return points
 
     def try_router(self, router: Router, price: float) -> PricePoint:
         """Returns what a router gets that has learned at a price."""
@@ -171,11 +188,14 @@ class Trial:
             (fixed,) = at.values()
             return Spent(fixed if fixed.learned_cost <= budget else None, costs)
 
-        def cost_at(price: float) -> float:
-            at[price] = self.try_router(router, price)
-            return at[price].learned_cost
+        with observed_pass(self.observer, f"{router.name} meets the budget", 0) as read_rows:
 
-        price = find_price(cost_at, costs, budget)
+            def cost_at(price: float) -> float:
+                at[price] = self.try_router(router, price)
+                read_rows(len(self.learned.scores))
+                return at[price].learned_cost
+
+            price = find_price(cost_at, costs, budget)
         return Spent(None if price is None else at[price], costs)
 
 
