@@ -78,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError as error:
         problem = f"the memory is full: {printable(error)}"
     except KeyboardInterrupt:
-        is_short = options.command in ("evaluate", "learn", "watch")
+        is_short = options.command in ("evaluate", "learn", "route", "watch")
         rest = "nothing was written" if is_short else f"this resumes it: {options.line}"
         print(f"interrupted: {rest}", file=sys.stderr)
         return INTERRUPTED

@@ -78,6 +78,7 @@ def make_parser() -> Parser:
     _add_watch(subcommands)
     _add_evaluate(subcommands)
     _add_learn(subcommands)
+    _add_route(subcommands)
     _add_list(subcommands)
     return parser
 
@@ -230,8 +231,7 @@ def _add_evaluate(subcommands: Subcommands) -> None:
     _add_slates(parser)
     text = "replace the estimates in the folder (default: refuse, or a new folder in results/)"
     parser.add_argument("--overwrite", action="store_true", help=text)
-    text = "probability that an interval holds (default: 0.95)"
-    parser.add_argument("--confidence", type=float, default=0.95, metavar="C", help=text)
+    _add_confidence(parser)
     text = "return 1 if an interval reaches below VALUE, as a gate in scripts"
     parser.add_argument("--fail-below", type=float, metavar="VALUE", help=text)
     _add_engine(parser, 1, "read the files of a folder in so many processes (default: 1)")
@@ -270,6 +270,58 @@ def _add_learn(subcommands: Subcommands) -> None:
         "read the files of a folder in so many processes, if sums of the learner merge (default: 1)"
     )
     _add_engine(parser, 1, text)
+
+
+def _add_route(subcommands: Subcommands) -> None:
+    parser = subcommands.add(
+        "route",
+        "compare routers by score and cost, over prices and at a budget",
+        "bandit_envs.cli.route:route",
+    )
+    text = "a CSV or Parquet file of what all models score and cost on requests, or a folder"
+    parser.add_argument("table", type=Path, metavar="TABLE", help=text)
+    _add_outcomes(parser)
+    text = "a policy that routes; may be repeated"
+    parser.add_argument("--policy", action="append", required=True, metavar="SPEC", help=text)
+    text = "prices of a unit of cost (default: 8, around those where the best single model changes)"
+    parser.add_argument("--prices", type=_split_names, metavar="A,B,C", help=text)
+    text = "mean cost of a request; also find the price at which each policy spends it"
+    parser.add_argument("--budget", type=float, metavar="COST", help=text)
+    text = "share of the requests that is held out from learning (default: a third)"
+    parser.add_argument("--held-out", type=float, default=1 / 3, metavar="F", help=text)
+    text = "how many times each request is learned from (default: 1)"
+    parser.add_argument("--passes", type=int, default=1, metavar="N", help=text)
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
+    _add_confidence(parser)
+    text = (
+        "return 1 if the interval of a gain at the budget reaches below VALUE, or no price keeps "
+        "to the budget"
+    )
+    parser.add_argument("--fail-below", type=float, metavar="VALUE", help=text)
+    _add_output(parser)
+    text = "replace the results in the folder (default: refuse, or a new folder in results/)"
+    parser.add_argument("--overwrite", action="store_true", help=text)
+
+
+def _add_outcomes(parser: Parser) -> None:
+    """Adds the options of tables of outcomes."""
+    text = "columns of the features of requests; texts become features"
+    parser.add_argument("--context", type=_split_names, metavar="A,B,C", help=text)
+    text = "columns of scores, which name the models; of a table with a line for each answer, one"
+    parser.add_argument("--rewards", type=_split_names, metavar="A,B,C", help=text)
+    text = 'columns of costs, or a pattern such as "{}_cost" with the names of the models'
+    parser.add_argument("--costs", type=_split_names, metavar="A,B,C", help=text)
+    text = "column that tells requests apart, of a table with a line for each answer"
+    parser.add_argument("--example", metavar="COLUMN", help=text)
+    text = "column of the names of the models, of a table with a line for each answer"
+    parser.add_argument("--action", metavar="COLUMN", help=text)
+    text = "the table is one of these, whose columns are known"
+    parser.add_argument("--layout", choices=("routerbench", "routerarena"), help=text)
+
+
+def _add_confidence(parser: Parser) -> None:
+    text = "probability that an interval holds (default: 0.95)"
+    parser.add_argument("--confidence", type=float, default=0.95, metavar="C", help=text)
 
 
 def _add_log(parser: Parser) -> argparse._MutuallyExclusiveGroup:

@@ -21,7 +21,8 @@ from bandit_envs.datasets.files import (
     ratings_matrix,
 )
 from bandit_envs.datasets.open_bandit import load_open_bandit
-from bandit_envs.datasets.outcomes import Outcomes, hash_texts, read_outcomes, read_routerbench
+from bandit_envs.datasets.outcomes import Outcomes, hash_texts, read_outcomes
+from bandit_envs.datasets.router_tables import read_routerarena, read_routerbench
 
 __all__ = [
     "Dataset",
@@ -44,5 +45,6 @@ __all__ = [
     "ratings_matrix",
     "read_dataset",
     "read_outcomes",
+    "read_routerarena",
     "read_routerbench",
 ]

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from bandit_envs.arrays import Floats, Indices, Mask
 from bandit_envs.base.checks import as_list
 from bandit_envs.base.extras import import_extra
-from bandit_envs.base.notation import parse_literal
 from bandit_envs.datasets.tables import (
     PathLike,
     check_cells,
@@ -139,7 +138,7 @@ def _find_columns(
         if not names:
             raise ValueError(f"{what} names no columns; expected at least one")
     everything = [*features, *paid, *spent]
-    _require_columns(frame, everything)
+    require_columns(frame, everything)
     for name in everything:
         if everything.count(name) > 1:
             raise ValueError(f"column {name!r} is named twice in context, rewards and costs")
@@ -151,7 +150,7 @@ def _from_wide(frame: DataFrame, columns: _Columns, text_features: TextFeatures 
     return Outcomes(
         contexts=_make_features(frame[columns.context], text_features),
         rewards=to_numbers(frame[columns.rewards]),
-        costs=None if columns.costs is None else _to_costs(frame[columns.costs]),
+        costs=None if columns.costs is None else to_costs(frame[columns.costs]),
         actions=columns.rewards,
         available=None,
     )
@@ -166,7 +165,7 @@ def _from_long(
         raise ValueError(f"rewards is {found}; expected one column, as the table is long")
     costs = None
     if columns.costs is not None:
-        costs = cells.spread(_to_costs(frame[columns.costs])[:, 0], 0.0)
+        costs = cells.spread(to_costs(frame[columns.costs])[:, 0], 0.0)
     available = cells.spread(np.ones(len(frame)), 0.0) > 0.0
     return Outcomes(
         contexts=_make_features(_contexts_of(frame[columns.context], cells), text_features),
@@ -184,7 +183,7 @@ def _arrange(frame: DataFrame, example: str, action: str) -> _Cells:
         ValueError: a line names no example or no action, or two lines name the same ones.
     """
     pandas = import_extra("pandas", "datasets")
-    _require_columns(frame, [example, action])
+    require_columns(frame, [example, action])
     names = frame[[example, action]]
     check_cells(names, names.notna().to_numpy(), "a value")
     rows, examples = pandas.factorize(frame[example])
@@ -213,35 +212,11 @@ def _contexts_of(features: DataFrame, cells: _Cells) -> DataFrame:
     return first
 
 
-def _to_costs(frame: DataFrame) -> Floats:
+def to_costs(frame: DataFrame) -> Floats:
     """Returns the cells of a data frame, which must be numbers that are at least 0."""
     costs = to_numbers(frame)
     check_cells(frame, costs >= 0.0, "a cost of at least 0")
     return costs
-
-
-def read_routerbench(path: PathLike, text_features: TextFeatures | None = None) -> Outcomes:
-    """Reads RouterBench: 11 language models on 36,497 prompts, with quality and cost in dollars.
-
-    Args:
-        path: of your own copy as CSV or Parquet. Its pickles are not read, as a pickle runs code:
-            load one where you trust it, and write it with `to_parquet`.
-        text_features: of the prompts; see `hash_texts`, the default.
-
-    Source: Hu et al., RouterBench (2024).
-    """
-    if Path(path).suffix in {".pkl", ".pickle"}:
-        raise ValueError(f"{Path(path).name} is a pickle, which runs code; expected CSV or Parquet")
-    frame = read_table(path, "datasets")
-    with errors_that_name(Path(path).name):
-        _require_columns(frame, ["prompt"])
-        suffix = "|total_cost"
-        names = [str(name) for name in frame.columns]
-        models = [name.removesuffix(suffix) for name in names if name.endswith(suffix)]
-        if not models:
-            raise ValueError(f"no column ends in {suffix}; expected the columns of RouterBench")
-        prompts = frame.assign(prompt=[_join_turns(text) for text in frame["prompt"]])
-        return read_outcomes(prompts, "prompt", models, "{}" + suffix, text_features=text_features)
 
 
 def hash_texts(texts: list[str], num_features: int = NUM_TEXT_FEATURES) -> NDArray[np.float32]:
@@ -285,16 +260,7 @@ def _make_features(frame: DataFrame, text_features: TextFeatures | None) -> NDAr
     return np.concatenate(parts, axis=1).astype(np.float32)
 
 
-def _join_turns(prompt: str) -> str:
-    """Returns the text of a prompt that may be written as a list of turns."""
-    try:
-        turns = parse_literal(prompt)
-    except (MemoryError, RecursionError, SyntaxError, ValueError):  # as ast says of long texts
-        return prompt
-    return "\n".join(map(str, turns)) if isinstance(turns, list) else prompt
-
-
-def _require_columns(frame: DataFrame, names: Sequence[str]) -> None:
+def require_columns(frame: DataFrame, names: Sequence[str]) -> None:
     """Raises ValueError if a data frame lacks a column, or has it twice."""
     for name in names:
         count = int((frame.columns == name).sum())

@@ -1,6 +1,7 @@
 """The examples of the help texts: each runs, and each option is in one."""
 
 import argparse
+import json
 import os
 import shlex
 import sys
@@ -54,6 +55,7 @@ ORDER = (
     "reproduce",
     "learn",
     "evaluate",
+    "route",
     "show",
 )
 """So that each finds what those before it have written."""
@@ -108,6 +110,7 @@ def folder(tmp_path_factory):
     prices = pandas.DataFrame({"price": price, "reward": clicks * price, "propensity": 0.5})
     prices.to_csv(folder / "prices.csv", index=False)
     write_slates(folder)
+    write_answers(folder)
     chances = {"by": ["a", "b"] * 200, "p_a": 1 / 3, "p_b": 1 / 3}
     table[["action", "reward", "age"]].assign(**chances).to_csv(folder / "loggers.csv", index=False)
     (folder / "clicks").mkdir()
@@ -131,13 +134,37 @@ def write_slates(folder):
     pages.to_csv(folder / "pages.csv", index=False)
 
 
+def write_answers(folder):
+    """Writes tables of what two models score and cost on requests, as wide, long and JSON."""
+    pandas = pytest.importorskip("pandas")
+    words = np.arange(60) % 7 + 1.0
+    scores = np.stack([words < 4.0, words < 7.0], axis=1).astype(float)
+    costs = np.multiply.outer(words, [0.01, 0.05])
+    wide = {"prompt": [f"{'word ' * int(count)}?" for count in words]}
+    lines = []
+    for place, model in enumerate(("small", "large")):
+        wide |= {model: scores[:, place], f"{model}_cost": costs[:, place]}
+        for row in range(60):
+            pair = {"score": scores[row, place], "cost": costs[row, place]}
+            lines.append({"id": row, "model": model, "words": words[row], **pair})
+    pandas.DataFrame(wide).to_csv(folder / "models.csv", index=False)
+    pandas.DataFrame(lines).to_csv(folder / "answers.csv", index=False)
+    (folder / "cached_results").mkdir()
+    with (folder / "cached_results" / "both.jsonl").open("w") as file:
+        for line in lines:
+            grade = {"score": line["score"], "inference_cost": line["cost"]}
+            answer = {"global_index": f"AIME_{line['id']}", "question": wide["prompt"][line["id"]]}
+            answer |= {"llm_selected": line["model"], "evaluation_result": grade}
+            file.write(json.dumps(answer) + "\n")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("example", [each for each in ALL if "SCHEDULER" not in each])
 def test_an_example_runs(folder, monkeypatch, example):
     """All but those with a scheduler, which the tests of clusters run."""
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys, "path", [os.getcwd(), *sys.path])
-    if "scikit" in example or "LogisticRegression" in example:
+    if any(word in example for word in ("scikit", "LogisticRegression", "prompt", "routerarena")):
         pytest.importorskip("sklearn")
     if example.startswith("bandit-envs show"):
         pytest.importorskip("bokeh", reason="bokeh is not installed")

@@ -1,7 +1,6 @@
-"""Tables of outcomes in files: wide and long, numbers and texts, RouterBench's columns."""
+"""Tables of outcomes in files: wide and long, numbers and texts."""
 
 import os
-import pickle
 
 import numpy as np
 import pytest
@@ -117,52 +116,6 @@ def test_a_price_needs_costs(tmp_path):
 def test_columns_need_a_table():
     with pytest.raises(ValueError, match="path is empty"):
         ENVIRONMENTS["outcomes"].make(rewards="small,large")
-
-
-def test_routerbench_names_its_models_by_their_costs(tmp_path):
-    frame = pandas.DataFrame(
-        {
-            "prompt": ["['say yes', 'or no']", "say no"],
-            "a/model": [1.0, 0.0],
-            "b": [0.25, 1.0],
-            "a/model|total_cost": [0.1, 0.2],
-            "b|total_cost": [0.3, 0.4],
-        }
-    )
-    frame.to_csv(tmp_path / "bench.csv", index=False)
-    table = datasets.read_routerbench(tmp_path / "bench.csv")
-    assert table.actions == ["a/model", "b"]
-    assert table.rewards.tolist() == [[1.0, 0.25], [0.0, 1.0]]
-    with pytest.raises(ValueError, match="no column 'prompt'"):
-        datasets.read_routerbench(write(tmp_path / "other.csv", ["b|total_cost", "1"]))
-    with pytest.raises(ValueError, match="pickle"):
-        datasets.read_routerbench(tmp_path / "bench.pkl")
-
-
-class Bomb:
-    """Fails the test when it is unpickled."""
-
-    def __reduce__(self):
-        return pytest.fail, ("a file ran code",)
-
-
-@pytest.mark.parametrize("name", ["b.pkl", "b.PKL", "b.pkl.gz", "b.csv", "b.parquet", "b.pq", "b"])
-def test_a_pickle_of_any_name_is_not_opened_as_one(name, tmp_path):
-    (tmp_path / name).write_bytes(pickle.dumps(pandas.DataFrame({"a": [Bomb()]})))
-    with pytest.raises((ValueError, ModuleNotFoundError)):
-        datasets.read_routerbench(tmp_path / name)
-
-
-def lengths(texts):
-    return np.array([[len(text)] for text in texts])
-
-
-@pytest.mark.parametrize("prompt", ["[__import__('pytest').fail('ran')]", "-" * 99_999, "[" * 999])
-def test_a_prompt_that_is_code_is_a_text(prompt, tmp_path):
-    frame = pandas.DataFrame({"prompt": [prompt], "b": [1.0], "b|total_cost": [0.3]})
-    frame.to_csv(tmp_path / "bench.csv", index=False)
-    table = datasets.read_routerbench(tmp_path / "bench.csv", text_features=lengths)
-    assert table.contexts.tolist() == [[len(prompt)]]
 
 
 @pytest.mark.parametrize(

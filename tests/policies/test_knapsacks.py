@@ -1,6 +1,7 @@
 """Policies that spend a budget, against loops over single runs, and their regret."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -171,6 +172,27 @@ def test_policies_spend_the_budget_of_a_table():
         time_step = next_time_step
     assert time_step.observation["budget"] < 0.1
     assert earned > 0.9 * 600 * 0.65  # the best mix has half of the first and half of the last
+
+
+def spent_in_vain(budget, c):
+    """Returns whether a budget earns less than half of what the best action alone earns with it."""
+    env = KnapsackBandit([0.5, 0.7, 0.9], [0.03, 0.1, 0.33], budget, 3000, batch_size=100, seed=0)
+    policy = PrimalDualPolicy(c=c, seed=1, **PrimalDualPolicy.arguments_for(env))
+    earned = AverageRewardMetric(lambda reward: reward[:, 0])
+    StepDriver(env, policy, [policy, earned], 3000).run()
+    return earned.totals.mean() < 0.5 * max(0.5 * min(3000, budget / 0.03), 7.0 * budget)
+
+
+def test_a_budget_that_is_too_tight_to_learn_in_is_told():
+    with pytest.warns(UserWarning, match="budget is 5, too tight .* 3 actions cost; .* least 30"):
+        assert spent_in_vain(5.0, c=1.0)
+    with pytest.warns(UserWarning, match="budget is 8.9, .* at least 9"):
+        PrimalDualPolicy(8.9, 3000, c=0.1, num_actions=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not spent_in_vain(30.0, c=1.0)
+        PrimalDualPolicy(9.0, 3000, c=0.1, num_actions=3)
+        PrimalDualPolicy(3.0, 3000, max_cost=0.1, num_actions=3)
 
 
 def test_rows_without_budget_learn_nothing():

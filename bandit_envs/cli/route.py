@@ -1,0 +1,148 @@
+"""The subcommand `route`: what routers score and cost, over prices and at a budget."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.table import Table
+
+from bandit_envs.cli.console import ERR, OUT, RowProgress, new_table
+from bandit_envs.cli.studies import folder_of
+from bandit_envs.datasets import Outcomes, read_outcomes, read_routerarena, read_routerbench
+from bandit_envs.evaluations.routing import PriceCurves, PricePoint, evaluate_prices
+from bandit_envs.evaluations.routing.curves import TABLE
+
+EXPLAINED = (
+    "Scores and costs are of a held-out request; gains are over the best mix of single models with "
+    "the same cost."
+)
+"""What the numbers of the tables are."""
+
+LAYOUTS = {"routerbench": read_routerbench, "routerarena": read_routerarena}
+"""The readers of published tables."""
+
+
+def route(options: argparse.Namespace) -> int:
+    """Tries routers at prices; writes and shows a table and a figure.
+
+    Returns 1 if the interval of a gain at the budget reaches below --fail-below, or if a router
+    cannot keep to the budget.
+    """
+    if options.fail_below is not None and options.budget is None:
+        raise ValueError("--fail-below is of gains at a budget; expected --budget")
+    folder = _output_folder(options)
+    outcomes = _read(options)
+    prices = None if options.prices is None else _numbers(options.prices)
+    with RowProgress() as progress:
+        curves = evaluate_prices(
+            outcomes,
+            options.policy,
+            prices,
+            budget=options.budget,
+            held_out=options.held_out,
+            passes=options.passes,
+            seed=options.seed,
+            confidence=options.confidence,
+            observer=progress,
+        )
+    curves.write(folder)
+    _show(curves)
+    for note in curves.notes:
+        OUT.print(note, soft_wrap=True)
+    OUT.print(f"Results: {folder}", soft_wrap=True)
+    return 0 if options.fail_below is None else _check_gains(curves, options.fail_below)
+
+
+def _read(options: argparse.Namespace) -> Outcomes:
+    """Returns the table that the options name."""
+    named = (options.context, options.rewards, options.costs)
+    if options.layout is not None:
+        if any((*named, options.example, options.action)):
+            raise ValueError(f"--layout {options.layout} names the columns; expected no others")
+        return LAYOUTS[options.layout](options.table)
+    if not all(named):
+        raise ValueError("expected --context, --rewards and --costs, or --layout")
+    return read_outcomes(
+        options.table,
+        options.context,
+        options.rewards,
+        options.costs,
+        example=options.example,
+        action=options.action,
+    )
+
+
+def _numbers(texts: Sequence[str]) -> list[float]:
+    """Returns numbers in texts."""
+    try:
+        return [float(text) for text in texts]
+    except ValueError as error:
+        raise ValueError(f"prices is {','.join(texts)}; expected numbers with commas") from error
+
+
+def _show(curves: PriceCurves) -> None:
+    """Prints a table of all prices, and one of the budget."""
+    table = _new_table(curves, "")
+    last = ""
+    for point in (*curves.models, *curves.points):
+        table.add_row("" if point.policy == last else point.policy, *_cells(point))
+        last = point.policy
+    OUT.print(table)
+    if curves.at_budget:
+        table = _new_table(curves, f"At a budget of {curves.budget:g} a request")
+        for point in curves.at_budget:
+            table.add_row(point.policy, *_cells(point))
+        OUT.print(table)
+    OUT.print(EXPLAINED, soft_wrap=True)
+
+
+def _new_table(curves: PriceCurves, title: str) -> Table:
+    """Returns an empty table of points."""
+    level = f"{100.0 * curves.confidence:.4g}% interval"
+    numbers = [f"{name}\n({level})" for name in ("score", "cost", "gain over a mix")]
+    return new_table(title, "policy", "price", *numbers)
+
+
+def _cells(point: PricePoint) -> list[str]:
+    """Returns the numbers of a point as texts; "" for none."""
+    has_price = point.price == point.price  # not NaN
+    has_gain = point.gain == point.gain
+    gains = (point.gain, point.gain_low, point.gain_high)
+    return [
+        f"{point.price:.3g}" if has_price else "",
+        _interval(point.score, point.score_low, point.score_high),
+        _interval(point.cost, point.cost_low, point.cost_high),
+        _interval(*gains, form="+.2g") if has_gain else "",
+    ]
+
+
+def _interval(value: float, low: float, high: float, form: str = ".3g") -> str:
+    """Returns a number and its interval as text."""
+    exact = (round(number, 9) + 0.0 for number in (value, low, high))  # 0 but for rounding is 0
+    texts = [f"{number:{form}}" for number in exact]
+    return f"{texts[0]} ({texts[1]} to {texts[2]})"
+
+
+def _check_gains(curves: PriceCurves, bound: float) -> int:
+    """Returns 1 and says why if a router does not keep to the budget, or gains too little."""
+    low = [point for point in curves.at_budget if not point.gain_low >= bound]
+    for point in low:
+        text = f"{point.policy}: the interval of the gain begins at {point.gain_low:.4f}"
+        ERR.print(f"{text}, below {bound:g}", soft_wrap=True)
+    tried = {point.policy for point in curves.points}
+    missing = sorted(tried - {point.policy for point in curves.at_budget})
+    for name in missing:
+        ERR.print(f"{name}: no price keeps to the budget", soft_wrap=True)
+    return 1 if low or missing else 0
+
+
+def _output_folder(options: argparse.Namespace) -> Path:
+    """Returns the folder of the results; ValueError if it has some that should be kept."""
+
+    def is_usable(folder: Path) -> bool:
+        return not (folder / TABLE).exists()
+
+    folder = folder_of(options, f"{options.table.stem}-prices", is_usable)
+    if not (options.overwrite or is_usable(folder)):
+        raise ValueError(f"{folder} has results of prices; --overwrite replaces them")
+    return folder

@@ -1,0 +1,22 @@
+"""Routers: their scores and costs at several prices, from tables of what all models answer.
+
+Experimental: these names may change in any minor version.
+
+`evaluate_prices` lets policies learn from a part of a table of outcomes and tries them on the rest,
+as `bandit-envs route` does.
+"""
+
+from bandit_envs.evaluations.routing.curves import PriceCurves
+from bandit_envs.evaluations.routing.evaluating import evaluate_prices
+from bandit_envs.evaluations.routing.mixes import Frontier, Mix
+from bandit_envs.evaluations.routing.points import PricePoint
+from bandit_envs.evaluations.routing.routers import AnyRouter
+
+__all__ = [
+    "AnyRouter",
+    "Frontier",
+    "Mix",
+    "PriceCurves",
+    "PricePoint",
+    "evaluate_prices",
+]

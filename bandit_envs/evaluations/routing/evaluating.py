@@ -1,0 +1,260 @@
+"""Routers at several prices, and at the price that spends a budget, on held-out requests."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from bandit_envs.base.checks import (
+    MAX_PARAMETER,
+    check_confidence,
+    check_integer,
+    check_number,
+    check_positive,
+)
+from bandit_envs.datasets import Outcomes
+from bandit_envs.evaluations.named import collect
+from bandit_envs.evaluations.observer import LogObserver, observed_pass
+from bandit_envs.evaluations.routing.curves import PriceCurves
+from bandit_envs.evaluations.routing.mixes import Frontier
+from bandit_envs.evaluations.routing.points import PricePoint, make_point
+from bandit_envs.evaluations.routing.prices import choose_prices, find_price
+from bandit_envs.evaluations.routing.routers import (
+    ROUTERS,
+    AnyRouter,
+    Requests,
+    Routed,
+    Router,
+    expand_routers,
+    route,
+)
+
+FEWEST = 10
+"""Each part has at least so many requests."""
+
+JUMP = 0.95
+"""A router that spends less than this share of the budget has a cost that jumps over it."""
+
+
+def evaluate_prices(
+    outcomes: Outcomes,
+    policies: AnyRouter | Mapping[str, AnyRouter] | Iterable[AnyRouter],
+    prices: Iterable[float] | None = None,
+    *,
+    budget: float | None = None,
+    held_out: float = 1 / 3,
+    passes: int = 1,
+    seed: int = 0,
+    confidence: float = 0.95,
+    observer: LogObserver | None = None,
+) -> PriceCurves:
+    """Lets routers learn at several prices, and shows what they score and cost on other requests.
+
+    A share of the requests, drawn at random, is held out. From the others each policy learns at
+    each price, from the score less the price of the cost. What it has learned then routes the
+    held-out requests. Intervals are of the mean over such requests, for this router: another seed
+    would let it learn otherwise.
+
+    The best mixes of single models at random are what routers must beat. A gain over the mix with
+    the same cost is of the same requests; its interval includes that the mean costs are estimates.
+    As the best mixes are chosen on the held-out requests, gains are a little too small.
+
+    Args:
+        outcomes: a table with costs, such as `read_outcomes` returns.
+        policies: one, several, or several by name: texts as the command takes them, or policies of
+            which copies learn.
+        prices: of a unit of cost, at least 0; by default, 8 around those at which the best single
+            model changes.
+        budget: the mean cost of a request. For each policy, the lowest price is found at which
+            what it has learned spends at most so much on the requests that it has learned from.
+        held_out: the share of the requests that is held out, above 0 and below 1.
+        passes: how many times each request is learned from.
+        seed: of the parts, the order and the policies.
+        confidence: the probability that an interval holds.
+        observer: sees how requests are learned from.
+
+    Raises:
+        ValueError: the table has no costs, or too few requests that all models have answered.
+
+    >>> from bandit_envs.evaluations.routing import evaluate_prices
+    >>> topic = np.arange(600) % 2
+    >>> scores = np.stack([1.0 - topic, np.ones(600)], axis=1)  # the small model knows topic 0
+    >>> table = Outcomes(np.eye(2)[topic], scores, np.full((600, 2), [1.0, 3.0]), ["s", "l"], None)
+    >>> found = evaluate_prices(table, "lin_ucb:alpha=0.1", prices=[0.2])
+    >>> point = found.points[0]
+    >>> round(point.score, 2), point.cost < 2.2, point.gain_low > 0.2
+    (1.0, True, True)
+    """
+    level = check_confidence(confidence)
+    routers = list(collect(ROUTERS, policies, expand_routers).values())
+    limit = None if budget is None else check_positive("budget", budget, maximum=MAX_PARAMETER)
+    requests = _complete_requests(outcomes)
+    split = _split(requests, held_out, check_integer("seed", seed, minimum=0))
+    trial = Trial(
+        *split,
+        passes=check_integer("passes", passes, minimum=1),
+        seed=seed,
+        confidence=level,
+        observer=observer or LogObserver(),
+    )
+    tried = _prices_of(trial.learned, prices)
+    points = [point for router in routers for point in trial.try_prices(router, tried)]
+    notes = [*_describe(outcomes, trial)]
+    at_budget = []
+    if limit is not None:
+        spent = {each.name: trial.spend(each, points, limit) for each in routers}
+        notes += [text for name, each in spent.items() for text in each.describe(name, limit)]
+        at_budget = [each.point for each in spent.values() if each.point is not None]
+    models = [trial.try_model(number, name) for number, name in enumerate(outcomes.actions)]
+    return PriceCurves(models, points, at_budget, trial.frontier, limit, level, notes)
+
+
+@dataclasses.dataclass(frozen=True)
+class Trial:
+    """What routers learn from, and what they are tried on.
+
+    Args:
+        learned: the requests that they learn from.
+        held_out: the requests that they are tried on.
+        passes: how many times each request is learned from.
+        seed: of the order and of the policies.
+        confidence: the probability that an interval holds.
+        observer: sees how requests are learned from.
+    """
+
+    learned: Requests
+    held_out: Requests
+    passes: int
+    seed: int
+    confidence: float
+    observer: LogObserver
+
+    @functools.cached_property
+    def frontier(self) -> Frontier:
+        """The mixes of single models on the held-out requests."""
+        return Frontier(self.held_out.scores, self.held_out.costs)
+
+    def try_prices(self, router: Router, prices: Sequence[float]) -> list[PricePoint]:
+        """Returns what a router gets at each price; a fixed policy is the same at all of them."""
+        if not router.can_learn(self.learned):
+            return [self.try_router(router, 0.0)._replace(price=math.nan)]
+        points = []
+        rows = len(prices) * len(self.learned.scores)
+        with observed_pass(self.observer, f"{router.name} learns", rows) as read_rows:
+            for price in prices:
+                points.append(self.try_router(router, price))
+                read_rows(len(self.learned.scores))
+        return points
+
+    def try_router(self, router: Router, price: float) -> PricePoint:
+        """Returns what a router gets that has learned at a price."""
+        policy = router.learn(self.learned, price, self.passes, self.seed)
+        found = route(policy, self.held_out)
+        return make_point(
+            router.name,
+            price,
+            found,
+            route(policy, self.learned),
+            gains=self.frontier.gains(found.scores, found.costs),
+            confidence=self.confidence,
+        )
+
+    def try_model(self, number: int, name: str) -> PricePoint:
+        """Returns what a single model gets."""
+        return make_point(
+            name,
+            math.nan,
+            Routed(self.held_out.scores[:, number], self.held_out.costs[:, number]),
+            Routed(self.learned.scores[:, number], self.learned.costs[:, number]),
+            confidence=self.confidence,
+        )
+
+    def spend(self, router: Router, points: Sequence[PricePoint], budget: float) -> Spent:
+        """Returns a router at the price that spends a budget, if there is one.
+
+        Args:
+            router: which learns anew at each price that is tried.
+            points: of routers at the prices that were tried before.
+            budget: for a request.
+        """
+        at = {point.price: point for point in points if point.policy == router.name}
+        costs = {price: point.learned_cost for price, point in at.items()}
+        if any(math.isnan(price) for price in costs):
+            (fixed,) = at.values()
+            return Spent(fixed if fixed.learned_cost <= budget else None, costs)
+
+        with observed_pass(self.observer, f"{router.name} meets the budget", 0) as read_rows:
+
+            def cost_at(price: float) -> float:
+                at[price] = self.try_router(router, price)
+                read_rows(len(self.learned.scores))
+                return at[price].learned_cost
+
+            price = find_price(cost_at, costs, budget)
+        return Spent(None if price is None else at[price], costs)
+
+
+class Spent(NamedTuple):
+    """A router at the price that spends a budget."""
+
+    point: PricePoint | None  # None if no price keeps to the budget
+    costs: dict[float, float]  # of a request, at the prices that were tried
+
+    def describe(self, name: str, budget: float) -> Iterator[str]:
+        """Yields what a user should know of it."""
+        if self.point is None:
+            least = min(self.costs.values())
+            yield f"{name} spends at least {least:.4g} a request, more than {budget:.4g}."
+        elif self.point.price > 0.0 and self.point.learned_cost < JUMP * budget:
+            lower = max(price for price in self.costs if price < self.point.price)
+            here = f"{self.point.learned_cost:.4g} a request at the price {self.point.price:.4g}"
+            there = f"{self.costs[lower]:.4g} at {lower:.4g}"
+            yield f"{name} spends {here}, and {there}: its cost jumps in between."
+
+
+def _complete_requests(outcomes: Outcomes) -> Requests:
+    """Returns the requests that all models have answered; ValueError without costs."""
+    if outcomes.costs is None:
+        raise ValueError("the table has no costs; expected some, which prices are of")
+    found = Requests(outcomes.contexts, outcomes.rewards, outcomes.costs)
+    if outcomes.available is None:
+        return found
+    return found.take(np.flatnonzero(outcomes.available.all(axis=1)))
+
+
+def _split(requests: Requests, held_out: float, seed: int) -> tuple[Requests, Requests]:
+    """Returns the requests to learn from, and those that are held out: each in a random order."""
+    share = check_number("held_out", held_out, 0.0, 1.0)
+    count = len(requests.scores)
+    size = round(share * count)
+    if min(size, count - size) < FEWEST:
+        found = f"{count} requests that all models have answered, of which {size} are held out"
+        raise ValueError(f"there are {found}; expected at least {FEWEST} in each part")
+    order = np.random.default_rng(seed).permutation(count)
+    return requests.take(order[size:]), requests.take(order[:size])
+
+
+def _prices_of(learned: Requests, prices: Iterable[float] | None) -> list[float]:
+    """Returns the prices that are tried, from low to high."""
+    if prices is None:
+        return choose_prices(learned.scores, learned.costs)
+    given = sorted({check_number("prices", price, 0.0, MAX_PARAMETER) for price in prices})
+    if not given:
+        raise ValueError("prices is empty; expected at least one, or None")
+    return given
+
+
+def _describe(outcomes: Outcomes, trial: Trial) -> Iterator[str]:
+    """Yields what was learned from, and what is left out."""
+    learned = len(trial.learned.scores)
+    tested = len(trial.held_out.scores)
+    left_out = len(outcomes.rewards) - learned - tested
+    if left_out:
+        yield f"Left out: {left_out} requests that some model has not answered."
+    times = "once" if trial.passes == 1 else f"{trial.passes} times"
+    yield f"Routers learned from {learned} requests, each {times}; {tested} others are held out."

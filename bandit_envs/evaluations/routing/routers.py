@@ -1,0 +1,147 @@
+"""Routers that learn at a price from some requests, and choose models for others."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandit_envs.arrays import Floats, Indices
+from bandit_envs.drivers import StepDriver
+from bandit_envs.environments import OutcomeStream, OutcomeTableBandit
+from bandit_envs.evaluations.named import Kind, short_name
+from bandit_envs.policies import Policy
+from bandit_envs.studies.definition.choice import PolicyChoice, name_in_errors
+
+AnyRouter: TypeAlias = Policy | str
+"""A policy, or a text as the command takes it."""
+
+ROUTERS = Kind(
+    one="policy",
+    several="policies",
+    classes=(Policy, str),
+    expected="a Policy or a text such as 'lin_ucb:alpha=0.3'",
+)
+"""What users give as routers."""
+
+REQUESTS_A_STEP = 32
+"""How many requests are routed before a router learns from them."""
+
+ROWS_A_CHOICE = 1_000
+"""How many requests are shown at once to a router that learns no more."""
+
+
+class Requests(NamedTuple):
+    """Requests with the outcomes of all models."""
+
+    contexts: NDArray[np.float32]  # [n, d]
+    scores: Floats  # [n, K]
+    costs: Floats  # [n, K]
+
+    def take(self, rows: Indices) -> Requests:
+        """Returns some of the requests."""
+        return Requests(self.contexts[rows], self.scores[rows], self.costs[rows])
+
+    def worth(self, price: float) -> Floats:
+        """Returns the scores less the price of the costs: [n, K]."""
+        return np.asarray(self.scores - price * self.costs)
+
+
+class Routed(NamedTuple):
+    """What a router got on each request: [n]."""
+
+    scores: Floats
+    costs: Floats
+
+
+@dataclasses.dataclass(frozen=True)
+class Router:
+    """A policy before it has learned.
+
+    Args:
+        name: of the policy.
+        made_of: how to make it; or a policy, of which copies learn.
+    """
+
+    name: str
+    made_of: PolicyChoice | Policy
+
+    def can_learn(self, requests: Requests) -> bool:
+        """Whether prices make a difference: a fixed policy is the same at all of them."""
+        with self._named_in_errors():
+            return self._prepare(requests, 0.0, 1, 0)[0].can_learn
+
+    def learn(self, requests: Requests, price: float, passes: int, seed: int) -> Policy:
+        """Returns the policy after it has routed requests, each so many times.
+
+        At the same seed, the order of the requests and the draws of the policy are the same for
+        every price. A policy whose rows learn alone routes one request at a time.
+
+        Args:
+            requests: to learn from.
+            price: of a unit of cost.
+            passes: how many times each request is routed.
+            seed: of the order and of the policy.
+        """
+        with self._named_in_errors():
+            size = min(REQUESTS_A_STEP, len(requests.scores))
+            policy, env = self._prepare(requests, price, size, seed)
+            if policy.can_learn and policy.learns_by_row:
+                policy, env = self._prepare(requests, price, 1, seed)
+            if policy.can_learn:
+                steps = -(-passes * len(requests.scores) // env.batch_size)
+                StepDriver(env, policy, [policy], num_steps=steps).run()
+            return policy
+
+    def _named_in_errors(self) -> AbstractContextManager[None]:
+        modules = () if isinstance(self.made_of, Policy) else self.made_of.modules
+        return name_in_errors(f"policy {self.name}", *modules)
+
+    def _prepare(
+        self, requests: Requests, price: float, batch_size: int, seed: int
+    ) -> tuple[Policy, OutcomeTableBandit]:
+        """Returns a policy that has not learned, and the environment that it learns in."""
+        of_order, of_policy = np.random.SeedSequence(seed).spawn(2)
+        env = OutcomeTableBandit(
+            requests.contexts,
+            requests.worth(price),
+            batch_size=batch_size,
+            replace=False,
+            seed=of_order,
+        )
+        if isinstance(self.made_of, Policy):
+            return self.made_of.replicate(batch_size), env
+        return self.made_of.make(env, of_policy), env
+
+
+def expand_routers(label: str | None, given: AnyRouter) -> Iterator[tuple[str, Router]]:
+    """Yields the routers that a user gives as one, with their names."""
+    if isinstance(given, Policy):
+        name = label or short_name(given)
+        yield name, Router(name, given)
+        return
+    for choice in PolicyChoice.expand(given):
+        name = label or str(choice)
+        yield name, Router(name, choice)
+
+
+def route(policy: Policy, requests: Requests) -> Routed:
+    """Returns what a policy gets on requests, from which it does not learn."""
+    count = len(requests.scores)
+    size = min(ROWS_A_CHOICE, count)
+    rows = np.resize(np.arange(count), -(-count // size) * size)  # the last step may repeat some
+    env = OutcomeStream(requests.contexts[rows], requests.scores[rows], batch_size=size)
+    chooser = policy.replicate(size)
+    time_step = env.reset()
+    chosen = []
+    for _ in range(len(rows) // size):
+        action = chooser.action(time_step)
+        chosen.append(action)
+        time_step = env.step(action)
+    models = np.concatenate(chosen)[:count]
+    every = np.arange(count)
+    return Routed(requests.scores[every, models], requests.costs[every, models])

@@ -1,0 +1,126 @@
+"""The subcommand `route`: tables in several layouts, what it shows, and its gate."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.command_line import rows, run
+
+pandas = pytest.importorskip("pandas")
+pytest.importorskip("matplotlib")
+pytest.importorskip("rich")
+
+COLUMNS = ("--context", "words", "--rewards", "small,large", "--costs", "{}_cost")
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A table in which the small model answers requests of at most three words."""
+    words = np.arange(200) % 6 + 1.0
+    wide = {
+        "words": words,
+        "small": (words <= 3.0).astype(int),
+        "large": 1,
+        "small_cost": 0.01 * words,
+        "large_cost": 0.1 * words,
+    }
+    pandas.DataFrame(wide).to_csv(tmp_path / "models.csv", index=False)
+    return tmp_path / "models.csv"
+
+
+def test_it_shows_models_prices_and_the_budget(table, tmp_path):
+    policies = ("--policy", "lin_ucb:alpha=0.1", "--policy", "random")
+    sizes = ("--prices", "0,1", "--budget", "0.3", "--output", tmp_path / "out")
+    outcome = run("route", table, *COLUMNS, *policies, *sizes)
+    assert outcome.code == 0, outcome.err
+    assert "At a budget of 0.3 a request" in outcome.out
+    assert "133 requests, each once; 67 others are held out" in outcome.out
+    found = rows(tmp_path / "out" / "prices.csv")
+    kinds = [row["kind"] for row in found]
+    assert kinds == ["model", "model", "price", "price", "price", "budget", "budget"]
+    assert float(found[5]["learned_cost"]) <= 0.3
+    assert (tmp_path / "out" / "prices.png").exists()
+    again = run("route", table, *COLUMNS, *policies, *sizes)
+    assert (again.code, "--overwrite replaces them" in again.err) == (2, True)
+    assert run("route", table, *COLUMNS, *policies, *sizes, "--overwrite").code == 0
+
+
+def test_its_gate_is_of_gains_at_the_budget(table, tmp_path):
+    gate = ("--output", tmp_path / "out", "--overwrite", "--fail-below")
+    good = ("route", table, *COLUMNS, "--policy", "lin_ucb:alpha=0.1")
+    assert run(*good, "--budget", "0.25", *gate, "-0.5").code == 0
+    outcome = run(*good, "--budget", "0.25", *gate, "0.9")
+    assert outcome.code == 1
+    assert "the interval of the gain begins at" in outcome.err
+    outcome = run(*good, "--budget", "0.001", *gate, "-0.5")
+    assert outcome.code == 1
+    assert "no price keeps to the budget" in outcome.err
+    outcome = run(*good, *gate, "0")
+    assert outcome.code == 2
+    assert "expected --budget" in outcome.err
+
+
+def test_layouts_name_the_columns(table, tmp_path):
+    pytest.importorskip("sklearn")
+    wide = pandas.read_csv(table)
+    bench = pandas.DataFrame({"sample_id": range(200), "eval_name": "mmlu"})
+    bench["prompt"] = [f"question {row}" for row in range(200)]
+    arena = tmp_path / "cached_results"
+    arena.mkdir()
+    for model in ("small", "large"):
+        bench[model] = wide[model]
+        bench[f"{model}|model_response"] = "['A']"
+        bench[f"{model}|total_cost"] = wide[f"{model}_cost"]
+        with (arena / f"{model}.jsonl").open("w") as file:
+            for row in range(200):
+                grade = {"score": float(wide[model][row]), "inference_cost": 0.1 * row + 0.1}
+                answer = {"global_index": f"AIME_{row}", "question": bench["prompt"][row]}
+                answer |= {"llm_selected": model, "evaluation_result": grade}
+                file.write(json.dumps(answer) + "\n")
+    bench.to_csv(tmp_path / "bench.csv", index=False)
+    for source, layout in ((tmp_path / "bench.csv", "routerbench"), (arena, "routerarena")):
+        output = ("--policy", "random", "--output", tmp_path / layout)
+        outcome = run("route", source, "--layout", layout, *output)
+        assert outcome.code == 0, outcome.err
+        found = rows(tmp_path / layout / "prices.csv")
+        assert {row["policy"] for row in found} == {"small", "large", "random"}
+
+
+def test_the_gate_of_the_workflow_on_the_page_tells_routers_apart(tmp_path, monkeypatch):
+    pytest.importorskip("sklearn")
+    page = Path(__file__).parents[2] / "colab" / "docs" / "route_requests.md"
+    (step,) = re.findall(r"- run: >-\n((?: {10}.*\n)+)", page.read_text(encoding="utf-8"))
+    _, *command = shlex.split(step)
+    hard = np.arange(900) % 2
+    costs = {"small_cost": 0.03, "medium_cost": 0.1, "large_cost": 0.25}
+    scores = {"small": 1 - hard, "medium": 1 - hard, "large": 1}
+    prompts = np.array(["sum", "proof"])[hard]
+    pandas.DataFrame({"prompt": prompts, **scores, **costs}).to_csv(tmp_path / "models.csv")
+    monkeypatch.chdir(tmp_path)
+    outcome = run(*command)
+    assert outcome.code == 0, outcome.err
+    place = command.index("--policy") + 1
+    assert run(*command[:place], "random", *command[place + 1 :]).code == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--context", "words"), "expected --context, --rewards and --costs, or --layout"),
+        ((*COLUMNS, "--layout", "routerbench"), "--layout routerbench names the columns"),
+        ((*COLUMNS, "--prices", "0,many"), "prices is 0,many; expected numbers with commas"),
+        ((*COLUMNS[:4], "--costs", "large"), "costs names 1 columns"),
+        (("--context", "x", *COLUMNS[2:]), "no column 'x'"),
+    ],
+    ids=range(5),
+)
+def test_what_cannot_be_right_is_refused(table, tmp_path, arguments, message):
+    output = ("--policy", "random", "--output", tmp_path / "out")
+    outcome = run("route", table, *arguments, *output)
+    assert outcome.code == 2
+    assert message in outcome.err
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,261 @@
+"""Routers at prices and at a budget, and the mixes of single models that they must beat."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from bandit_envs import LinUCBPolicy, OutcomeTableBandit
+from bandit_envs.datasets import Outcomes
+from bandit_envs.evaluations import LogObserver
+from bandit_envs.evaluations.routing import Frontier, evaluate_prices
+from bandit_envs.evaluations.routing.mixes import find_vertices
+from bandit_envs.evaluations.routing.prices import choose_prices, find_price
+
+SKILLS = np.array([[0.9, 0.9, 0.95], [0.5, 0.7, 0.9], [0.2, 0.4, 0.9]])
+"""The probability that a model answers, by topic and model."""
+
+
+def make_table(count=900, seed=0):
+    """Returns requests that are the harder, the more so for small models, and three models."""
+    rng = np.random.default_rng(seed)
+    hardness = rng.random((count, 1))
+    scores = (rng.random((count, 3)) < 0.95 - hardness * [0.9, 0.4, 0.0]).astype(float)
+    costs = rng.uniform(0.5, 1.5, (count, 1)) * [1.0, 3.0, 10.0]
+    contexts = np.concatenate([np.ones((count, 1)), hardness], axis=1).astype(np.float32)
+    return Outcomes(contexts, scores, costs, ["small", "medium", "large"], None)
+
+
+def make_topics(count=900, seed=0):
+    """Returns requests of three topics, which a context tells."""
+    rng = np.random.default_rng(seed)
+    topic = rng.integers(3, size=count)
+    table = make_table(count, seed)
+    scores = (rng.random((count, 3)) < SKILLS[topic]).astype(float)
+    return table._replace(contexts=np.eye(3)[topic], rewards=scores)
+
+
+@pytest.mark.parametrize(
+    ("scores", "costs", "vertices"),
+    [
+        ([0.5, 0.6, 0.9], [1.0, 2.0, 3.0], [0, 2]),
+        ([0.5, 0.8, 0.9], [1.0, 2.0, 3.0], [0, 1, 2]),
+        ([0.9, 0.8, 0.5], [1.0, 2.0, 3.0], [0]),
+        ([0.9, 0.5, 0.7], [3.0, 1.0, 2.0], [1, 0]),
+        ([0.5, 0.8, 0.8], [1.0, 1.0, 2.0], [1]),
+    ],
+)
+def test_the_frontier_leads_from_the_cheapest_model_to_the_best(scores, costs, vertices):
+    assert find_vertices(np.array(scores), np.array(costs)) == vertices
+
+
+def test_no_mix_of_two_models_is_better_than_the_frontier():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        scores = rng.random((1, 6))
+        costs = rng.random((1, 6))
+        frontier = Frontier(scores, costs)
+        for one, other in itertools.product(range(6), repeat=2):
+            for share in (0.0, 0.3, 1.0):
+                cost = (1.0 - share) * costs[0, one] + share * costs[0, other]
+                score = (1.0 - share) * scores[0, one] + share * scores[0, other]
+                assert frontier.score(cost) >= score - 1e-12
+
+
+def test_a_mix_has_the_cost_that_is_asked_for():
+    frontier = Frontier(np.array([[0.2, 1.0]]), np.array([[1.0, 5.0]]))
+    mix = frontier.mix(2.0)
+    assert (mix.share, mix.slope) == (0.25, 0.2)
+    assert mix.of(np.array([[1.0, 5.0], [2.0, 6.0]])).tolist() == [2.0, 3.0]
+    assert frontier.score(0.5) == 0.2  # no mix costs less
+    assert frontier.score(7.0) == 1.0
+
+
+def test_intervals_of_gains_cover_the_gain_over_the_mix_with_the_same_cost():
+    """The router knows the topic; in 1,000 samples of 300 requests, with 4 standard errors."""
+
+    def sample(count, seed):
+        table = make_topics(count, seed)
+        topic = table.contexts.argmax(axis=1)
+        rows = np.arange(count)
+        model = np.array([0, 1, 2])[topic]
+        frontier = Frontier(table.rewards, table.costs)
+        return frontier.gains(table.rewards[rows, model], table.costs[rows, model])
+
+    means = SKILLS.mean(axis=0)
+    score = np.diag(SKILLS).mean()
+    cost = 14.0 / 3.0
+    truth = score - Frontier(means[np.newaxis], np.array([[1.0, 3.0, 10.0]])).score(cost)
+    found = [sample(300, seed) for seed in range(1000)]
+    intervals = [each.interval(0.95) for each in found]
+    covered = np.mean([low <= truth <= high for low, high in intervals])
+    assert abs(covered - 0.95) < 4 * math.sqrt(0.95 * 0.05 / 1000)
+    values = np.array([each.mean for each in found])
+    errors = np.array([each.standard_error for each in found])
+    assert np.mean(errors) == pytest.approx(values.std(), rel=0.1)
+
+
+def test_a_higher_price_lowers_cost_and_score():
+    found = evaluate_prices(make_table(), "lin_ucb:alpha=0.1", prices=[0.2, 0.0, 0.05])
+    prices, scores, costs = zip(*((point.price, point.score, point.cost) for point in found.points))
+    assert prices == (0.0, 0.05, 0.2)
+    assert scores[0] > scores[1] > scores[2]
+    assert costs[0] > costs[1] > costs[2]
+    middle = found.points[1]
+    assert 0.0 < middle.gain_low < middle.gain < middle.gain_high
+    assert middle.cost_low < middle.cost < middle.cost_high
+    assert [model.policy for model in found.models] == ["small", "medium", "large"]
+    assert all(math.isnan(model.price) and math.isnan(model.gain) for model in found.models)
+    assert found.notes == ["Routers learned from 600 requests, each once; 300 others are held out."]
+
+
+def test_single_models_lie_on_the_frontier_or_below_it():
+    found = evaluate_prices(make_table(), "random")
+    for model in found.models:
+        assert model.score <= found.frontier.score(model.cost) + 1e-12
+    constant = evaluate_prices(make_table(), "constant:number=2").points[0]
+    assert (constant.score, constant.cost) == found.models[2][2:6:3]
+    assert constant.gain == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_fixed_policy_has_one_point_without_a_price():
+    found = evaluate_prices(make_table(), ["random", "lin_ucb"], prices=[0.0, 1.0], budget=9.0)
+    assert [point.policy for point in found.points] == ["random", "lin_ucb", "lin_ucb"]
+    assert math.isnan(found.points[0].price)
+    assert found.at_budget[0] == found.points[0]
+
+
+@pytest.mark.parametrize("prices", [None, [0.0], [5.0]])
+def test_the_price_that_spends_a_budget_is_found_on_what_is_learned_from(prices):
+    found = evaluate_prices(make_table(3000), "lin_ucb:alpha=0.1", prices, budget=4.0)
+    (point,) = found.at_budget
+    assert 3.9 < point.learned_cost <= 4.0
+    assert point.cost == pytest.approx(point.learned_cost, abs=0.6)  # of a sample of 1,000
+    assert point.gain_low > 0.0
+    assert len(found.notes) == 1
+
+
+def test_a_cost_that_jumps_over_the_budget_is_told():
+    found = evaluate_prices(make_topics(), "lin_ucb:alpha=0.1", prices=[0.0, 1.0], budget=4.0)
+    (point,) = found.at_budget
+    assert point.learned_cost < 3.5  # all requests of a topic change models at one price
+    assert "its cost jumps in between" in found.notes[1]
+
+
+def test_a_budget_that_no_price_keeps_to_is_told():
+    found = evaluate_prices(make_table(), ["lin_ucb:alpha=0.1", "random"], budget=0.5)
+    assert not found.at_budget
+    assert "lin_ucb:alpha=0.1 spends at least" in found.notes[1]
+    assert "random spends at least" in found.notes[2]
+    rich = evaluate_prices(make_table(), "lin_ucb:alpha=0.1", budget=50.0)
+    assert rich.at_budget[0].price == 0.0
+
+
+def test_the_search_for_a_price_stops_close_below_the_budget():
+    tried = {0.0: 10.0}
+    price = find_price(lambda price: 10.0 / (1.0 + price), tried, budget=4.0)
+    assert 3.96 <= 10.0 / (1.0 + price) <= 4.0
+    steps = {0.0: 10.0, 1.0: 2.0}
+    jump = find_price(lambda price: 10.0 if price < 0.6 else 2.0, steps, budget=4.0)
+    assert 0.6 <= jump < 0.61
+    assert len(steps) < 20
+    assert find_price(lambda price: 5.0, {0.0: 5.0}, budget=4.0) is None
+
+
+def test_prices_are_around_those_at_which_the_best_single_model_changes():
+    scores = np.array([[0.5, 0.7, 0.8]])
+    costs = np.array([[1.0, 2.0, 3.0]])  # slopes of 0.2 and 0.1
+    prices = choose_prices(scores, costs)
+    assert (prices[0], len(prices)) == (0.0, 8)
+    assert prices[1] == pytest.approx(0.1 / 4)
+    assert prices[-1] == pytest.approx(0.2 * 4)
+    one_is_best = choose_prices(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([[1.0, 2.0]] * 2))
+    assert all(np.diff(one_is_best) > 0.0)
+
+
+def test_what_is_given_stays_as_it_is_and_runs_repeat():
+    table = make_table()
+    env = OutcomeTableBandit(table.contexts, table.rewards)
+    policy = LinUCBPolicy(alpha=0.1, seed=0, **LinUCBPolicy.arguments_for(env))
+    first, second = (evaluate_prices(table, {"mine": policy}, [0.0, 0.1]) for _ in range(2))
+    assert policy.is_untrained
+    assert first.points == second.points
+    assert first.points[0].policy == "mine"
+    assert first.points != evaluate_prices(table, {"mine": policy}, [0.0, 0.1], seed=1).points
+
+
+class Watcher(LogObserver):
+    """Keeps what it is told."""
+
+    def __init__(self):
+        self.told = []
+
+    def start_pass(self, text, rows):
+        self.told.append((text, rows))
+
+    def read_rows(self, rows):
+        self.told.append(rows)
+
+
+def test_an_observer_sees_what_learns():
+    watcher = Watcher()
+    evaluate_prices(make_table(), "lin_ucb", [0.0, 0.1], budget=50.0, observer=watcher)
+    assert watcher.told == [("lin_ucb learns", 1200), 600, 600, ("lin_ucb meets the budget", 0)]
+
+
+def test_policies_whose_rows_learn_alone_learn_from_all_requests():
+    found = evaluate_prices(make_table(), "ucb:c=0.5", prices=[0.0], passes=2)
+    assert found.points[0].score == found.models[2].score  # the large model, for all requests
+    assert "each 2 times" in found.notes[0]
+
+
+def test_requests_that_a_model_has_not_answered_are_left_out():
+    table = make_table()
+    available = np.ones((900, 3), bool)
+    available[:300, 1] = False
+    found = evaluate_prices(table._replace(available=available), "random")
+    assert found.notes[0] == "Left out: 300 requests that some model has not answered."
+    assert "from 400 requests" in found.notes[1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"prices": []}, "prices is empty"),
+        ({"prices": [-1.0]}, "prices is -1"),
+        ({"budget": 0.0}, "budget is 0"),
+        ({"held_out": 0.005}, "expected at least 10 in each part"),
+        ({"held_out": 1.5}, "held_out is 1.5"),
+        ({"confidence": 1.0}, "confidence is 1"),
+        ({"passes": 0}, "passes is 0"),
+        ({"policies": "nothing"}, "nothing"),
+        ({"policies": ["random", "random"]}, "policy random is listed twice"),
+        ({"policies": "constant:number=7"}, "policy constant:number=7"),
+        ({"outcomes": make_table()._replace(costs=None)}, "the table has no costs"),
+    ],
+    ids=range(11),
+)
+def test_wrong_input_is_refused(changes, message):
+    arguments = {"outcomes": make_table(), "policies": "random", **changes}
+    with pytest.raises(ValueError, match=message):
+        evaluate_prices(**arguments)
+
+
+def test_the_table_and_the_figure_have_all_points(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("matplotlib")
+    found = evaluate_prices(
+        make_table(), {"=1+1": "lin_ucb", "fixed": "random"}, [0.0, 0.1], budget=8.0
+    )
+    assert found.table["kind"].tolist() == ["model"] * 3 + ["price"] * 3 + ["budget"] * 2
+    found.write(tmp_path)
+    read = pandas.read_csv(tmp_path / "prices.csv")
+    assert read["policy"].tolist()[3] == "'=1+1"
+    assert read["score"].tolist() == found.table["score"].tolist()
+    assert read["price"].isna().sum() == 3 + 2
+    assert (tmp_path / "prices.png").read_bytes().startswith(b"\x89PNG")
+    (axis,) = found.plot().axes
+    assert {text.get_text() for text in axis.texts} == {"small", "medium", "large"}
+    labels = [text.get_text() for text in axis.get_legend().get_texts()]
+    assert {"=1+1", "fixed", "budget", "best mixes of single models"} <= set(labels)
