@@ -251,6 +251,8 @@ def test_tails_of_parts_are_those_of_the_whole():
     merged = parts[2].merge(parts[0]).merge(parts[3].merge(parts[1]))
     assert merged.fit().shape == pytest.approx(whole.fit().shape, rel=1e-12)
     assert whole.shape() == pytest.approx(1 / 1.5, abs=0.15)
+    assert len(merged.largest) == len(whole.largest) == 10_000
+    np.testing.assert_array_equal(np.sort(merged.largest), np.sort(whole.largest))
 
 
 def problems_of(estimator, log, policy, predicted=None):

@@ -13,6 +13,9 @@ from bandit_envs.arrays import Floats
 KEPT = 10_000
 """How many of the largest values are kept. They are the tail of logs of up to 1.1e7 rows."""
 
+MANY = 4 * KEPT
+"""Of so many values, all are kept until they are merged."""
+
 SHORTEST = 5  # values in a tail to which a distribution is fitted
 BOUNDED = -1.0  # the shape of a tail that ends
 
@@ -53,7 +56,7 @@ class TailSums:
 
     Args:
         size: n.
-        largest: the 10,000 largest values, or all, in no order.
+        largest: the 10,000 largest values, or more, or all, in no order.
     """
 
     size: int
@@ -62,11 +65,16 @@ class TailSums:
     @classmethod
     def from_values(cls, values: Floats) -> TailSums:
         """Returns those of values [n]; negative ones count as 0."""
-        return cls(len(values), np.maximum(_largest(values), 0.0))
+        # It takes time to find the largest of a batch. Most are left out when they are merged.
+        kept = values if len(values) <= MANY else _largest(values)
+        return cls(len(values), np.maximum(kept, 0.0))
 
     def merge(self, other: TailSums) -> TailSums:
         """Returns those of the values of both."""
-        largest = _largest(np.concatenate([self.largest, other.largest]))
+        more = other.largest
+        if len(self.largest) >= KEPT:
+            more = more[more > self.largest.min()]
+        largest = _largest(np.concatenate([self.largest, more]))
         return TailSums(self.size + other.size, largest)
 
     def fit(self) -> ParetoFit:
@@ -78,7 +86,7 @@ class TailSums:
         Source: Zhang & Stephens, A new and efficient estimation method for the generalized Pareto
         distribution (2009); Vehtari et al., Pareto smoothed importance sampling (2024).
         """
-        ordered = np.sort(self.largest)
+        ordered = np.sort(_largest(self.largest))
         length = math.ceil(min(self.size / 5.0, 3.0 * math.sqrt(self.size)))
         length = min(length, len(ordered) - 1)
         if length < 1 or ordered[-1] == ordered[-1 - length]:
