@@ -78,6 +78,11 @@ def _evaluate_numbers(options: argparse.Namespace) -> Evaluation:
         raise ValueError("--continuous is for one logging policy; expected no --logger")
     if options.estimate_propensities:
         raise ValueError("densities of numbers are not estimated; expected them in the table")
+    if options.train_until is not None or options.num_actions is not None:
+        expected = "no --train-until or --num-actions"
+        raise ValueError(
+            f"policies that choose numbers do not learn from logs; expected {expected}"
+        )
     with RowProgress() as progress:
         return evaluations.evaluate_numbers(
             open_log(options),
