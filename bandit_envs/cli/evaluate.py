@@ -23,9 +23,6 @@ def evaluate(options: argparse.Namespace) -> int:
     Returns 1 if an interval reaches below --fail-below.
     """
     folder = _output_folder(options)
-    if options.slates:
-        return evaluate_slates(options, folder)
-    refuse_options_of_slates(options)
     evaluation = _evaluate(options)
     evaluation.write(folder)
     OUT.print(f"{options.log}\n{evaluation.title}", soft_wrap=True)
@@ -44,6 +41,9 @@ def evaluate(options: argparse.Namespace) -> int:
 
 def _evaluate(options: argparse.Namespace) -> Evaluation:
     """Returns the estimates that the options ask for."""
+    if options.slates:
+        return evaluate_slates(options)
+    refuse_options_of_slates(options)
     if options.continuous:
         return _evaluate_numbers(options)
     if options.bandwidth is not None:
