@@ -171,6 +171,8 @@ class FileSource(Source):
         if isinstance(self._scan, DecisionScan):
             size, pending = self._scan.decisions.count_decisions()
             lines.append(f"{pending} of {size} decisions have no reward, and are left out")
+        if isinstance(self._scan, TableScan) and self._scan.columns.loggers is not None:
+            lines.append(f"propensities of the mixture of {self._scan.columns.loggers}")
         return lines
 
 
