@@ -152,15 +152,16 @@ def evaluate(
         for contender, start in zip(contenders, evaluated_from):
             if isinstance(contender, GivenPolicy):
                 warn_if_seen(contender.policy, opened, stacklevel=3, start=start)
+        evaluated = _balance(opened, evaluated_from)
         contest = _make_contest(
-            opened,
+            evaluated,
             candidates,
             evaluated_from,
             estimators=named_estimators,
             baseline=baseline,
             segmentation=segmentation,
         )
-        found = _pass_over(opened, evaluated_from, contest.sum_part, "evaluating policies")
+        found = _pass_over(evaluated, evaluated_from, contest.sum_part, "evaluating policies")
     return Evaluation(
         candidates=candidates,
         found=functools.reduce(contest.merge, found),
@@ -193,6 +194,19 @@ def _find_features(
     if by_policies or by_estimators:
         return None
     return [] if segmentation is None else segmentation.find_feature(features)
+
+
+def _balance(log: OpenLog, starts: Sequence[int]) -> OpenLog:
+    """Returns a log whose propensities are right in the rows that policies are evaluated on.
+
+    Raises:
+        ValueError: there are several logging policies, and these rows differ.
+    """
+    balanced = log.balance_from(max(starts))
+    if balanced is not log and min(starts) < max(starts):
+        problem = "all_rows is True, and the log has several logging policies"
+        raise ValueError(f"{problem}; expected the same rows for all policies")
+    return balanced
 
 
 def _check_columns(log: OpenLog, segmentation: Segmentation | None) -> None:

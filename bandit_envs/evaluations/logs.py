@@ -69,6 +69,19 @@ class OpenLog:
         for part in self.parts:
             yield from part.batches
 
+    def balance_from(self, first_row: int) -> OpenLog:
+        """Returns the same log, whose propensities are right from a row on."""
+        source = self.source.balance_from(first_row)
+        if source is self.source:
+            return self
+        batches = [
+            part.batches for part in source.make_parts(self.passes.are_by_workers, IN_MEMORY)
+        ]
+        parts = [
+            LogPart(each, part.first_row, part.size) for each, part in zip(batches, self.parts)
+        ]
+        return dataclasses.replace(self, source=source, parts=parts)
+
     def first_parts(self, stop: int) -> list[LogPart]:
         """Returns the parts of the rows before a row."""
         return [part.until(stop) for part in self.parts if part.first_row < stop]

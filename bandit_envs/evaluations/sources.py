@@ -65,6 +65,13 @@ class Source(abc.ABC):
         """
         return self
 
+    def balance_from(self, first_row: int) -> Source:
+        """Returns the same log, whose propensities are right from a row on.
+
+        Those of several logging policies are of their mixture in these rows.
+        """
+        return self
+
     @abc.abstractmethod
     def make_parts(self, by_workers: bool, in_memory: int) -> list[LogPart]:
         """Returns the parts.
@@ -142,6 +149,12 @@ class FileSource(Source):
         if self._changes:  # they may need all
             return self
         return FileSource(self._scan.keep_features(names))
+
+    def balance_from(self, first_row: int) -> FileSource:
+        if not isinstance(self._scan, TableScan):
+            return self
+        scan = self._scan.balance_from(first_row)
+        return self if scan is self._scan else FileSource(scan, self._changes)
 
     def make_parts(self, by_workers: bool, in_memory: int) -> list[LogPart]:
         files = self._scan.parts.found

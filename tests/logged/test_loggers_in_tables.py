@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from bandit_envs.evaluations import evaluate
 from bandit_envs.logged import (
     InversePropensityScoring,
     balance_loggers,
@@ -213,3 +214,18 @@ def test_the_command_balances_loggers(tmp_path):
     outcome = run("evaluate", tmp_path / "table.csv", *options)
     assert outcome.code == 2
     assert "expected NAME=COLUMN,NAME=COLUMN" in " ".join(outcome.err.split())
+
+
+def test_policies_that_learn_are_evaluated_by_the_loggers_of_the_rows_that_are_left(tmp_path):
+    pytest.importorskip("joblib")
+    frame = table(6000).sort_values("logger", kind="stable")  # as where one followed another
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    scan = scan_log(tmp_path / "table.csv", 1000, **BALANCED)
+    found = evaluate(scan, ["lin_ucb", "random"], ["ips"], train=0.6)
+    later = frame[3600:]
+    assert set(later["logger"]) == {"b"}
+    expected = later["paid"] * (1 / 3) / later["p_b"]
+    row = next(row for row in found.rows if row.policy == "random")
+    assert (row.rows, row.value) == (2400, pytest.approx(expected.mean()))
+    with pytest.raises(ValueError, match="several logging policies; expected the same rows"):
+        evaluate(scan, ["lin_ucb", "random"], ["ips"], train=0.6, all_rows=True)

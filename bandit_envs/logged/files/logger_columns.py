@@ -28,11 +28,13 @@ class LoggerColumns:
         propensity: for each logging policy, by its name, the probabilities with which it takes the
             logged actions, its own and those of the others.
         rows: how many rows of the table each has; none before they are counted.
+        first_row: of those that are counted.
     """
 
     logger: str
     propensity: Mapping[str, str]
     rows: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    first_row: int = 0
 
     def __str__(self) -> str:
         return ", ".join(f"{name} ({self.rows.get(name, 0)} rows)" for name in self.propensity)
@@ -77,9 +79,11 @@ class LoggerColumns:
         for name, column in self.propensity.items():
             chances = read_numbers(frame, column)
             check_column(frame, column, (chances >= 0.0) & (chances <= 1.0), "0 to 1")
-            mixture += self.rows[name] / total * chances
+            mixture += self.rows.get(name, 0) / total * chances
         is_taken = mixture >= MIN_PROPENSITY
-        if not is_taken.all():
+        if self.first_row:  # others may be of logging policies that have no later row
+            mixture = np.maximum(mixture, MIN_PROPENSITY)
+        elif not is_taken.all():
             place = name_row(frame, int(is_taken.argmin()))
             raise ValueError(f"no logging policy takes the action in {place}, by its probabilities")
         return np.minimum(mixture, 1.0)  # which rounding may exceed

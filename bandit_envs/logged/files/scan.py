@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import collections
 import dataclasses
 import functools
 import os
@@ -110,8 +111,8 @@ def scan_log(
             default, a file that is no log is an error, unless its name begins with "." or "_".
         logger: the column of a table that says which of several logging policies a row is of. The
             extra pass counts the rows of each. Propensities are those of the mixture of all, in
-            proportion to these rows: they are right for a part of the log, such as the rows that no
-            policy has learned from, if it has the same proportions.
+            proportion to these rows. A part of the log may have other proportions: `balance_from`
+            counts again from a row on, as `evaluate` does from the first that it evaluates on.
 
     Raises:
         ValueError: there is no log, or a folder has other files; or, while batches are read, a file
@@ -436,6 +437,27 @@ class TableScan(Scan):
         if not self.num_unread:
             return ""
         return f"{self.num_unread} {'feature is' if self.num_unread == 1 else 'features are'}"
+
+    def balance_from(self, first_row: int) -> TableScan:
+        """Returns the same scan with the propensities of the mixture in the rows from one on.
+
+        Those of the rows before are not right, if other logging policies made them. With one
+        logging policy, the scan stays as it is.
+        """
+        loggers = self.columns.loggers
+        if loggers is None or first_row == loggers.first_row:
+            return self
+        names = self.columns.names() if self.drop_missing else [loggers.logger]
+        counts: collections.Counter[str] = collections.Counter()
+        row = 0
+        for part in self.parts.found:
+            for frame in self._scan_frames(part, names):
+                complete = self._drop_missing(frame)
+                counts.update(loggers.count(complete.iloc[max(first_row - row, 0) :]))
+                row += len(complete)
+        later = dataclasses.replace(loggers, rows=dict(counts), first_row=first_row)
+        columns = dataclasses.replace(self.columns, loggers=later)
+        return dataclasses.replace(self, columns=columns)
 
     def with_time(self, name: str) -> TableScan:
         columns = self.columns.with_time(name)
