@@ -155,3 +155,14 @@ def test_the_command_evaluates_a_table_of_prices(tmp_path):
         code, _, err = run(*command, "--continuous", "--policy", WIDE, *option, "--overwrite")
         assert code == 2
         assert "expected no --train-until or --num-actions" in " ".join(err.split())
+
+
+def test_slope_does_not_choose_a_bandwidth_that_leaves_no_rows():
+    log = priced(3000)
+    found = evaluate_numbers(log, WIDE, bandwidth=[1e-12, 0.2, "slope"])
+    rows = {row.estimator: row for row in found.rows[1:]}
+    for kind in ("kernel_ips", "kernel_snips"):
+        chosen = [
+            row for name, row in rows.items() if name.startswith(f"{kind}:") and "slope" in name
+        ]
+        assert [row.value for row in chosen] == [rows[f"{kind}:bandwidth=0.2"].value]

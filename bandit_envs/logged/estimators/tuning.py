@@ -61,6 +61,7 @@ def tuned(
     variance of the difference: Hausman, Specification tests in econometrics (1978).
     """
     tried = _try_all(estimate, estimators, data, named)
+    tried = [tried[place] for place in _find_known([each.estimate for each in tried])]
     found = [each.estimate for each in tried]
     squared_biases = [each.bias**2 for each in found]
     if not any(each.sums.changes_weights for each in found):
@@ -123,12 +124,13 @@ def find_last_accepted(found: Sequence[Estimate], confidence: float = CONFIDENCE
     """Returns the place of the estimate that SLOPE selects, of at least one.
 
     Args:
-        found: of the same rows.
+        found: of the same rows. Those of fewer than ten effective rows are left out, as by `slope`.
         confidence: as for `slope`.
     """
     quantile = student_quantile(2.0 * confidence - 1.0, found[0].sums.size - 1)
     widths = [quantile * each.standard_error for each in found]
-    order = np.argsort(widths, kind="stable")[::-1].tolist()
+    known = _find_known(found)
+    order = [place for place in np.argsort(widths, kind="stable")[::-1].tolist() if place in known]
     chosen: int = order[0]
     for place, index in enumerate(order):
         is_refuted = any(
@@ -148,7 +150,7 @@ def _try_all(
     data: tuple[Any, ...],
     named: dict[str, Any],
 ) -> list[_Tried[Candidate]]:
-    """Returns the candidates that leave enough rows, or all if none does; without warnings."""
+    """Returns the estimates of all candidates, without warnings."""
     make = _estimate_with if estimate is None else estimate
     tried = []
     for candidate in candidates:
@@ -158,7 +160,14 @@ def _try_all(
         tried.append(_Tried(candidate, found, warned))
     if not tried:
         raise ValueError("estimators is empty; expected at least one")
-    return [each for each in tried if each.estimate.effective_sample_size >= FEWEST] or tried
+    return tried
+
+
+def _find_known(found: Sequence[Estimate]) -> list[int]:
+    """Returns the places of estimates of rows enough to know their errors; all if none is."""
+    sizes = [each.effective_sample_size for each in found]
+    known = [place for place, size in enumerate(sizes) if size >= FEWEST]
+    return known or list(range(len(found)))
 
 
 def _choose(tried: _Tried[Candidate]) -> tuple[Candidate, Estimate]:
