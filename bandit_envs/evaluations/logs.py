@@ -69,9 +69,16 @@ class OpenLog:
         for part in self.parts:
             yield from part.batches
 
-    def balance_from(self, first_row: int) -> OpenLog:
-        """Returns the same log, whose propensities are right from a row on."""
-        source = self.source.balance_from(first_row)
+    def balance(self, start: int, stop: int) -> OpenLog:
+        """Returns the same log, whose propensities are right in some rows.
+
+        Args:
+            start: the first of these rows.
+            stop: the first row behind them.
+        """
+        source = (
+            self.source if (start, stop) == (0, self.size) else self.source.balance(start, stop)
+        )
         if source is self.source:
             return self
         batches = [

@@ -65,10 +65,14 @@ class Source(abc.ABC):
         """
         return self
 
-    def balance_from(self, first_row: int) -> Source:
-        """Returns the same log, whose propensities are right from a row on.
+    def balance(self, start: int, stop: int) -> Source:
+        """Returns the same log, whose propensities are right in some rows.
 
         Those of several logging policies are of their mixture in these rows.
+
+        Args:
+            start: the first of these rows.
+            stop: the first row behind them.
         """
         return self
 
@@ -150,10 +154,10 @@ class FileSource(Source):
             return self
         return FileSource(self._scan.keep_features(names))
 
-    def balance_from(self, first_row: int) -> FileSource:
+    def balance(self, start: int, stop: int) -> FileSource:
         if not isinstance(self._scan, TableScan):
             return self
-        scan = self._scan.balance_from(first_row)
+        scan = self._scan.balance(start, stop)
         return self if scan is self._scan else FileSource(scan, self._changes)
 
     def make_parts(self, by_workers: bool, in_memory: int) -> list[LogPart]:

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from bandit_envs.evaluations import evaluate
+from bandit_envs.evaluations import evaluate, learn
 from bandit_envs.logged import (
+    DoublyRobustLearner,
     InversePropensityScoring,
+    PolicyGradientLearner,
     balance_loggers,
     combine_estimates,
     concatenate,
@@ -229,3 +231,14 @@ def test_policies_that_learn_are_evaluated_by_the_loggers_of_the_rows_that_are_l
     assert (row.rows, row.value) == (2400, pytest.approx(expected.mean()))
     with pytest.raises(ValueError, match="several logging policies; expected the same rows"):
         evaluate(scan, ["lin_ucb", "random"], ["ips"], train=0.6, all_rows=True)
+
+
+def test_a_learner_takes_the_loggers_of_the_rows_that_it_learns_from(tmp_path):
+    pytest.importorskip("joblib")
+    frame = table(3000).sort_values("logger", kind="stable")
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    scan = scan_log(tmp_path / "table.csv", 700, **BALANCED)
+    for learner in (DoublyRobustLearner(), PolicyGradientLearner(num_steps=5)):
+        found = learn(scan, learner, train=0.7)
+        expected = learner.fit(from_frame(frame[:2100], **BALANCED))
+        np.testing.assert_allclose(found.policy.model.weights, expected.model.weights, rtol=1e-9)

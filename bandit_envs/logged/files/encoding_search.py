@@ -5,15 +5,118 @@ from __future__ import annotations
 import collections
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
-from bandit_envs.base.checks import as_list
-from bandit_envs.datasets.encoding import MAX_LEVELS, MAX_NAMES, CellCounts, TableEncoding
-from bandit_envs.logged.files.cells import read_integers
-from bandit_envs.logged.files.logger_columns import LoggerColumns
+import numpy as np
+
+from bandit_envs.arrays import Floats
+from bandit_envs.base.checks import as_list, short_repr
+from bandit_envs.datasets.encoding import (
+    MAX_LEVELS,
+    MAX_NAMES,
+    CellCounts,
+    TableEncoding,
+    name_some,
+)
+from bandit_envs.datasets.tables import name_row
+from bandit_envs.logged.files.cells import check_column, read_integers, read_numbers
+from bandit_envs.logged.log import MIN_PROPENSITY
 
 MANY_ACTIONS = 1000
 """The most actions that a log can have of which it has no row."""
+
+Propensity: TypeAlias = str | Mapping[str, str] | None
+"""The column of the propensities; or for several logging policies, by name, a column of each."""
+
+
+@dataclasses.dataclass(frozen=True)
+class LoggerColumns:
+    """Which columns of a table say what its logging policies do.
+
+    Args:
+        logger: says which logging policy a row is of.
+        propensity: for each logging policy, by its name, the probabilities with which it takes the
+            logged actions, its own and those of the others.
+        rows: how many rows each has; none before they are counted.
+        counted: the first row of those that are counted, and the first behind them; None for all.
+    """
+
+    logger: str
+    propensity: Mapping[str, str]
+    rows: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    counted: tuple[int, int] | None = None
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} ({self.rows.get(name, 0)} rows)" for name in self.propensity)
+
+    def names(self) -> list[str]:
+        """Returns the names of the columns."""
+        return [self.logger, *self.propensity.values()]
+
+    def count(self, frame: Any) -> dict[str, int]:
+        """Returns how many rows of a data frame, none of which misses a value, each has.
+
+        Raises:
+            ValueError: a row is of another one.
+        """
+        found = [str(cell) for cell in frame[self.logger].tolist()]
+        is_known = np.array([name in self.propensity for name in found], np.bool_)
+        expected = f"one of {name_some(sorted(self.propensity))}, as propensity says"
+        check_column(frame, self.logger, is_known, expected)
+        names, counts = np.unique(np.array(found, np.str_), return_counts=True)
+        return dict(zip(names.tolist(), counts.tolist()))
+
+    def with_rows(self, rows: Mapping[str, int]) -> LoggerColumns:
+        """Returns the same columns with how many rows of the whole table each has.
+
+        Raises:
+            ValueError: one has no row.
+        """
+        for name in self.propensity:
+            if not rows.get(name):
+                problem = f"propensity has {name!r}, of which column {self.logger!r} has no row"
+                raise ValueError(f"{problem}; it has {name_some(sorted(rows))}")
+        return dataclasses.replace(self, rows=rows)
+
+    def mix(self, frame: Any) -> Floats:
+        """Returns the probabilities with which the mixture of all takes the logged actions: [n].
+
+        Raises:
+            ValueError: a probability cannot be.
+        """
+        total = sum(self.rows.values())
+        mixture = np.zeros(len(frame))
+        for name, column in self.propensity.items():
+            chances = read_numbers(frame, column)
+            check_column(frame, column, (chances >= 0.0) & (chances <= 1.0), "0 to 1")
+            mixture += self.rows.get(name, 0) / total * chances
+        is_taken = mixture >= MIN_PROPENSITY
+        if self.counted is not None:  # others may be of logging policies that have none of these
+            mixture = np.maximum(mixture, MIN_PROPENSITY)
+        elif not is_taken.all():
+            place = name_row(frame, int(is_taken.argmin()))
+            raise ValueError(f"no logging policy takes the action in {place}, by its probabilities")
+        return np.minimum(mixture, 1.0)  # which rounding may exceed
+
+
+def separate_loggers(
+    logger: str | None, propensity: Propensity
+) -> tuple[str | None, LoggerColumns | None]:
+    """Returns the column of the propensities of one logging policy, or the columns of several.
+
+    Raises:
+        ValueError: there is a column of logging policies, and no dict of their propensities, or the
+            other way round.
+    """
+    if logger is None:
+        if propensity is None or isinstance(propensity, str):
+            return propensity, None
+        expected = "logger, the column that says which logging policy a row is of"
+        raise ValueError(f"propensity is {short_repr(propensity)}; expected {expected}")
+    if not isinstance(propensity, Mapping) or not propensity:
+        expected = f"a dict: for each name in column {logger!r} the column of its probabilities"
+        raise ValueError(f"propensity is {short_repr(propensity)}; expected {expected}")
+    return None, LoggerColumns(logger, dict(propensity))
 
 
 @dataclasses.dataclass(frozen=True)

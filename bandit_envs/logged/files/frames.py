@@ -19,11 +19,12 @@ from bandit_envs.logged.files.cells import (
     read_reals,
 )
 from bandit_envs.logged.files.encoding_search import (
+    Propensity,
     TableColumns,
     check_smallest_action,
     search_cells,
+    separate_loggers,
 )
-from bandit_envs.logged.files.logger_columns import Propensity, separate_loggers
 from bandit_envs.logged.files.missing import MissingValues
 from bandit_envs.logged.files.tables import TableLayout, check_layout, join_frame, split_log
 from bandit_envs.logged.log import BanditLog

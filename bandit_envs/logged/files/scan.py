@@ -27,7 +27,12 @@ from bandit_envs.datasets.folders import (
 from bandit_envs.datasets.tables import errors_that_name
 from bandit_envs.logged.files.decision_tables import DECISION_SUFFIXES, is_decisions
 from bandit_envs.logged.files.decisions import DecisionFile
-from bandit_envs.logged.files.encoding_search import TableColumns, check_roles
+from bandit_envs.logged.files.encoding_search import (
+    Propensity,
+    TableColumns,
+    check_roles,
+    separate_loggers,
+)
 from bandit_envs.logged.files.frame_batches import (
     names_in_table,
     scan_csv,
@@ -45,7 +50,6 @@ from bandit_envs.logged.files.log_files import (
     read_file,
     read_parquet_layout,
 )
-from bandit_envs.logged.files.logger_columns import Propensity, separate_loggers
 from bandit_envs.logged.files.missing import MissingValues
 from bandit_envs.logged.files.scan_encoding import find_encoding
 from bandit_envs.logged.files.tables import (
@@ -111,8 +115,8 @@ def scan_log(
             default, a file that is no log is an error, unless its name begins with "." or "_".
         logger: the column of a table that says which of several logging policies a row is of. The
             extra pass counts the rows of each. Propensities are those of the mixture of all, in
-            proportion to these rows. A part of the log may have other proportions: `balance_from`
-            counts again from a row on, as `evaluate` does from the first that it evaluates on.
+            proportion to these rows. A part of the log may have other proportions: `balance` counts
+            those of some rows, as `evaluate` and `learn` do of the rows that they use.
 
     Raises:
         ValueError: there is no log, or a folder has other files; or, while batches are read, a file
@@ -438,14 +442,18 @@ class TableScan(Scan):
             return ""
         return f"{self.num_unread} {'feature is' if self.num_unread == 1 else 'features are'}"
 
-    def balance_from(self, first_row: int) -> TableScan:
-        """Returns the same scan with the propensities of the mixture in the rows from one on.
+    def balance(self, start: int, stop: int) -> TableScan:
+        """Returns the same scan with the propensities of the mixture in some rows.
 
-        Those of the rows before are not right, if other logging policies made them. With one
-        logging policy, the scan stays as it is.
+        Those of other rows are not right, if other logging policies made them. With one logging
+        policy, the scan stays as it is.
+
+        Args:
+            start: the first of these rows.
+            stop: the first row behind them.
         """
         loggers = self.columns.loggers
-        if loggers is None or first_row == loggers.first_row:
+        if loggers is None:
             return self
         names = self.columns.names() if self.drop_missing else [loggers.logger]
         counts: collections.Counter[str] = collections.Counter()
@@ -453,10 +461,11 @@ class TableScan(Scan):
         for part in self.parts.found:
             for frame in self._scan_frames(part, names):
                 complete = self._drop_missing(frame)
-                counts.update(loggers.count(complete.iloc[max(first_row - row, 0) :]))
+                own = complete.iloc[max(start - row, 0) : max(stop - row, 0)]
+                counts.update(loggers.count(own))
                 row += len(complete)
-        later = dataclasses.replace(loggers, rows=dict(counts), first_row=first_row)
-        columns = dataclasses.replace(self.columns, loggers=later)
+        mixed = dataclasses.replace(loggers, rows=dict(counts), counted=(start, stop))
+        columns = dataclasses.replace(self.columns, loggers=mixed)
         return dataclasses.replace(self, columns=columns)
 
     def with_time(self, name: str) -> TableScan:
