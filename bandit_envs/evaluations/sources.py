@@ -189,7 +189,8 @@ class FileSource(Source):
             size, pending = self._scan.decisions.count_decisions()
             lines.append(f"{pending} of {size} decisions have no reward, and are left out")
         if isinstance(self._scan, TableScan) and self._scan.columns.loggers is not None:
-            lines.append(f"propensities of the mixture of {self._scan.columns.loggers}")
+            found = f"logging policies: {self._scan.columns.loggers}"
+            lines.append(f"{found}; propensities are of their mixture in the rows that are used")
         return lines
 
 

@@ -211,7 +211,7 @@ def test_the_command_balances_loggers(tmp_path):
     (found,) = [row for row in estimates if row["estimator"] == "ips"]
     assert float(found["value"]) == pytest.approx(expected)
     counts = table(2000)["logger"].value_counts()
-    assert f"mixture of a ({counts['a']} rows), b ({counts['b']} rows)" in outcome.out
+    assert f"logging policies: a ({counts['a']} rows), b ({counts['b']} rows)" in outcome.out
     options += ["--propensity", "p_a", "--overwrite"]
     outcome = run("evaluate", tmp_path / "table.csv", *options)
     assert outcome.code == 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -49,7 +49,7 @@ KINDS: Mapping[str, type[SlateEstimator]] = {
 }
 """Estimators by the probabilities that they compare."""
 
-Estimators = Mapping[str, SlateEstimator]
+Estimators: TypeAlias = Mapping[str, SlateEstimator]
 
 
 def evaluate_slates(
