@@ -23,9 +23,6 @@ def evaluate(options: argparse.Namespace) -> int:
     Returns 1 if an interval reaches below --fail-below.
     """
     folder = _output_folder(options)
-    if options.slates:
-        return evaluate_slates(options, folder)
-    refuse_options_of_slates(options)
     evaluation = _evaluate(options)
     evaluation.write(folder)
     OUT.print(f"{options.log}\n{evaluation.title}", soft_wrap=True)
@@ -44,6 +41,9 @@ def evaluate(options: argparse.Namespace) -> int:
 
 def _evaluate(options: argparse.Namespace) -> Evaluation:
     """Returns the estimates that the options ask for."""
+    if options.slates:
+        return evaluate_slates(options)
+    refuse_options_of_slates(options)
     if options.continuous:
         return _evaluate_numbers(options)
     if options.bandwidth is not None:
@@ -78,6 +78,11 @@ def _evaluate_numbers(options: argparse.Namespace) -> Evaluation:
         raise ValueError("--continuous is for one logging policy; expected no --logger")
     if options.estimate_propensities:
         raise ValueError("densities of numbers are not estimated; expected them in the table")
+    if options.train_until is not None or options.num_actions is not None:
+        expected = "no --train-until or --num-actions"
+        raise ValueError(
+            f"policies that choose numbers do not learn from logs; expected {expected}"
+        )
     with RowProgress() as progress:
         return evaluations.evaluate_numbers(
             open_log(options),

@@ -10,7 +10,6 @@ from bandit_envs.evaluations.logs import BATCH_ROWS, AnyLog
 from bandit_envs.logged import concatenate, estimate_propensities, scan_log
 from bandit_envs.logged.files.log_files import is_archive
 from bandit_envs.logged.files.scan import FileScan, TableScan, WrittenScan
-from bandit_envs.logged.loggers import read_balanced
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
 
 DECISION = ["action", "reward", "propensity"]
@@ -39,8 +38,6 @@ def named_features(options: argparse.Namespace) -> list[str] | None:
 
 def open_log(options: argparse.Namespace) -> AnyLog:
     """Returns the log that the options name, with estimated propensities if they ask for them."""
-    if options.logger is not None:
-        return _read_loggers(options)
     found = _scan_with_advice(options)
     name = options.estimate_propensities
     if name is None:
@@ -55,24 +52,18 @@ def open_log(options: argparse.Namespace) -> AnyLog:
     return estimated
 
 
-def _read_loggers(options: argparse.Namespace) -> AnyLog:
-    """Returns the log of several logging policies that the options name."""
-    if options.estimate_propensities or options.train_until or options.drop_missing or options.only:
-        others = "--estimate-propensities, --train-until, --drop-missing or --only"
-        raise ValueError(f"--logger reads one table as it is; expected no {others}")
+def _propensity(options: argparse.Namespace) -> str | dict[str, str] | None:
+    """Returns the column of the propensities that the options name, or those of several loggers."""
+    if options.logger is None:
+        named: str = options.propensity
+        return None if options.estimate_propensities else named
+    if options.estimate_propensities:
+        raise ValueError("--logger is for known propensities; expected no --estimate-propensities")
     pairs = [text.partition("=") for text in options.propensity.split(",")]
     if not all(name and column for name, _, column in pairs):
         expected = "NAME=COLUMN,NAME=COLUMN, one for each logging policy"
         raise ValueError(f"propensity is {options.propensity!r}; expected {expected}")
-    return read_balanced(
-        options.log,
-        options.logger,
-        {name: column for name, _, column in pairs},
-        action=options.action,
-        reward=options.reward,
-        features=named_features(options),
-        num_actions=options.num_actions,
-    )
+    return {name: column for name, _, column in pairs}
 
 
 def _scan_with_advice(options: argparse.Namespace) -> FileScan:
@@ -107,12 +98,13 @@ def _scan(options: argparse.Namespace) -> FileScan:
         BATCH_ROWS,
         action=options.action,
         reward=options.reward,
-        propensity=None if options.estimate_propensities else options.propensity,
+        propensity=_propensity(options),
         features=named_features(options),
         num_actions=0 if getattr(options, "continuous", False) else options.num_actions,
         drop_missing=options.drop_missing,
         time=until.partition("=")[0] or None,
         only=options.only,
+        logger=options.logger,
     )
 
 

@@ -32,6 +32,7 @@ NUMBER = re.compile(
     r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?|nan", re.IGNORECASE
 )
 TRUTHS = {"true": 1, "false": 0}
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # which cannot be printed or written
 TIME = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?)?)"
     r"(Z|[+-][0-9]{2}(:?[0-9]{2})?)?"
@@ -453,6 +454,8 @@ def _read_names(what: str, names: Any) -> tuple[str, ...]:
     """Returns names, each once; ValueError if they are something else."""
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError(f"{what} are no texts")
+    if any(LONE_SURROGATE.search(name) for name in names):
+        raise ValueError(f"{what} have characters that no text has")
     if len({*names}) < len(names):
         raise ValueError(f"{what} are not all different")
     return tuple(names)
@@ -462,6 +465,7 @@ def _read_column(plain: Any) -> Column:
     """Returns a column of what `plain` returns; ValueError if it is something else."""
     if not isinstance(plain, dict) or not isinstance(plain.get("name"), str):
         raise ValueError("encoding has a column without a name")
+    _read_names("the columns of encoding", [plain["name"]])
     kind = KINDS.get(plain["kind"]) if isinstance(plain.get("kind"), str) else None
     if kind is None or {*plain} - {"name", "kind"} != ({"levels"} if kind is TextColumn else set()):
         raise ValueError(f"the column {plain['name']!r} of encoding is of no known kind")

@@ -16,7 +16,7 @@ and `learn` learns a policy from it; both by workers or on a cluster if asked. T
 """
 
 from bandit_envs.evaluations.actions.numbers import evaluate_numbers
-from bandit_envs.evaluations.actions.slates import SlateEvaluation, evaluate_slates
+from bandit_envs.evaluations.actions.slates import evaluate_slates
 from bandit_envs.evaluations.candidates import AnyPolicy
 from bandit_envs.evaluations.estimate_rows import EstimateRow
 from bandit_envs.evaluations.evaluating import evaluate
@@ -33,7 +33,6 @@ __all__ = [
     "Learned",
     "LogError",
     "LogObserver",
-    "SlateEvaluation",
     "evaluate",
     "evaluate_numbers",
     "evaluate_slates",

@@ -167,6 +167,8 @@ class SavedContender(Contender):
         with name_in_errors(f"policy {self.name}"):
             env = _imitate(log)
             spec = env.observation_spec()
+            if self.encoding is None or not self.encoding.actions:
+                self._check_number(log)
             if self.encoding is not None:
                 spec = spec_of_rows(see_as(self.encoding, _first_batch(log)))
             policy = self.saved.make(spec, env.batch_size or 1, 0)
@@ -182,6 +184,13 @@ class SavedContender(Contender):
             is_of_unknown_log=not self.saved.rows_learned,
             remarks=find_new_names(self.encoding, log.summary.encoding),
         )
+
+    def _check_number(self, log: OpenLog) -> None:
+        """Raises ValueError if actions without names are not as many as those of a log."""
+        number = self.saved.sizes["num_actions"]
+        if number != log.summary.num_actions:
+            expected = f"expected {log.summary.num_actions}, as the log"
+            raise ValueError(f"policy has {number} actions; {expected}")
 
     def _count_rows_seen(self, log: OpenLog) -> int:
         """Returns from how many of the first rows it has learned: 0 of another log."""

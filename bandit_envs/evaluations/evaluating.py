@@ -147,20 +147,20 @@ def evaluate(
         _check_columns(opened, segmentation)
         rows = None if training.is_none else training.count_before_others(opened)
         candidates = [contender.enter(opened, rows) for contender in contenders]
-        starts = [candidate.start for candidate in candidates]
-        evaluated_from = starts if all_rows else [max(starts)] * len(starts)
+        evaluated_from = _find_starts(candidates, all_rows)
         for contender, start in zip(contenders, evaluated_from):
             if isinstance(contender, GivenPolicy):
                 warn_if_seen(contender.policy, opened, stacklevel=3, start=start)
+        balanced = _balance(opened, evaluated_from)
         contest = _make_contest(
-            opened,
+            balanced,
             candidates,
             evaluated_from,
             estimators=named_estimators,
             baseline=baseline,
             segmentation=segmentation,
         )
-        found = _pass_over(opened, evaluated_from, contest.sum_part, "evaluating policies")
+        found = _pass_over(balanced, evaluated_from, contest.sum_part, "evaluating policies")
     return Evaluation(
         candidates=candidates,
         found=functools.reduce(contest.merge, found),
@@ -193,6 +193,30 @@ def _find_features(
     if by_policies or by_estimators:
         return None
     return [] if segmentation is None else segmentation.find_feature(features)
+
+
+def _find_starts(candidates: Sequence[Candidate], all_rows: bool) -> list[int]:
+    """Returns the first row that each policy is evaluated on.
+
+    Args:
+        candidates: the policies.
+        all_rows: whether each has all rows that it has not seen, and not those that none has.
+    """
+    starts = [candidate.start for candidate in candidates]
+    return starts if all_rows else [max(starts)] * len(starts)
+
+
+def _balance(log: OpenLog, starts: Sequence[int]) -> OpenLog:
+    """Returns a log whose propensities are right in the rows that policies are evaluated on.
+
+    Raises:
+        ValueError: there are several logging policies, and these rows differ.
+    """
+    balanced = log.balance(max(starts), log.size)
+    if balanced is not log and min(starts) < max(starts):
+        problem = "all_rows is True, and the log has several logging policies"
+        raise ValueError(f"{problem}; expected the same rows for all policies")
+    return balanced
 
 
 def _check_columns(log: OpenLog, segmentation: Segmentation | None) -> None:

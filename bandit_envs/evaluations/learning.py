@@ -140,10 +140,11 @@ def fit_rows(learner: Learner, name: str, log: OpenLog, stop: int) -> Contextual
         stop: the first row that is left out.
     """
     text = f"{name} learns"
+    balanced = log.balance(0, stop)
     if learner.streams:
-        parts = log.first_parts(stop)
+        parts = balanced.first_parts(stop)
         return learner.fit_parts(lambda visit: log.passes.over(parts, visit, text))
-    rows = log.rows(0, stop)
+    rows = balanced.rows(0, stop)
     if learner.keeps_rows:
         note_what_is_kept(name, rows, log.passes.observer)
     with log.passes.watch(rows, text) as batches:

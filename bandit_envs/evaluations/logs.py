@@ -69,6 +69,26 @@ class OpenLog:
         for part in self.parts:
             yield from part.batches
 
+    def balance(self, start: int, stop: int) -> OpenLog:
+        """Returns the same log, whose propensities are right in some rows.
+
+        Args:
+            start: the first of these rows.
+            stop: the first row behind them.
+        """
+        source = (
+            self.source if (start, stop) == (0, self.size) else self.source.balance(start, stop)
+        )
+        if source is self.source:
+            return self
+        batches = [
+            part.batches for part in source.make_parts(self.passes.are_by_workers, IN_MEMORY)
+        ]
+        parts = [
+            LogPart(each, part.first_row, part.size) for each, part in zip(batches, self.parts)
+        ]
+        return dataclasses.replace(self, source=source, parts=parts)
+
     def first_parts(self, stop: int) -> list[LogPart]:
         """Returns the parts of the rows before a row."""
         return [part.until(stop) for part in self.parts if part.first_row < stop]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -81,9 +81,16 @@ class PolicyRows:
 
     def sums(self) -> PolicySums:
         """Returns the sums over the rows."""
+        return self._sum(Terms.sums)
+
+    def sums_of_all(self) -> PolicySums:
+        """Returns the sums over all rows of a log, or of a segment, as `Terms.sums_of_all` does."""
+        return self._sum(Terms.sums_of_all)
+
+    def _sum(self, sum_terms: Callable[[Terms, Indices], EstimateSums]) -> PolicySums:
         return PolicySums(
-            estimates=self._sum(self.estimates),
-            gains=self._sum(self.gains),
+            estimates=self._sum_named(self.estimates, sum_terms),
+            gains=self._sum_named(self.gains, sum_terms),
             weights=WeightHistogram.from_weights(self.weights),
             means=Statistics.from_values(self.means),
         )
@@ -113,11 +120,16 @@ class PolicyRows:
             table=table,
         )
 
-    def _sum(self, named: Mapping[str, Terms]) -> Mapping[str, EstimateSums]:
+    def _sum_named(
+        self,
+        named: Mapping[str, Terms],
+        sum_terms: Callable[[Terms, Indices], EstimateSums],
+    ) -> Mapping[str, EstimateSums]:
         """Returns the sums of terms of all rows, or of the last ones, by name."""
         size = len(self.weights)
         return {
-            name: terms.sums(self.numbers[size - len(terms) :]) for name, terms in named.items()
+            name: sum_terms(terms, self.numbers[size - len(terms) :])
+            for name, terms in named.items()
         }
 
 

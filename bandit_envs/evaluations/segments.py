@@ -14,6 +14,7 @@ from bandit_envs.datasets.encoding import TableEncoding, TextColumn
 from bandit_envs.logged import BanditLog
 from bandit_envs.logged.files.tables import split_log
 from bandit_envs.logged.log import COLUMNS
+from bandit_envs.logged.slates import SlateLog
 
 MAX_SEGMENTS = 50
 """A log has at most so many segments."""
@@ -64,7 +65,7 @@ class Segmentation:
         """Raises ValueError if the batches of a log have no such column."""
         self._find(batch)
 
-    def cut(self, batch: BanditLog) -> Iterator[Segment]:
+    def cut(self, batch: BanditLog | SlateLog) -> Iterator[Segment]:
         """Yields the segments of a batch.
 
         Raises:
@@ -89,12 +90,12 @@ class Segmentation:
             problem = f"the column {self.column} has more than {MAX_SEGMENTS} values"
             raise ValueError(f"{problem}; segments are of fewer")
 
-    def _find(self, batch: BanditLog) -> Array:
+    def _find(self, batch: BanditLog | SlateLog) -> Array:
         """Returns the column [n]."""
         encoding = batch.encoding
         if encoding is not None and self.column in encoding.names:
             return _decode(encoding, self.column, batch.observation)
-        _, columns = split_log(batch)
+        columns = {} if isinstance(batch, SlateLog) else split_log(batch)[1]
         for name in (self.column, f"observation.{self.column}"):
             if name in columns:
                 return columns[name]

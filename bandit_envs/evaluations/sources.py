@@ -65,6 +65,17 @@ class Source(abc.ABC):
         """
         return self
 
+    def balance(self, start: int, stop: int) -> Source:
+        """Returns the same log, whose propensities are right in some rows.
+
+        Those of several logging policies are of their mixture in these rows.
+
+        Args:
+            start: the first of these rows.
+            stop: the first row behind them.
+        """
+        return self
+
     @abc.abstractmethod
     def make_parts(self, by_workers: bool, in_memory: int) -> list[LogPart]:
         """Returns the parts.
@@ -143,6 +154,12 @@ class FileSource(Source):
             return self
         return FileSource(self._scan.keep_features(names))
 
+    def balance(self, start: int, stop: int) -> FileSource:
+        if not isinstance(self._scan, TableScan):
+            return self
+        scan = self._scan.balance(start, stop)
+        return self if scan is self._scan else FileSource(scan, self._changes)
+
     def make_parts(self, by_workers: bool, in_memory: int) -> list[LogPart]:
         files = self._scan.parts.found
         parts = [LogPart(FileBatches(self._scan, file, self._changes)) for file in files]
@@ -171,6 +188,9 @@ class FileSource(Source):
         if isinstance(self._scan, DecisionScan):
             size, pending = self._scan.decisions.count_decisions()
             lines.append(f"{pending} of {size} decisions have no reward, and are left out")
+        if isinstance(self._scan, TableScan) and self._scan.columns.loggers is not None:
+            found = f"logging policies: {self._scan.columns.loggers}"
+            lines.append(f"{found}; propensities are of their mixture in the rows that are used")
         return lines
 
 

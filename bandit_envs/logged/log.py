@@ -275,6 +275,7 @@ class BanditLog:
                     f"{name} is of numbered actions; expected None, as num_actions is 0"
                 )
         check_each("action", self.action, np.isfinite(self.action), "a finite number")
+        check_reward_range("action", self.action)
         is_density = (self.propensity >= MIN_PROPENSITY) & np.isfinite(self.propensity)
         expected = f"a density of at least {MIN_PROPENSITY:g}"
         if self.has_propensities:

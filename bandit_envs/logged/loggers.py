@@ -12,11 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_envs.arrays import Array
-from bandit_envs.datasets.encoding import name_some
 from bandit_envs.datasets.tables import read_table
 from bandit_envs.logged.columns import as_column, check_each
 from bandit_envs.logged.estimators.estimate import Estimate
-from bandit_envs.logged.files.cells import check_column, read_numbers
 from bandit_envs.logged.files.frames import check_column_names, from_frame
 from bandit_envs.logged.files.missing import MissingValues
 from bandit_envs.logged.intervals.influence import normal_interval
@@ -27,7 +25,6 @@ __all__ = [
     "balance_loggers",
     "combine_estimates",
     "logs_of_loggers",
-    "read_balanced",
 ]
 
 
@@ -50,40 +47,6 @@ def logs_of_loggers(table: Any, logger: str, **columns: Any) -> dict[Any, Bandit
     frame, names = _read_loggers(table, logger, columns)
     log = from_frame(frame, **columns)
     return {name: log[names == name] for name in sorted(dict.fromkeys(names.tolist()))}
-
-
-def read_balanced(
-    table: Any, logger: str, propensity: Mapping[str, str], **columns: Any
-) -> BanditLog:
-    """Returns one log of several logging policies, with the propensities of their mixture.
-
-    It is that of `balance_loggers`, but its rows are in the order of the table.
-
-    Args:
-        table: as for `logs_of_loggers`.
-        logger: the column that says which logging policy a row is of. It is no feature.
-        propensity: for each logging policy, by its name, the column of the probabilities with which
-            it takes the logged actions, its own and those of the others.
-        columns: the other arguments of `from_frame`.
-
-    Raises:
-        ValueError: the names are not those of the table, a probability cannot be, or as for
-            `logs_of_loggers`.
-    """
-    frame, names = _read_loggers(table, logger, columns)
-    found = {str(name): float(np.mean(names == name)) for name in dict.fromkeys(names.tolist())}
-    if {*found} != {*propensity}:
-        expected = f"those of column {logger!r}: {name_some(sorted(found))}"
-        raise ValueError(f"propensity has the names {sorted(propensity)}; expected {expected}")
-    check_column_names("the table", [*propensity.values()], list(frame))
-    MissingValues.from_frame(frame, [*propensity.values()]).check_none()
-    mixture = np.zeros(len(frame))
-    for name, column in propensity.items():
-        chances = read_numbers(frame, column)
-        check_column(frame, column, (chances >= 0.0) & (chances <= 1.0), "0 to 1")
-        mixture += found[name] * chances
-    log = from_frame(frame.drop(columns=[*{*propensity.values()}]), propensity=None, **columns)
-    return dataclasses.replace(log, propensity=mixture)
 
 
 def _read_loggers(table: Any, logger: str, columns: Mapping[str, Any]) -> tuple[Any, Array]:

@@ -61,7 +61,10 @@ class Moments:
 
     def transform(self, matrix: Floats) -> Moments:
         """Returns the moments of `matrix` [e, d] times the columns."""
-        return Moments(self.weight, matrix @ self.means, matrix @ self.products @ matrix.T)
+        products = matrix @ self.products @ matrix.T
+        squares = np.maximum(products.diagonal(), 0.0)  # of nothing, rounding makes less than 0
+        np.fill_diagonal(products, squares)
+        return Moments(self.weight, matrix @ self.means, products)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Moments) or self.weight != other.weight:

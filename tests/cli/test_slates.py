@@ -8,6 +8,7 @@ from bandit_envs.logged.files import read_slates
 from tests.command_line import rows, run
 
 pytest.importorskip("joblib")
+pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 pandas = pytest.importorskip("pandas")
 SLATES = ["--slates", "--slate", "visit", "--slot", "place", "--action", "item", "--reward", "paid"]
@@ -21,6 +22,7 @@ def file(tmp_path):
     table = pandas.DataFrame({"visit": np.repeat(np.arange(300), 2), "place": [1, 2] * 300})
     table["item"] = np.array(["boots", "hats", "shoes"])[shown]
     table["paid"] = rng.integers(0, 2, 600)
+    table["new"] = np.repeat(np.arange(300) % 2, 2)
     table["propensity"] = 1 / 6
     table["p"] = 1 / 3
     table["q"] = [1 / 3, 1 / 6] * 300
@@ -30,7 +32,7 @@ def file(tmp_path):
 
 def estimate(file, *arguments):
     output = file.parent / "out"
-    policy = ["--policy", "random_slate", "--features", "", "--output", output]
+    policy = ["--policy", "random_slate", "--features", "new", "--output", output]
     outcome = run("evaluate", file, *SLATES, *arguments, *policy)
     return outcome, rows(output / "estimates.csv") if outcome.code == 0 else []
 
@@ -38,7 +40,13 @@ def estimate(file, *arguments):
 def test_a_table_is_evaluated_as_in_python(file):
     outcome, found = estimate(file, "--slot-propensity", "p", "--prefix-propensity", "q")
     assert outcome.code == 0, outcome.err
-    roles = {"action": "item", "reward": "paid", "slate": "visit", "slot": "place", "features": ()}
+    roles = {
+        "action": "item",
+        "reward": "paid",
+        "slate": "visit",
+        "slot": "place",
+        "features": "new",
+    }
     log = read_slates(file, slot_propensity="p", prefix_propensity="q", **roles)
     expected = evaluate_slates(log, "random_slate").rows
     assert [row["estimator"] for row in found] == [row.estimator for row in expected]
@@ -46,24 +54,37 @@ def test_a_table_is_evaluated_as_in_python(file):
     assert "300 slates of 2 slots, 3 items" in outcome.out
 
 
+def test_segments_gains_and_a_page_are_those_of_single_actions(file):
+    outcome, _ = estimate(file, "--by", "new")
+    assert outcome.code == 0, outcome.err
+    assert "gain over logged" in outcome.out
+    found = rows(file.parent / "out" / "segments.csv")
+    assert [row["new"] for row in found] == ["0"] * 3 + ["1"] * 3
+    assert run("show", file.parent / "out").code == 0
+    assert "Policies on slates.csv" in (file.parent / "out" / "evaluation.html").read_text()
+
+
 def test_propensities_of_slates_are_in_the_usual_column(file):
     outcome, found = estimate(file)
     assert outcome.code == 0, outcome.err
-    assert [row["estimator"] for row in found] == ["SlateStandardIPS"]
+    assert [row["estimator"] for row in found] == ["mean", "slate_ips", "slate_snips"]
 
 
 def test_a_gate_fails_below_its_bound(file):
     outcome, _ = estimate(file, "--fail-below", "2")
     assert outcome.code == 1
-    assert "random_slate: the interval of SlateStandardIPS begins at" in outcome.err
+    assert "random_slate: the interval of slate_ips begins at" in outcome.err
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--estimator", "ips"], "expected no --estimator"),
-        (["--by", "place"], "expected no --by"),
+        (["--by", "paid"], "by is 'paid'; expected a column of ['new']"),
         (["--train-until", "visit=3"], "do not learn"),
+        (["--bandwidth", "0.1"], "or --bandwidth"),
+        (["--workers", "2"], "--slates reads the whole log into memory; expected no --workers"),
+        (["--backend", "threading"], "expected no --workers, --backend or --address"),
     ],
 )
 def test_options_that_slates_do_not_have_are_refused(file, arguments, message):

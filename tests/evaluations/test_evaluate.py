@@ -465,6 +465,14 @@ def test_a_learner_learns_from_the_first_rows(log):
     ]
 
 
+def test_a_policy_in_a_file_with_other_actions_than_the_log_is_refused(log, tmp_path):
+    file = tmp_path / "policy.npz"
+    other = BanditLog(log.observation, log.action, log.reward, log.propensity, 7)
+    write_policy(file, DirectMethodLearner().fit(other))
+    with pytest.raises(ValueError, match="policy has 7 actions; expected 3, as the log"):
+        evaluate(log, file, "ips")
+
+
 def test_a_policy_in_a_file_is_evaluated_on_the_rows_that_it_has_not_seen(log, tmp_path):
     file = tmp_path / "policy.npz"
     policy = DirectMethodLearner().fit(log[:500])

@@ -1,5 +1,7 @@
 """Evaluations of policies that choose numbers, on logs of numbers."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -106,6 +108,21 @@ def test_numbers_and_numbered_actions_do_not_meet():
         evaluate_numbers(BanditLog(np.ones((9, 1)), [1.5] * 9, [1.0] * 9, [1.0] * 9, 0), WIDE)
 
 
+def test_weights_that_are_all_0_have_a_figure_without_a_warning():
+    pytest.importorskip("matplotlib")
+    found = evaluate_numbers(priced(200), WIDE, bandwidth=1e-12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert found.plot_weights().axes
+
+
+def test_actions_whose_squares_overflow_are_refused():
+    with pytest.raises(
+        ValueError, match=r"action is 1e\+300 in row 0; expected .* of at most 1e\+100"
+    ):
+        BanditLog(np.ones((9, 1)), [1e300] * 9, [1.0] * 9, [1.0] * 9, 0)
+
+
 def test_the_command_evaluates_a_table_of_prices(tmp_path):
     pandas = pytest.importorskip("pandas")
     for package in ("joblib", "filelock", "matplotlib", "rich"):
@@ -134,3 +151,18 @@ def test_the_command_evaluates_a_table_of_prices(tmp_path):
     assert "policy random" in err
     code, _, err = run(*command, "--policy", "random", "--bandwidth", 0.4, "--overwrite")
     assert (code, "expected --continuous" in err) == (2, True)
+    for option in (("--train-until", "x=1"), ("--num-actions", 3)):
+        code, _, err = run(*command, "--continuous", "--policy", WIDE, *option, "--overwrite")
+        assert code == 2
+        assert "expected no --train-until or --num-actions" in " ".join(err.split())
+
+
+def test_slope_does_not_choose_a_bandwidth_that_leaves_no_rows():
+    log = priced(3000)
+    found = evaluate_numbers(log, WIDE, bandwidth=[1e-12, 0.2, "slope"])
+    rows = {row.estimator: row for row in found.rows[1:]}
+    for kind in ("kernel_ips", "kernel_snips"):
+        chosen = [
+            row for name, row in rows.items() if name.startswith(f"{kind}:") and "slope" in name
+        ]
+        assert [row.value for row in chosen] == [rows[f"{kind}:bandwidth=0.2"].value]

@@ -1,22 +1,31 @@
 """Policies that show slates are evaluated on logs of slates."""
 
+import dataclasses
+import warnings
+
 import numpy as np
 import pytest
 
 from bandit_envs import EpsilonGreedyPolicy, RandomSlatePolicy, SlatePolicy
+from bandit_envs.datasets.encoding import NumberColumn, TableEncoding
 from bandit_envs.evaluations import evaluate_slates
-from bandit_envs.logged import SlateProbabilities
+from bandit_envs.logged import (
+    RewardInteractionIPS,
+    SlateIndependentIPS,
+    SlateProbabilities,
+    SlateStandardIPS,
+)
 from bandit_envs.logged.slates import SlateLog
 
 MEANS = np.array([0.1, 0.2, 0.4, 0.8])
 
 
-def random_log(size=20_000, seed=0, **propensity):
-    """A log of random slates of two of four items, whose rewards depend on the item alone."""
+def random_log(size=20_000, seed=0, slots=2, **propensity):
+    """A log of random slates of some of four items, whose rewards depend on the item alone."""
     rng = np.random.default_rng(seed)
-    items = np.argsort(rng.random((size, 4)), axis=1)[:, :2]
-    reward = (rng.random((size, 2)) < MEANS[items]).astype(float)
-    given = RandomSlatePolicy(2, num_actions=4, batch_size=size).info_of(None, items)
+    items = np.argsort(rng.random((size, 4)), axis=1)[:, :slots]
+    reward = (rng.random((size, slots)) < MEANS[items]).astype(float)
+    given = RandomSlatePolicy(slots, num_actions=4, batch_size=size).info_of(None, items)
     kept = SlateProbabilities(
         **{name: getattr(given, name) for name in propensity or given._fields}
     )
@@ -34,17 +43,89 @@ def test_estimates_of_all_kinds_are_near_the_truth():
     found = evaluate_slates(
         random_log(), {"best": BestFirst(2, num_actions=4), "all": "random_slate"}
     )
-    assert [row.policy for row in found.rows] == ["best"] * 3 + ["all"] * 3
-    for row in found.rows:
+    logged, *rows = found.rows
+    assert [row.policy for row in rows] == ["best"] * 6 + ["all"] * 6
+    for row in rows:
         truth = 1.2 if row.policy == "best" else 2 * MEANS.mean()
         assert abs(row.value - truth) < 5 * row.standard_error
         assert row.low < row.value < row.high
+        assert row.gain == pytest.approx(row.value - logged.value, abs=1e-12)
+    assert (logged.policy, logged.estimator, logged.rows) == ("logged", "mean", 20_000)
     assert "20000 slates of 2 slots, 4 items" in found.title
+
+
+@pytest.mark.parametrize("slots", [2, 3])
+def test_values_gains_and_intervals_are_those_of_the_estimators(slots):
+    log = random_log(3000, slots=slots)
+    policy = BestFirst(slots, num_actions=4)
+    rows = {row.estimator: row for row in evaluate_slates(log, policy).rows}
+    given = log.probabilities_of(policy)
+    rewards = log.reward.sum(axis=1)
+    for name, estimator in (
+        ("slate_ips", SlateStandardIPS()),
+        ("slot_snips", SlateIndependentIPS(self_normalised=True)),
+        ("prefix_snips", RewardInteractionIPS(self_normalised=True)),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = estimator.estimate(log.reward, log.propensity, given)
+        row = rows[name]
+        found = (row.value, row.standard_error, row.low, row.high)
+        own = (expected.value, expected.standard_error, *expected.interval())
+        assert found == pytest.approx(own, rel=1e-9, abs=1e-12)
+    weights = given.slot / log.propensity.slot
+    ratios = (weights * log.reward).mean(axis=0) / weights.mean(axis=0)
+    moved = (weights * (log.reward - ratios) / weights.mean(axis=0)).sum(axis=1)
+    moved -= rewards - rewards.mean()
+    error = np.sqrt((moved**2).sum() / 3000 / 2999)
+    row = rows["slot_snips"]
+    assert row.gain == pytest.approx(ratios.sum() - rewards.mean(), abs=1e-12)
+    assert row.gain_standard_error == pytest.approx(error, abs=1e-12)
+    assert row.gain_low < row.gain < row.gain_high
+
+
+@pytest.mark.parametrize("slots", [2, 3])
+def test_the_policy_that_made_the_log_has_no_gain(slots):
+    found = evaluate_slates(random_log(3000, slots=slots), "random_slate")
+    for row in found.rows[1:]:
+        assert (row.gain, row.p_value) == (0.0, 1.0)
+
+
+def test_gains_may_be_over_another_policy_and_within_segments():
+    log = random_log(4000)
+    encoding = TableEncoding((), (NumberColumn("new"),))
+    log = dataclasses.replace(
+        log, observation=np.arange(4000.0)[:, np.newaxis] % 2, encoding=encoding
+    )
+    policies = {"all": "random_slate", "best": BestFirst(2, num_actions=4)}
+    found = evaluate_slates(log, policies, baseline="all", by="new")
+    assert list(found.segments) == ["0", "1"]
+    for name, rows in found.segments.items():
+        part = log[log.observation[:, 0] == int(name)]
+        alone = evaluate_slates(part, policies, baseline="all").rows
+        assert [row.value for row in rows] == pytest.approx([row.value for row in alone])
+        assert [row.rows for row in rows] == [2000] * 13
+        gains = [row.gain for row in rows if row.policy == "best"]
+        assert gains == pytest.approx([row.gain for row in alone if row.policy == "best"])
+    assert all(np.isnan(row.gain) for row in found.rows if row.policy == "all")
+    with pytest.raises(ValueError, match=r"by is 'old'; expected a column of \['new'\]"):
+        evaluate_slates(log, policies, by="old")
+
+
+def test_a_page_shows_what_was_found(tmp_path):
+    pytest.importorskip("matplotlib")
+    found = evaluate_slates(random_log(2000), "random_slate", name="visits.csv")
+    found.write(tmp_path)
+    found.write_page(tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    assert "Policies on visits.csv" in text
+    assert "rows are slates, and weights those of slate_ips" in text
+    assert "prefix_snips" in text
 
 
 def test_the_propensities_of_the_log_say_which_estimators_there_are():
     found = evaluate_slates(random_log(slot=True), "random_slate")
-    assert [row.estimator for row in found.rows] == ["SlateIndependentIPS"]
+    assert [row.estimator for row in found.rows] == ["mean", "slot_ips", "slot_snips"]
 
 
 def test_whole_slates_that_are_rewarded_need_their_propensities():
@@ -52,7 +133,7 @@ def test_whole_slates_that_are_rewarded_need_their_propensities():
     rewards = log.reward.sum(axis=1, keepdims=True)
     whole = SlateLog(log.observation, log.action, rewards, log.propensity, 4)
     found = evaluate_slates(whole, "random_slate")
-    assert [row.estimator for row in found.rows] == ["SlateStandardIPS"]
+    assert [row.estimator for row in found.rows] == ["mean", "slate_ips", "slate_snips"]
     of_slots = SlateProbabilities(slot=log.propensity.slot)
     lacking = SlateLog(log.observation, log.action, rewards, of_slots, 4)
     with pytest.raises(ValueError, match="whole slates are rewarded"):
@@ -60,12 +141,13 @@ def test_whole_slates_that_are_rewarded_need_their_propensities():
 
 
 def test_warnings_are_in_the_row_and_files_have_the_table(tmp_path):
+    pytest.importorskip("matplotlib")
     found = evaluate_slates(random_log(100), BestFirst(2, num_actions=4))
-    assert "effective sample size" in found.rows[0].warnings
+    assert "effective sample size" in found.rows[1].warnings
     found.write(tmp_path)
     lines = (tmp_path / "estimates.csv").read_text().splitlines()
-    assert len(lines) == 4
-    assert lines[0].startswith("policy,estimator,slates,value")
+    assert len(lines) == 8
+    assert lines[0].startswith("policy,estimator,rows,value")
 
 
 @pytest.mark.parametrize(

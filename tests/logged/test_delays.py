@@ -91,6 +91,18 @@ def test_times_of_parts_merge_to_those_of_the_whole():
     assert len(whole.delays[0]) <= 101
 
 
+def test_coarse_times_bias_estimates_little():
+    _, age, delay, arrived = make_late(100_000, seed=4)
+    at = np.array([0.5, 1.0, 1.5, 3.25, 6.0])
+    truth = exponential(0.5, at) / exponential(0.5, 10.0)
+
+    times = ArrivalTimes.from_rows(delay[arrived], age[arrived], unit=1.0)
+
+    on_grid = at == np.floor(at)
+    np.testing.assert_allclose(times.arrived_by(at)[on_grid], truth[on_grid], atol=0.02)
+    np.testing.assert_allclose(times.arrived_by(at), truth, atol=0.05)
+
+
 def test_batches_are_corrected_as_the_whole_log():
     log, age, _, arrived = make_late(2000, seed=3)
     law = functools.partial(exponential, 0.5)
@@ -120,8 +132,12 @@ def test_batches_are_corrected_as_the_whole_log():
         (lambda: correct_delays(table_log(), ARRIVED[:7], AGE, np.ones_like), "arrived has shape"),
         (lambda: ArrivalTimes.from_rows([2.0], [1.0]), "delay is 2.0 in row 0; expected at most"),
         (lambda: ArrivalTimes.from_rows([], []).arrived_by(np.ones(1)), "no reward has arrived"),
+        (
+            lambda: ArrivalTimes.from_rows([1], [1]).merge(ArrivalTimes.from_rows([1], [1], 1.0)),
+            "units are 0 and 1",
+        ),
     ],
-    ids=["no share", "age", "arrived", "delay", "empty"],
+    ids=["no share", "age", "arrived", "delay", "empty", "units"],
 )
 def test_what_does_not_fit_is_refused(call, message):
     with pytest.raises(ValueError, match=message):

@@ -250,3 +250,13 @@ def test_a_gain_warns_of_nothing_that_its_estimate_has_not_warned_of(log):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         gain_over(estimate, baseline)
+
+
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, SwitchDR(), DRWithOptimisticShrinkage()])
+def test_two_policies_that_do_the_same_have_no_gain_over_each_other(estimator):
+    log, policy, _, predicted = make_log(301, seed=3)
+    found = estimator.estimate(log, policy, predicted)
+    gain = gain_over(found, found)
+    low, high = gain.interval()
+    assert (gain.value, p_value_of(gain)) == (0.0, 1.0)
+    assert -1e-12 < low <= 0.0 <= high < 1e-12

@@ -11,7 +11,12 @@ from bandit_envs.logged import (
     InversePropensityScoring,
     IPSConfidenceSequence,
 )
-from bandit_envs.logged.intervals import HedgedBetting, KnownRange, betting_interval
+from bandit_envs.logged.intervals import (
+    HedgedBetting,
+    InfluenceSums,
+    KnownRange,
+    betting_interval,
+)
 from bandit_envs.logged.intervals.sequence_bounds import Spread, find_betting_end, place_bets
 from tests.logged.known_logs import short_log
 from tests.logged.test_confidence_sequence import REWARDS, VALUES, WEIGHTS, log_of
@@ -143,7 +148,7 @@ def test_a_hedged_sequence_goes_on_in_a_new_object(tmp_path):
     with pytest.raises(ValueError, match="expected a BernsteinSums"):
         IPSConfidenceSequence().set_state(second.get_state())
     with pytest.raises(ValueError, match="expected one a mean"):
-        IPSConfidenceSequence(bound=HedgedBetting(51)).set_state(second.get_state())
+        IPSConfidenceSequence(bound=HedgedBetting(501)).set_state(second.get_state())
 
 
 @pytest.mark.parametrize("bound", [None, HedgedBetting()], ids=["Bernstein", "betting"])
@@ -244,10 +249,59 @@ def test_betting_intervals_of_weighted_clicks_hold():
         (lambda: betting_interval([-1.0], [0.5]), "weights"),
         (lambda: betting_interval([1.0], [1.5]), "rewards"),
         (lambda: betting_interval([1.0, 1.0], [1.0]), "rewards have shape"),
-        (lambda: HedgedBetting(1), "means is 1"),
+        (lambda: betting_interval([np.inf], [0.5]), "weights is inf in row 0"),
+        (
+            lambda: betting_interval([1.0], [0.5], -1e308, 1e308),
+            "low is -1e.308; expected at least",
+        ),
+        (lambda: IPSConfidenceSequence(low=-1e308), "low is -1e.308; expected at least"),
+        (lambda: KnownRange.of_weighted_rewards(5.0, 1.0, 5.0), "low is 5, high 1"),
+        (lambda: KnownRange.of_corrections(1.0, 0.0, 5.0), "low is 1, high 0"),
+        (lambda: HedgedBetting(100), "means is 100; expected at least 101"),
     ],
-    ids=["range", "weight", "negative", "reward", "shape", "means"],
+    ids=[
+        "range",
+        "weight",
+        "negative",
+        "reward",
+        "shape",
+        "infinite",
+        "huge",
+        "huge of a sequence",
+        "wrong order",
+        "wrong order of corrections",
+        "means",
+    ],
 )
 def test_what_no_interval_is_made_for_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("method", ["hoeffding_interval", "bernstein_interval"])
+def test_rows_that_cannot_all_be_in_the_range_are_refused(method):
+    rng = np.random.default_rng(0)
+    inside = InfluenceSums.from_values(rng.integers(0, 2, 500).astype(float))
+    getattr(KnownRange(0.0, 1.0), method)(inside)
+    too_high = InfluenceSums.from_values(np.full(500, 1.2))
+    too_wide = InfluenceSums.from_values(rng.integers(0, 2, 500) * 3.0 - 1.0)  # of mean 0.5
+    for rows in (too_high, too_wide):
+        with pytest.raises(ValueError, match="expected rows from 0 to 1, as low and high say"):
+            getattr(KnownRange(0.0, 1.0), method)(rows)
+
+
+@pytest.mark.parametrize(
+    ("method", "fewest"), [("hoeffding_interval", 1), ("bernstein_interval", 2)]
+)
+def test_too_few_rows_for_an_interval_are_refused(method, fewest):
+    rows = InfluenceSums.from_values(np.zeros(fewest - 1))
+    with pytest.raises(ValueError, match=f"rows; expected at least {fewest}"):
+        getattr(KnownRange(0.0, 1.0), method)(rows)
+
+
+def test_the_fewest_means_of_a_hedged_sequence_are_enough_for_its_ends():
+    x = np.tile(VALUES, 10)
+    few = IPSConfidenceSequence(bound=HedgedBetting(101)).update(*log_of(np.ones(100), x))
+    many = IPSConfidenceSequence(bound=HedgedBetting(20_001)).update(*log_of(np.ones(100), x))
+    assert few.lower == pytest.approx(many.lower, abs=1e-3)
+    assert few.upper == pytest.approx(many.upper, abs=1e-3)

@@ -3,14 +3,20 @@
 import numpy as np
 import pytest
 
+from bandit_envs.evaluations import evaluate, learn
 from bandit_envs.logged import (
+    DoublyRobustLearner,
     InversePropensityScoring,
+    PolicyGradientLearner,
     balance_loggers,
     combine_estimates,
     concatenate,
     from_frame,
+    read_log,
+    scan_log,
+    write_log,
 )
-from bandit_envs.logged.loggers import logs_of_loggers, read_balanced
+from bandit_envs.logged.loggers import logs_of_loggers
 from tests.command_line import rows, run
 
 pandas = pytest.importorskip("pandas")
@@ -92,10 +98,12 @@ def test_rows_without_a_logger_and_gaps_are_refused():
         logs_of_loggers(frame, "logger", **ROLES)
 
 
+BALANCED = {**ROLES, "logger": "logger", "propensity": {"a": "p_a", "b": "p_b"}}
+
+
 def test_a_balanced_log_is_that_of_balance_loggers_in_the_order_of_the_table():
     frame = table(500)
-    roles = {name: value for name, value in ROLES.items() if name != "propensity"}
-    found = read_balanced(frame, "logger", {"a": "p_a", "b": "p_b"}, **roles)
+    found = from_frame(frame, **BALANCED)
     logs = logs_of_loggers(frame, "logger", **ROLES)
     columns = [frame.loc[frame["logger"] == name, ["p_a", "p_b"]].to_numpy() for name in logs]
     expected = balance_loggers([*logs.values()], columns)
@@ -105,17 +113,88 @@ def test_a_balanced_log_is_that_of_balance_loggers_in_the_order_of_the_table():
     assert not found.estimated
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("num_actions", [None, 3])
+def test_batches_of_files_have_the_propensities_of_the_whole_table(tmp_path, suffix, num_actions):
+    frame = table(500)
+    frame["item"] = np.searchsorted(ITEMS, frame["item"])
+    frame = frame.sort_values("logger", kind="stable")  # so that parts have other shares
+    for number, rows_of_file in enumerate((slice(0, 180), slice(180, 500))):
+        path = tmp_path / f"part-{number}.{suffix}"
+        if suffix == "csv":
+            frame[rows_of_file].to_csv(path, index=False)
+        else:
+            pytest.importorskip("pyarrow")
+            frame[rows_of_file].to_parquet(path, index=False)
+    batches = list(scan_log(tmp_path, 70, num_actions=num_actions, **BALANCED))
+    expected = from_frame(frame, num_actions=num_actions, **BALANCED)
+    assert max(map(len, batches)) == 70
+    assert concatenate(batches) == expected
+    assert read_log(tmp_path, num_actions=num_actions, **BALANCED) == expected
+
+
+def test_rows_that_miss_values_count_for_no_logger(tmp_path):
+    frame = table(500)
+    frame.loc[frame["logger"] == "b", "paid"] = np.where(np.arange(500) % 2, 1.0, np.nan)[
+        frame["logger"] == "b"
+    ]
+    frame.loc[3, "logger"] = None
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    with pytest.raises(ValueError, match=r"'paid' 137, .*'logger' 1, first in line 5"):
+        list(scan_log(tmp_path / "table.csv", 90, **BALANCED))
+    found = read_log(tmp_path / "table.csv", drop_missing=True, **BALANCED)
+    assert found == from_frame(frame.dropna(), **BALANCED)
+    assert found == from_frame(frame, drop_missing=True, **BALANCED)
+
+
+def test_names_of_loggers_that_look_like_numbers_are_texts(tmp_path):
+    frame = table(200)
+    frame["logger"] = frame["logger"].map({"a": "007", "b": "7"})
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    roles = {**BALANCED, "propensity": {"007": "p_a", "7": "p_b"}}
+    assert read_log(tmp_path / "table.csv", **roles) == from_frame(frame, **roles)
+
+
+def test_three_loggers_that_all_take_the_action_have_a_propensity_of_1():
+    frame = pandas.DataFrame({"logger": ["a"] + ["b"] * 2 + ["c"] * 7, "p": [1.0] * 10})
+    frame["item"] = [0, 1] * 5
+    frame["paid"] = 1.0
+    roles = {"action": "item", "reward": "paid", "logger": "logger", "features": ()}
+    log = from_frame(frame, propensity=dict.fromkeys("abc", "p"), **roles)
+    assert log.propensity == pytest.approx(np.ones(10), abs=1e-15)
+    frame["p"] = 0.0
+    with pytest.raises(ValueError, match="no logging policy takes the action in row 0"):
+        from_frame(frame, propensity=dict.fromkeys("abc", "p"), **roles)
+
+
 @pytest.mark.parametrize(
-    ("propensity", "message"),
+    ("changes", "message"),
     [
-        ({"a": "p_a"}, "expected those of column 'logger': 'a', 'b'"),
-        ({"a": "p_a", "b": "p_c"}, "the table has no column 'p_c'"),
-        ({"a": "p_a", "b": "country"}, "expected a number"),
+        ({"propensity": {"a": "p_a"}}, "column 'logger' is 'b' in .*; expected one of 'a'"),
+        ({"propensity": {"a": "p_a", "b": "p_b", "c": "p"}}, "propensity has 'c', of which column"),
+        ({"propensity": {"a": "p_a", "b": "p_c"}}, "has no column 'p_c'"),
+        ({"propensity": {"a": "p_a", "b": "country"}, "features": ()}, "expected a number"),
+        ({"propensity": {"a": "p_a", "b": "country"}}, "column 'country' has two roles"),
+        ({"propensity": {"a": "p_a", "b": "paid"}}, "column 'paid' has two roles"),
+        ({"logger": "item"}, "column 'item' has two roles"),
+        ({"propensity": "p"}, "propensity is 'p'; expected a dict"),
+        ({"propensity": {}}, "propensity is {}; expected a dict"),
+        ({"logger": None}, "expected logger, the column that says"),
     ],
+    ids=range(10),
 )
-def test_propensities_that_cannot_be_those_of_the_loggers_are_refused(propensity, message):
-    with pytest.raises(ValueError, match=message):
-        read_balanced(table(50), "logger", propensity, action="item", reward="paid")
+def test_columns_that_cannot_be_those_of_loggers_are_refused(changes, message, tmp_path):
+    table(50).to_csv(tmp_path / "table.csv", index=False)
+    for read, source in ((from_frame, table(50)), (read_log, tmp_path / "table.csv")):
+        with pytest.raises(ValueError, match=message) as caught:
+            read(source, **{**BALANCED, **changes})
+        assert "\n" not in str(caught.value)
+
+
+def test_a_log_that_was_written_has_no_loggers(tmp_path):
+    write_log(tmp_path / "log.csv", from_frame(table(50), **BALANCED))
+    with pytest.raises(ValueError, match="write_log wrote"):
+        scan_log(tmp_path / "log.csv", logger="logger", propensity={"a": "p_a"})
 
 
 def test_the_command_balances_loggers(tmp_path):
@@ -126,13 +205,40 @@ def test_the_command_balances_loggers(tmp_path):
     options = [*roles, "--policy", "random", "--no-train", "--output", tmp_path / "out"]
     outcome = run("evaluate", tmp_path / "table.csv", *options, "--propensity", "a=p_a,b=p_b")
     assert outcome.code == 0, outcome.err
-    roles = {"action": "item", "reward": "paid", "features": "country"}
-    log = read_balanced(table(2000), "logger", {"a": "p_a", "b": "p_b"}, **roles)
+    log = from_frame(table(2000), **BALANCED)
     expected = InversePropensityScoring().estimate(log, np.full((2000, 3), 1 / 3)).value
     estimates = rows(tmp_path / "out" / "estimates.csv")
     (found,) = [row for row in estimates if row["estimator"] == "ips"]
     assert float(found["value"]) == pytest.approx(expected)
+    counts = table(2000)["logger"].value_counts()
+    assert f"logging policies: a ({counts['a']} rows), b ({counts['b']} rows)" in outcome.out
     options += ["--propensity", "p_a", "--overwrite"]
     outcome = run("evaluate", tmp_path / "table.csv", *options)
     assert outcome.code == 2
     assert "expected NAME=COLUMN,NAME=COLUMN" in " ".join(outcome.err.split())
+
+
+def test_policies_that_learn_are_evaluated_by_the_loggers_of_the_rows_that_are_left(tmp_path):
+    pytest.importorskip("joblib")
+    frame = table(6000).sort_values("logger", kind="stable")  # as where one followed another
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    scan = scan_log(tmp_path / "table.csv", 1000, **BALANCED)
+    found = evaluate(scan, ["lin_ucb", "random"], ["ips"], train=0.6)
+    later = frame[3600:]
+    assert set(later["logger"]) == {"b"}
+    expected = later["paid"] * (1 / 3) / later["p_b"]
+    row = next(row for row in found.rows if row.policy == "random")
+    assert (row.rows, row.value) == (2400, pytest.approx(expected.mean()))
+    with pytest.raises(ValueError, match="several logging policies; expected the same rows"):
+        evaluate(scan, ["lin_ucb", "random"], ["ips"], train=0.6, all_rows=True)
+
+
+def test_a_learner_takes_the_loggers_of_the_rows_that_it_learns_from(tmp_path):
+    pytest.importorskip("joblib")
+    frame = table(3000).sort_values("logger", kind="stable")
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    scan = scan_log(tmp_path / "table.csv", 700, **BALANCED)
+    for learner in (DoublyRobustLearner(), PolicyGradientLearner(num_steps=5)):
+        found = learn(scan, learner, train=0.7)
+        expected = learner.fit(from_frame(frame[:2100], **BALANCED))
+        np.testing.assert_allclose(found.policy.model.weights, expected.model.weights, rtol=1e-9)

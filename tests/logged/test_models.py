@@ -201,3 +201,18 @@ def test_a_mask_beside_the_context_is_no_feature(model):
     masked = dataclasses.replace(log, observation=observation)
     regression = RewardRegression(model, folds=2)
     np.testing.assert_array_equal(regression.predict(masked), regression.predict(log))
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.full(90, -1.0), "weights is -1.0 in row 0; expected at least 0"),
+        (np.full(90, np.nan), "weights has NaN"),
+        (np.full(90, 1e300), "weights is 1e.300 in row 0"),
+        (np.ones(7), r"weights has shape \(7,\)"),
+    ],
+)
+def test_rows_of_models_that_count_by_no_weights_are_refused(weights, message):
+    log = BanditLog(np.ones((90, 1)), [0, 1, 1] * 30, [1, 0, 1] * 30, [0.5] * 90)
+    with pytest.raises(ValueError, match=message):
+        RewardSums.from_log(log, weights=weights)

@@ -211,7 +211,7 @@ def rewrite(path, **changes):
 def test_a_users_own_class_is_read_only_if_it_is_given(tmp_path):
     file = tmp_path / "policy.npz"
     write_policy(file, policy_of(Favourite(2.0), Last((1,))))
-    with pytest.raises(ValueError, match=r"test_policy_files:Favourite, .*parts=\[Favourite\]"):
+    with pytest.raises(ValueError, match=r"test_policy_files:Favourite', .*parts=\[Favourite\]"):
         read_policy(file)
     with pytest.raises(ValueError, match=r"parts=\[Last\]"):
         read_policy(file, parts=[Favourite])
@@ -226,13 +226,20 @@ def test_a_users_own_class_is_read_only_if_it_is_given(tmp_path):
 BAD = [
     ({"rule": WrittenPart("ridge", {})}, "found a Ridge; expected a Rule"),
     ({"model": WrittenPart("softmax", {})}, "found a Softmax; expected a ValueModel"),
-    ({"model": WrittenPart("ridg", {})}, "it holds a ridg"),
+    ({"model": WrittenPart("ridg", {})}, "it holds a 'ridg', which is not"),
     ({"model": WrittenPart(3, {})}, "it holds a 3"),
-    ({"model": WrittenPart("os:system", {"command": "ls"})}, "it holds a os:system"),
+    (
+        {"model": WrittenPart("os:system", {"command": "ls"})},
+        "it holds a 'os:system', which is not",
+    ),
+    ({"model": WrittenPart("two\nlines", {})}, r"it holds a 'two\\nlines', which is not"),
     ({"model": WrittenPart("ridge", {"gamma": 2.0})}, "gamma is 2"),
     ({"model": WrittenPart("ridge", {"weight": 1.0})}, "unexpected keyword"),
     ({"model": WrittenPart("ridge", [1])}, "expected a ValueModel"),
-    ({"rule": WrittenPart("mixed", {"rule": WrittenPart("nothing", {})})}, "it holds a nothing"),
+    (
+        {"rule": WrittenPart("mixed", {"rule": WrittenPart("nothing", {})})},
+        "it holds a 'nothing', which is not",
+    ),
     (
         {"rule": WrittenPart("mixed", {"rule": WrittenPart("ridge", {})})},
         "rule is Ridge.*expected a Rule",
@@ -243,6 +250,14 @@ BAD = [
     ({"sizes": {"num_actions": 3}}, "of the sizes"),
     ({"learned": np.zeros(3, np.uint8)}, "is damaged"),
     ({"rows_learned": -1}, "fewer than 0 rows"),
+    (
+        {"encoding": {"actions": ["a", "b", "\ud800"], "features": []}},
+        "the names of actions have characters that no text has",
+    ),
+    (
+        {"encoding": {"actions": [], "features": [{"name": "\ud800", "kind": "number"}]}},
+        "the columns of encoding have characters that no text has",
+    ),
     ({"format": None}, "does not hold a learned policy"),
     ({"format": 0}, "of an older version of bandit_envs, in format 0; this version reads format 1"),
     ({"format": 2}, "of a newer version of bandit_envs, in format 2; this version reads format 1"),
@@ -257,6 +272,16 @@ def test_a_file_that_holds_something_else_is_refused(changes, message, tmp_path)
     with pytest.raises(ValueError, match=message) as caught:
         read_policy(file)
     assert str(file) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_sizes_that_no_memory_holds_are_refused(tmp_path):
+    file = tmp_path / "policy.npz"
+    write_policy(file, policy_of(Ridge(), Greedy()))
+    sizes = load_state(file)[KEY]["sizes"]
+    rewrite(file, sizes={**sizes, "batch_size": 10**15, "independent_rows": 1})
+    with pytest.raises(ValueError, match=r"a policy of the sizes .* takes too much memory"):
+        read_policy(file).make(SPEC)
 
 
 def test_what_a_policy_knows_must_fit_its_model(tmp_path):

@@ -190,3 +190,51 @@ def test_sums_of_kernels_of_other_bandwidths_do_not_merge():
 def test_dimensions_that_embeddings_do_not_have_are_refused(dimensions):
     with pytest.raises(ValueError, match="dimensions is"):
         MarginalizedIPS.likelihoods_of_embeddings(EMBEDDING, CATEGORIES, dimensions)
+
+
+@pytest.mark.parametrize("choose", [slope, tuned])
+@pytest.mark.parametrize("self_normalised", [False, True])
+@pytest.mark.parametrize("useless", [1e-12, 1e300])
+def test_a_bandwidth_that_leaves_no_rows_is_not_chosen(choose, self_normalised, useless):
+    columns, _ = make_doses(size=3000)
+    kinds = [KernelIPS(width, self_normalised=self_normalised) for width in (useless, 0.4)]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        best, _ = choose(kinds, **columns)
+
+    assert best.bandwidth == 0.4
+
+
+@pytest.mark.parametrize("choose", [slope, tuned])
+def test_candidates_may_be_any_iterable_and_are_estimated_once(choose):
+    columns, _ = make_doses(size=3000)
+    widths = []
+
+    def estimate(width):
+        widths.append(width)
+        return KernelIPS(width).estimate(**columns)
+
+    best, _ = choose((width for width in WIDTHS), estimate=estimate)
+
+    assert best in WIDTHS
+    assert widths == WIDTHS
+
+
+@pytest.mark.parametrize("choose", [slope, tuned])
+def test_the_chosen_estimate_warns_where_the_choice_is_made(choose):
+    columns, _ = make_doses(size=3000)
+    with pytest.warns(UserWarning, match="moves with the bandwidth") as caught:
+        choose([KernelIPS(2.9)], **columns)
+    assert {each.filename for each in caught} == {__file__}
+
+
+@pytest.mark.parametrize(
+    ("candidates", "error", "message"),
+    [({"narrow": KernelIPS(0.1)}, TypeError, "estimators has 'narrow'"), ([], ValueError, "empty")],
+)
+def test_candidates_that_are_no_estimators_are_refused(candidates, error, message):
+    columns, _ = make_doses(size=100)
+    for choose in (slope, tuned):
+        with pytest.raises(error, match=message):
+            choose(candidates, **columns)

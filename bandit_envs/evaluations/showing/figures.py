@@ -111,7 +111,9 @@ def draw_weights(weights: Mapping[str, WeightHistogram]) -> Figure:
         zero = histogram.zeros / histogram.size
         title = f"{name}: {zero:.1%} are 0, the largest is {histogram.largest:.3g}"
         axis.set_title(title, fontsize=9, loc="left", parse_math=False)
-        axis.set(yscale="log", ylabel="Share of rows", ylim=(0.5 / histogram.size, 1.5))
+        if histogram.counts.any():  # a logarithmic axis without bars would warn
+            axis.set(yscale="log")
+        axis.set(ylabel="Share of rows", ylim=(0.5 / histogram.size, 1.5))
         axis.yaxis.set_major_formatter("{x:g}")
         log_axis(axis, "x")
         axis.spines[["top", "right"]].set_visible(False)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_envs.arrays import Floats
-from bandit_envs.base.checks import check_confidence, check_number, check_positive
+from bandit_envs.base.checks import MAX_REWARD, check_confidence, check_number, check_positive
 from bandit_envs.base.state import Stateful, check_fields
 from bandit_envs.logged.columns import check_each
 from bandit_envs.logged.estimators.estimate import ROUNDING
@@ -70,8 +70,8 @@ class ConfidenceSequence(Stateful):
         bound: SequenceBound | None = None,
     ) -> None:
         self._log_term = math.log(2.0 / (1.0 - check_confidence(confidence)))
-        self._low = check_number("low", low)
-        self._high = check_number("high", high)
+        self._low = check_number("low", low, -MAX_REWARD, MAX_REWARD)
+        self._high = check_number("high", high, -MAX_REWARD, MAX_REWARD)
         if self._low >= self._high:
             raise ValueError(f"low is {low:g} and high is {high:g}; expected low < high")
         self._bound = EmpiricalBernstein() if bound is None else bound

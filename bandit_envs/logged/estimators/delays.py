@@ -82,6 +82,7 @@ class ArrivalTimes:
     Args:
         delays: of the rows whose reward has arrived, sorted, with how many rows have each: two [m].
         ages: of the same rows, likewise.
+        unit: of which all times are multiples, between which G is interpolated; 0 for none.
 
     Source: Lagakos, Barraj & De Gruttola, Nonparametric analysis of truncated survival data, with
     application to AIDS (1988): the estimator of Kaplan and Meier in reversed time.
@@ -93,6 +94,7 @@ class ArrivalTimes:
 
     delays: tuple[Floats, Floats]
     ages: tuple[Floats, Floats]
+    unit: float = 0.0
 
     @classmethod
     def from_rows(cls, delay: ArrayLike, age: ArrayLike, unit: float = 0.0) -> ArrivalTimes:
@@ -101,8 +103,8 @@ class ArrivalTimes:
         Args:
             delay: [n], how long the reward took.
             age: [n], of the decision, at least the delay.
-            unit: times are rounded down to multiples of it, so that many rows take little memory; 0
-                for none.
+            unit: delays are rounded up to multiples of it, and ages down, so that many rows take
+                little memory; 0 for none. Rows whose delay is above their age then do not count.
         """
         size = len(np.atleast_1d(np.asarray(delay)))
         delays = _check_times("delay", delay, size)
@@ -110,16 +112,30 @@ class ArrivalTimes:
         check_each("delay", delays, delays <= ages, "at most the age of the row")
         step = check_number("unit", unit, 0.0)
         if step:
-            delays = np.floor(delays / step) * step
+            delays = np.ceil(delays / step) * step
             ages = np.floor(ages / step) * step
-        return cls(_count(delays, np.ones(size)), _count(ages, np.ones(size)))
+        known = delays <= ages
+        counts = np.ones(int(known.sum()))
+        return cls(_count(delays[known], counts), _count(ages[known], counts), step)
 
     def merge(self, other: ArrivalTimes) -> ArrivalTimes:
-        """Returns the times of the rows of both."""
-        return ArrivalTimes(_join(self.delays, other.delays), _join(self.ages, other.ages))
+        """Returns the times of the rows of both; ValueError if their units differ."""
+        if self.unit != other.unit:
+            raise ValueError(f"units are {self.unit:g} and {other.unit:g}; expected one unit")
+        delays = _join(self.delays, other.delays)
+        return ArrivalTimes(delays, _join(self.ages, other.ages), self.unit)
 
     def arrived_by(self, age: Floats) -> Floats:
         """Returns G: the probability that a reward has arrived by each of n ages: [n]."""
+        if not self.unit:
+            return self._arrived_by(age)
+        before = np.floor(age / self.unit) * self.unit
+        share = (age - before) / self.unit
+        ends = [self._arrived_by(before), self._arrived_by(before + self.unit)]
+        return np.asarray((1.0 - share) * ends[0] + share * ends[1])
+
+    def _arrived_by(self, age: Floats) -> Floats:
+        """Returns G at ages [n], which are multiples of the unit if there is one."""
         delays, counts = self.delays
         ages, of_ages = self.ages
         if not delays.size:

@@ -102,6 +102,22 @@ class Terms:
             estimator=self.estimator,
         )
 
+    def sums_of_all(self, first_row: int | Indices = 0) -> EstimateSums:
+        """Returns the sums over the rows of a whole log, whose intervals need no other pass.
+
+        Those of a part must not be merged: how far its rows move a ratio of many slots depends on
+        the other rows.
+
+        Args:
+            first_row: as for `sums`.
+        """
+        sums = self.sums(first_row)
+        if sums.influence_sums() is not None or isinstance(sums.main, MeanSums):
+            return sums
+        influence = sums.main.influence(self.columns())
+        values = sums.main.value() + (influence - influence.mean())
+        return dataclasses.replace(sums, unbiased=InfluenceSums.from_values(values, first_row))
+
     def _sum_columns(
         self, first_row: int | Indices
     ) -> tuple[Main, InfluenceSums | RatioSums | None]:

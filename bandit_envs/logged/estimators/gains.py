@@ -108,10 +108,15 @@ class GainTerms:
 
 def logged_terms(log: BanditLog) -> Terms:
     """Returns what each row adds to the mean reward."""
+    return mean_terms(log.reward)
+
+
+def mean_terms(rewards: Floats) -> Terms:
+    """Returns what each row adds to the mean of rewards [n]."""
     return Terms(
-        direct=log.reward,
-        weighted=np.zeros(len(log)),
-        weights=np.ones((1, len(log))),
+        direct=rewards,
+        weighted=np.zeros(len(rewards)),
+        weights=np.ones((1, len(rewards))),
         estimator="mean reward",
     )
 

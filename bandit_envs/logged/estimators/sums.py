@@ -20,6 +20,7 @@ LARGE_WEIGHT = 100.0
 ROWS_IN_CACHE = 65_536  # of three columns
 SMALLEST_MEAN = 1e-145  # of weights, whose squares are then above 1e-308 where they matter
 FEW_SLOTS = 2  # whose columns have few products of four
+CANCELLED = 1e-14  # of what is added up, below which nothing but rounding is left
 TINY = 1e-300  # in place of a sum of squares that is 0
 
 
@@ -113,8 +114,11 @@ class RatioSums:
         return self._at(ratios)._add(other._at(ratios))
 
     def value(self) -> float:
-        """Returns the estimate."""
-        return float(self._moments.means[0]) + float(self.ratios.sum())
+        """Returns the estimate; 0 if its parts cancel but for rounding, as of equal policies."""
+        direct = float(self._moments.means[0])
+        total = direct + float(self.ratios.sum())
+        size = abs(direct) + float(np.abs(self.ratios).sum())
+        return total if abs(total) > CANCELLED * size else 0.0
 
     @staticmethod
     def values_at(means: Floats) -> Floats:

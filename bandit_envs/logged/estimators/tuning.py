@@ -8,23 +8,33 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from bandit_envs.base.checks import check_number
+from bandit_envs.base.checks import check_number, short_repr
 from bandit_envs.logged.estimators.estimate import Estimate
 from bandit_envs.metrics.statistics import student_quantile
 
-Candidate = TypeVar("Candidate")
+FEWEST = 10.0  # effective rows, below which a standard error says little
 
 CONFIDENCE = 0.9
 """Of the one-sided intervals that SLOPE compares."""
 
+Candidate = TypeVar("Candidate")
+
+
+class _Tried(NamedTuple, Generic[Candidate]):
+    """A candidate, its estimate, and what this has warned of."""
+
+    candidate: Candidate
+    estimate: Estimate
+    warned: list[warnings.WarningMessage]
+
 
 def tuned(
-    estimators: Sequence[Candidate],
+    estimators: Iterable[Candidate],
     *data: Any,
     estimate: Callable[..., Estimate] | None = None,
     **named: Any,
@@ -38,7 +48,8 @@ def tuned(
 
         bias^2 = max(0, (V - V_0)^2 - (se_0^2 - se^2))
 
-    Warnings are those of the chosen estimate alone.
+    Candidates that leave fewer than ten effective rows are not chosen, if another leaves more, as
+    their standard errors say little. Warnings are those of the chosen estimate alone.
 
     Args:
         estimators: to choose from, as for `slope`.
@@ -49,8 +60,9 @@ def tuned(
     Source: Su et al. (2020), section 5; the tuning classes of the Open Bandit Pipeline. The
     variance of the difference: Hausman, Specification tests in econometrics (1978).
     """
-    make = _estimate_with if estimate is None else estimate
-    found = _estimate_all(make, estimators, data, named)
+    tried = _try_all(estimate, estimators, data, named)
+    tried = [tried[place] for place in _find_known([each.estimate for each in tried])]
+    found = [each.estimate for each in tried]
     squared_biases = [each.bias**2 for each in found]
     if not any(each.sums.changes_weights for each in found):
         widest = max(found, key=lambda each: each.standard_error)
@@ -58,12 +70,11 @@ def tuned(
     errors = [
         each.standard_error**2 + bias for each, bias in zip(found, squared_biases, strict=True)
     ]
-    best = estimators[int(np.argmin(errors))]
-    return best, make(best, *data, **named)
+    return _choose(tried[int(np.argmin(errors))])
 
 
 def slope(
-    estimators: Sequence[Candidate],
+    estimators: Iterable[Candidate],
     *data: Any,
     confidence: float = CONFIDENCE,
     estimate: Callable[..., Estimate] | None = None,
@@ -77,7 +88,8 @@ def slope(
         width of its own interval + (sqrt(6) - 1) * width of the earlier one's
 
     is refuted, and so are all after it. It needs no estimate of the bias. What it selects may be
-    biased by about as much as the intervals are wide.
+    biased by about as much as the intervals are wide. Candidates that leave fewer than ten
+    effective rows are left out, as by `tuned`.
 
     Args:
         estimators: to choose from, such as one estimator with several limits of its weights, or
@@ -103,22 +115,22 @@ def slope(
     level = check_number("confidence", confidence, 0.5, 1.0)
     if not 0.5 < level < 1.0:
         raise ValueError(f"confidence is {level:g}; expected a number above 0.5 and below 1")
-    make = _estimate_with if estimate is None else estimate
-    found = _estimate_all(make, estimators, data, named)
-    best = estimators[find_last_accepted(found, level)]
-    return best, make(best, *data, **named)
+    tried = _try_all(estimate, estimators, data, named)
+    found = [each.estimate for each in tried]
+    return _choose(tried[find_last_accepted(found, level)])
 
 
 def find_last_accepted(found: Sequence[Estimate], confidence: float = CONFIDENCE) -> int:
     """Returns the place of the estimate that SLOPE selects, of at least one.
 
     Args:
-        found: of the same rows.
+        found: of the same rows. Those of fewer than ten effective rows are left out, as by `slope`.
         confidence: as for `slope`.
     """
     quantile = student_quantile(2.0 * confidence - 1.0, found[0].sums.size - 1)
     widths = [quantile * each.standard_error for each in found]
-    order = np.argsort(widths, kind="stable")[::-1].tolist()
+    known = _find_known(found)
+    order = [place for place in np.argsort(widths, kind="stable")[::-1].tolist() if place in known]
     chosen: int = order[0]
     for place, index in enumerate(order):
         is_refuted = any(
@@ -132,22 +144,44 @@ def find_last_accepted(found: Sequence[Estimate], confidence: float = CONFIDENCE
     return chosen
 
 
-def _estimate_all(
-    estimate: Callable[..., Estimate],
-    candidates: Sequence[Any],
+def _try_all(
+    estimate: Callable[..., Estimate] | None,
+    candidates: Iterable[Candidate],
     data: tuple[Any, ...],
     named: dict[str, Any],
-) -> list[Estimate]:
+) -> list[_Tried[Candidate]]:
     """Returns the estimates of all candidates, without warnings."""
-    if not len(candidates):
+    make = _estimate_with if estimate is None else estimate
+    tried = []
+    for candidate in candidates:
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            found = make(candidate, *data, **named)
+        tried.append(_Tried(candidate, found, warned))
+    if not tried:
         raise ValueError("estimators is empty; expected at least one")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        return [estimate(each, *data, **named) for each in candidates]
+    return tried
+
+
+def _find_known(found: Sequence[Estimate]) -> list[int]:
+    """Returns the places of estimates of rows enough to know their errors; all if none is."""
+    sizes = [each.effective_sample_size for each in found]
+    known = [place for place, size in enumerate(sizes) if size >= FEWEST]
+    return known or list(range(len(found)))
+
+
+def _choose(tried: _Tried[Candidate]) -> tuple[Candidate, Estimate]:
+    """Returns a candidate and its estimate, and warns of what this has warned of."""
+    for each in tried.warned:
+        warnings.warn(each.message, each.category, stacklevel=3)
+    return tried.candidate, tried.estimate
 
 
 def _estimate_with(candidate: Any, *data: Any, **named: Any) -> Estimate:
     """Returns what the method `estimate` of a candidate does."""
+    if not hasattr(candidate, "estimate"):
+        expected = "estimators, or parameters with an argument `estimate`"
+        raise TypeError(f"estimators has {short_repr(candidate)}; expected {expected}")
     estimate: Estimate = candidate.estimate(*data, **named)
     return estimate
 

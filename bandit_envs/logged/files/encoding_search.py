@@ -2,16 +2,121 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
-from bandit_envs.base.checks import as_list
-from bandit_envs.datasets.encoding import MAX_LEVELS, MAX_NAMES, CellCounts, TableEncoding
-from bandit_envs.logged.files.cells import read_integers
+import numpy as np
+
+from bandit_envs.arrays import Floats
+from bandit_envs.base.checks import as_list, short_repr
+from bandit_envs.datasets.encoding import (
+    MAX_LEVELS,
+    MAX_NAMES,
+    CellCounts,
+    TableEncoding,
+    name_some,
+)
+from bandit_envs.datasets.tables import name_row
+from bandit_envs.logged.files.cells import check_column, read_integers, read_numbers
+from bandit_envs.logged.log import MIN_PROPENSITY
 
 MANY_ACTIONS = 1000
 """The most actions that a log can have of which it has no row."""
+
+Propensity: TypeAlias = str | Mapping[str, str] | None
+"""The column of the propensities; or for several logging policies, by name, a column of each."""
+
+
+@dataclasses.dataclass(frozen=True)
+class LoggerColumns:
+    """Which columns of a table say what its logging policies do.
+
+    Args:
+        logger: says which logging policy a row is of.
+        propensity: for each logging policy, by its name, the probabilities with which it takes the
+            logged actions, its own and those of the others.
+        rows: how many rows each has; none before they are counted.
+        counted: the first row of those that are counted, and the first behind them; None for all.
+    """
+
+    logger: str
+    propensity: Mapping[str, str]
+    rows: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    counted: tuple[int, int] | None = None
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} ({self.rows.get(name, 0)} rows)" for name in self.propensity)
+
+    def names(self) -> list[str]:
+        """Returns the names of the columns."""
+        return [self.logger, *self.propensity.values()]
+
+    def count(self, frame: Any) -> dict[str, int]:
+        """Returns how many rows of a data frame, none of which misses a value, each has.
+
+        Raises:
+            ValueError: a row is of another one.
+        """
+        found = [str(cell) for cell in frame[self.logger].tolist()]
+        is_known = np.array([name in self.propensity for name in found], np.bool_)
+        expected = f"one of {name_some(sorted(self.propensity))}, as propensity says"
+        check_column(frame, self.logger, is_known, expected)
+        names, counts = np.unique(np.array(found, np.str_), return_counts=True)
+        return dict(zip(names.tolist(), counts.tolist()))
+
+    def with_rows(self, rows: Mapping[str, int]) -> LoggerColumns:
+        """Returns the same columns with how many rows of the whole table each has.
+
+        Raises:
+            ValueError: one has no row.
+        """
+        for name in self.propensity:
+            if not rows.get(name):
+                problem = f"propensity has {name!r}, of which column {self.logger!r} has no row"
+                raise ValueError(f"{problem}; it has {name_some(sorted(rows))}")
+        return dataclasses.replace(self, rows=rows)
+
+    def mix(self, frame: Any) -> Floats:
+        """Returns the probabilities with which the mixture of all takes the logged actions: [n].
+
+        Raises:
+            ValueError: a probability cannot be.
+        """
+        total = sum(self.rows.values())
+        mixture = np.zeros(len(frame))
+        for name, column in self.propensity.items():
+            chances = read_numbers(frame, column)
+            check_column(frame, column, (chances >= 0.0) & (chances <= 1.0), "0 to 1")
+            mixture += self.rows.get(name, 0) / total * chances
+        is_taken = mixture >= MIN_PROPENSITY
+        if self.counted is not None:  # others may be of logging policies that have none of these
+            mixture = np.maximum(mixture, MIN_PROPENSITY)
+        elif not is_taken.all():
+            place = name_row(frame, int(is_taken.argmin()))
+            raise ValueError(f"no logging policy takes the action in {place}, by its probabilities")
+        return np.minimum(mixture, 1.0)  # which rounding may exceed
+
+
+def separate_loggers(
+    logger: str | None, propensity: Propensity
+) -> tuple[str | None, LoggerColumns | None]:
+    """Returns the column of the propensities of one logging policy, or the columns of several.
+
+    Raises:
+        ValueError: there is a column of logging policies, and no dict of their propensities, or the
+            other way round.
+    """
+    if logger is None:
+        if propensity is None or isinstance(propensity, str):
+            return propensity, None
+        expected = "logger, the column that says which logging policy a row is of"
+        raise ValueError(f"propensity is {short_repr(propensity)}; expected {expected}")
+    if not isinstance(propensity, Mapping) or not propensity:
+        expected = f"a dict: for each name in column {logger!r} the column of its probabilities"
+        raise ValueError(f"propensity is {short_repr(propensity)}; expected {expected}")
+    return None, LoggerColumns(logger, dict(propensity))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,6 +131,7 @@ class TableColumns:
         time: a time, by which the log is cut; None without one.
         embedding: the categories of the action.
         are_all: whether `features` are all columns that have no other role.
+        loggers: of several logging policies; None for one.
     """
 
     action: str
@@ -35,6 +141,7 @@ class TableColumns:
     time: str | None = None
     embedding: Sequence[str] = ()
     are_all: bool = False
+    loggers: LoggerColumns | None = None
 
     @classmethod
     def of_roles(
@@ -42,8 +149,10 @@ class TableColumns:
         decision: Sequence[str | None],
         features: str | Sequence[str] | None,
         found: Sequence[str],
+        *,
         time: str | None = None,
         embedding: str | Sequence[str] = (),
+        loggers: LoggerColumns | None = None,
     ) -> TableColumns:
         """Returns the columns of a table by what they are; ValueError if one has two roles.
 
@@ -53,14 +162,19 @@ class TableColumns:
             found: all columns of the table.
             time: of the time, if there is one.
             embedding: of the categories of the action, if there are some.
+            loggers: of several logging policies; None for one.
         """
         action, reward, propensity = decision
         assert action is not None
         assert reward is not None
-        others = [*decision, *as_list(embedding), time]
+        of_loggers = [] if loggers is None else loggers.names()
+        others = [*decision, *as_list(embedding), time, *of_loggers]
         rest = [name for name in found if name not in others]
         names = rest if features is None else as_list(features)
         check_roles(decision, names)
+        for name in of_loggers:
+            if name in decision or name in names:
+                raise ValueError(f"column {name!r} has two roles; one is that of logging policies")
         return cls(
             action=action,
             reward=reward,
@@ -69,11 +183,13 @@ class TableColumns:
             time=time,
             embedding=tuple(as_list(embedding)),
             are_all=features is None,
+            loggers=loggers,
         )
 
     def used(self) -> list[str]:
         """Returns the names of the columns of a log, each once."""
         known = [] if self.propensity is None else [self.propensity]
+        known += [] if self.loggers is None else self.loggers.names()
         names = [self.action, self.reward, *known, *self.features, *self.embedding]
         return list(dict.fromkeys(names))
 
@@ -89,6 +205,16 @@ class TableColumns:
             num_actions: 0 if actions are real numbers, which have no names.
         """
         return [*self.features] if num_actions == 0 else [self.action, *self.features]
+
+    def texts(self, known: Sequence[str]) -> list[str]:
+        """Returns the columns whose cells are texts: those that are known, and of loggers."""
+        return [*known] if self.loggers is None else [*known, self.loggers.logger]
+
+    def with_rows(self, rows: Mapping[str, int]) -> TableColumns:
+        """Returns the same columns with how many rows of the table each logging policy has."""
+        if self.loggers is None:
+            return self
+        return dataclasses.replace(self, loggers=self.loggers.with_rows(rows))
 
     def with_time(self, name: str) -> TableColumns:
         """Returns the same columns with another time. It is no feature unless it was named one."""
@@ -123,12 +249,14 @@ class FoundCells:
         smallest: action, if they are numbers; None without rows.
         largest: action.
         problem: why actions are no numbers; "" if they are.
+        loggers: how many rows each logging policy has, if there are several.
     """
 
     counts: Mapping[str, CellCounts] = dataclasses.field(default_factory=dict)
     smallest: int | None = None
     largest: int | None = None
     problem: str = ""
+    loggers: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
     def merge(self, other: FoundCells) -> FoundCells:
         """Returns what the rows of both have."""
@@ -142,6 +270,7 @@ class FoundCells:
             smallest=min(known, default=None),
             largest=max(high, default=None),
             problem=self.problem or other.problem,
+            loggers=collections.Counter(self.loggers) + collections.Counter(other.loggers),
         )
 
     def find_half_read(self, columns: TableColumns) -> list[str]:
@@ -201,7 +330,7 @@ def search_cells(
     """Returns what cells some columns of a data frame have; missing ones do not count.
 
     Args:
-        frame: a part of the table.
+        frame: a part of the table; with all columns if it has several logging policies.
         columns: says which of them has the actions.
         names: of these columns.
         texts: those that are known to be texts.
@@ -211,12 +340,18 @@ def search_cells(
         limit = MAX_NAMES if name == columns.action else MAX_LEVELS
         cells = frame[name].dropna().to_numpy()
         counts[name] = CellCounts.from_cells(cells, limit, as_texts=name in texts)
+    loggers: Mapping[str, int] = {}
+    if columns.loggers is not None:
+        loggers = columns.loggers.count(frame.dropna(subset=columns.used()))
     if columns.action not in names or columns.action in texts:
-        return FoundCells(counts)
+        return FoundCells(counts, loggers=loggers)
     try:
         actions = read_integers(frame[[columns.action]].dropna(), columns.action)
     except ValueError as error:  # unless they are names, as other parts may tell
-        return FoundCells(counts, problem=str(error))
-    if not len(actions):
-        return FoundCells(counts)
-    return FoundCells(counts, smallest=int(actions.min()), largest=int(actions.max()))
+        return FoundCells(counts, problem=str(error), loggers=loggers)
+    return FoundCells(
+        counts=counts,
+        smallest=int(actions.min()) if len(actions) else None,
+        largest=int(actions.max()) if len(actions) else None,
+        loggers=loggers,
+    )

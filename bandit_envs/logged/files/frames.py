@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from bandit_envs.base.checks import as_list, check_integer
+from bandit_envs.base.checks import check_integer
 from bandit_envs.base.extras import import_extra
 from bandit_envs.datasets.encoding import TableEncoding
 from bandit_envs.logged.columns import BadValueError
@@ -19,9 +19,11 @@ from bandit_envs.logged.files.cells import (
     read_reals,
 )
 from bandit_envs.logged.files.encoding_search import (
+    Propensity,
     TableColumns,
     check_smallest_action,
     search_cells,
+    separate_loggers,
 )
 from bandit_envs.logged.files.missing import MissingValues
 from bandit_envs.logged.files.tables import TableLayout, check_layout, join_frame, split_log
@@ -44,12 +46,13 @@ def from_frame(
     frame: Any,
     action: str = "action",
     reward: str = "reward",
-    propensity: str | None = "propensity",
+    propensity: Propensity = "propensity",
     *,
     features: str | Sequence[str] | None = None,
     num_actions: int | None = None,
     embedding: str | Sequence[str] = (),
     drop_missing: bool = False,
+    logger: str | None = None,
 ) -> BanditLog:
     """Returns the log in a pandas DataFrame, which has one row a decision.
 
@@ -62,27 +65,30 @@ def from_frame(
             order.
         reward: the column of the rewards.
         propensity: the column of the probabilities with which the actions were chosen; None if they
-            are not known.
+            are not known. With `logger`, a dict: for each logging policy, by its name, the column
+            of the probabilities with which it takes the logged actions, its own and those of the
+            others.
         features: the columns of the observation [n, d]; None for all that have no other role.
         num_actions: by default, the largest action plus 1, or the number of names; 0 if actions are
             real numbers, such as prices or doses, and propensities their densities.
         embedding: the columns of the categories of the action, integers from 0, if there are any.
         drop_missing: whether to drop rows with missing values. By default, they raise a ValueError
             that counts them.
+        logger: the column that says which of several logging policies a row is of. Propensities are
+            then those of their mixture, as by `balance_loggers`.
 
     Raises:
         ValueError: a column is missing, or has a value that cannot be; missing values are counted
             by column.
     """
-    if features is None and KEY in frame.attrs:
+    if features is None and logger is None and KEY in frame.attrs:
         layout: TableLayout = check_layout(frame.attrs[KEY]).copy()
         layout["rows"] = len(frame)  # some may have been filtered
         return join_frame(layout, frame)
-    decision = [action, reward, propensity]
-    named = [name for name in decision if name is not None]
-    named += [*as_list(features or []), *as_list(embedding)]
-    check_column_names("frame", named, list(frame))
-    columns = TableColumns.of_roles(decision, features, list(frame), embedding=embedding)
+    single, loggers = separate_loggers(logger, propensity)
+    columns = TableColumns.of_roles(
+        [action, reward, single], features, list(frame), embedding=embedding, loggers=loggers
+    )
     check_column_names("frame", columns.used(), list(frame))
     if num_actions is not None:
         check_integer("num_actions", num_actions, minimum=0)
@@ -98,7 +104,7 @@ def from_frame(
     if num_actions is None and not encoding.actions:
         check_smallest_action(action, found.smallest)
     complete = frame.dropna(subset=columns.used()) if drop_missing else frame
-    return encode_frame(complete, columns, encoding, num_actions)
+    return encode_frame(complete, columns.with_rows(found.loggers), encoding, num_actions)
 
 
 def encode_frame(
@@ -125,6 +131,8 @@ def encode_frame(
     propensity = None
     if columns.propensity is not None:
         propensity = read_numbers(frame, columns.propensity)
+    elif columns.loggers is not None:
+        propensity = columns.loggers.mix(frame)
     try:
         return BanditLog(
             observation=read_features(frame, encoding),

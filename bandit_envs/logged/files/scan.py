@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import collections
 import dataclasses
 import functools
 import os
@@ -26,7 +27,12 @@ from bandit_envs.datasets.folders import (
 from bandit_envs.datasets.tables import errors_that_name
 from bandit_envs.logged.files.decision_tables import DECISION_SUFFIXES, is_decisions
 from bandit_envs.logged.files.decisions import DecisionFile
-from bandit_envs.logged.files.encoding_search import TableColumns, check_roles
+from bandit_envs.logged.files.encoding_search import (
+    Propensity,
+    TableColumns,
+    check_roles,
+    separate_loggers,
+)
 from bandit_envs.logged.files.frame_batches import (
     names_in_table,
     scan_csv,
@@ -68,13 +74,14 @@ def scan_log(
     *,
     action: str = "action",
     reward: str = "reward",
-    propensity: str | None = "propensity",
+    propensity: Propensity = "propensity",
     features: str | Sequence[str] | None = None,
     num_actions: int | None = None,
     drop_missing: bool = False,
     time: str | None = None,
     embedding: str | Sequence[str] = (),
     only: str | None = None,
+    logger: str | None = None,
 ) -> FileScan:
     """Returns an iterable over the batches of a log.
 
@@ -92,7 +99,8 @@ def scan_log(
         batch_rows: the most rows of a batch. The last batch of a file may have fewer.
         action: the column of the actions, as for `from_frame`.
         reward: the column of the rewards.
-        propensity: the column of the propensities; None if they are not known.
+        propensity: the column of the propensities; None if they are not known. With `logger`, a
+            dict as for `from_frame`.
         features: the columns of the observation; None for all that have no other role. Of Parquet
             files, no other columns are read.
         num_actions: the number of actions of a table. By default, the extra pass finds the largest
@@ -105,6 +113,10 @@ def scan_log(
         embedding: the columns of the categories of the action, as for `from_frame`.
         only: a pattern, such as `*.csv` or `day=2/*`, of the files of a folder that are read. By
             default, a file that is no log is an error, unless its name begins with "." or "_".
+        logger: the column of a table that says which of several logging policies a row is of. The
+            extra pass counts the rows of each. Propensities are those of the mixture of all, in
+            proportion to these rows. A part of the log may have other proportions: `balance` counts
+            those of some rows, as `evaluate` and `learn` do of the rows that they use.
 
     Raises:
         ValueError: there is no log, or a folder has other files; or, while batches are read, a file
@@ -123,21 +135,27 @@ def scan_log(
     check_integer("batch_rows", batch_rows, minimum=1)
     if num_actions is not None:
         check_integer("num_actions", num_actions, minimum=0)
-    decision = [action, reward, propensity]
+    single, loggers = separate_loggers(logger, propensity)
+    decision = [action, reward, single]
     check_roles(decision, as_list(features or []))
     if is_decisions(path) and not Path(path).is_dir():
-        if features is not None:
-            raise ValueError(f"features is given; {path} says itself what its features are")
+        if features is not None or loggers is not None:
+            name = "features" if loggers is None else "logger"
+            raise ValueError(f"{name} is given; {path} says itself what its features are")
         return _scan_decisions(Path(path), batch_rows, time)
     if features is None:
         if not Path(path).is_dir() and Path(path).exists():
             check_suffix(Path(path))
         parts = find_parts(Path(path), LOG_SUFFIXES, only)
         if is_written(parts.found[0]):
+            if loggers is not None:
+                raise ValueError(f"logger is for a table of your own; write_log wrote {path}")
             return WrittenScan(parts, batch_rows, time)
     parts = find_parts(Path(path), TABLE_SUFFIXES, only)
     found = names_in_table(parts.found[0]) if features is None else ()
-    columns = TableColumns.of_roles(decision, features, found, time, embedding)
+    columns = TableColumns.of_roles(
+        decision, features, found, time=time, embedding=embedding, loggers=loggers
+    )
     return TableScan(parts, columns, batch_rows, num_actions, drop_missing)
 
 
@@ -147,11 +165,12 @@ def read_log(
     *,
     action: str = "action",
     reward: str = "reward",
-    propensity: str | None = "propensity",
+    propensity: Propensity = "propensity",
     features: str | Sequence[str] | None = None,
     num_actions: int | None = None,
     drop_missing: bool = False,
     embedding: str | Sequence[str] = (),
+    logger: str | None = None,
 ) -> BanditLog:
     """Reads what `write_log` wrote, a table, or all such files in a folder, by their names' order.
 
@@ -172,6 +191,7 @@ def read_log(
         drop_missing=drop_missing,
         embedding=embedding,
         only=only,
+        logger=logger,
     )
     if not isinstance(scan, WrittenScan):
         batches = list(scan)
@@ -368,9 +388,10 @@ class TableScan(Scan):
     def __post_init__(self) -> None:
         """Finds the encoding, and the number of actions."""
         if self.encoding is None:
-            encoding, num_actions = find_encoding(
+            columns, encoding, num_actions = find_encoding(
                 self.parts, self.columns, self.batch_rows, self.num_actions
             )
+            object.__setattr__(self, "columns", columns)
             object.__setattr__(self, "encoding", encoding)
             object.__setattr__(self, "num_actions", num_actions)
 
@@ -421,6 +442,32 @@ class TableScan(Scan):
             return ""
         return f"{self.num_unread} {'feature is' if self.num_unread == 1 else 'features are'}"
 
+    def balance(self, start: int, stop: int) -> TableScan:
+        """Returns the same scan with the propensities of the mixture in some rows.
+
+        Those of other rows are not right, if other logging policies made them. With one logging
+        policy, the scan stays as it is.
+
+        Args:
+            start: the first of these rows.
+            stop: the first row behind them.
+        """
+        loggers = self.columns.loggers
+        if loggers is None:
+            return self
+        names = self.columns.names() if self.drop_missing else [loggers.logger]
+        counts: collections.Counter[str] = collections.Counter()
+        row = 0
+        for part in self.parts.found:
+            for frame in self._scan_frames(part, names):
+                complete = self._drop_missing(frame)
+                own = complete.iloc[max(start - row, 0) : max(stop - row, 0)]
+                counts.update(loggers.count(own))
+                row += len(complete)
+        mixed = dataclasses.replace(loggers, rows=dict(counts), counted=(start, stop))
+        columns = dataclasses.replace(self.columns, loggers=mixed)
+        return dataclasses.replace(self, columns=columns)
+
     def with_time(self, name: str) -> TableScan:
         columns = self.columns.with_time(name)
         encoding = self.encoding
@@ -448,7 +495,8 @@ class TableScan(Scan):
     def _texts(self) -> list[str]:
         """Returns the columns of names and texts, whose cells are not to be read as numbers."""
         texts = [each.name for each in self.encoding.features if isinstance(each, TextColumn)]
-        return [*texts, self.columns.action] if self.encoding.actions else texts
+        texts += [self.columns.action] if self.encoding.actions else []
+        return self.columns.texts(texts)
 
 
 FileScan: TypeAlias = WrittenScan | TableScan | DecisionScan

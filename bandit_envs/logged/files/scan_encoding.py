@@ -17,15 +17,17 @@ from bandit_envs.logged.files.frames import check_named_actions
 
 def find_encoding(
     parts: Parts, columns: TableColumns, batch_rows: int, num_actions: int | None
-) -> tuple[TableEncoding, int]:
-    """Returns how columns become numbers, and the number of actions.
+) -> tuple[TableColumns, TableEncoding, int]:
+    """Returns the columns, how they become numbers, and the number of actions.
+
+    The columns know then how many rows each of several logging policies has.
 
     Args:
         parts: the files, in order.
         columns: which columns are those of a log.
         batch_rows: how many rows are read at a time.
-        num_actions: if it is given, and the first rows have numbers alone, no others are read; 0 if
-            actions are real numbers.
+        num_actions: if it is given, and the first rows have numbers alone, no others are read but
+            to count those of several logging policies; 0 if actions are real numbers.
 
     Raises:
         ValueError: there are no rows; actions are neither names nor numbers that can be; or a
@@ -33,28 +35,27 @@ def find_encoding(
     """
     encoded = columns.encoded(num_actions)
     empty = FoundCells(dict.fromkeys(encoded, CellCounts()))
-    if num_actions is not None:
+    if num_actions is not None and columns.loggers is None:
         first = empty
         for found in _search(parts, encoded, columns, batch_rows, ()):
             first = first.merge(found)
             if any(counts.size for counts in found.counts.values()):
                 break
         if all(counts.is_number for counts in first.counts.values()):
-            return first.encoding(columns), num_actions
+            return columns, first.encoding(columns), num_actions
     found = _merge(empty, _search(parts, encoded, columns, batch_rows, ()))
     half_read = found.find_half_read(columns)
     if half_read:  # such as 007 in a batch of numbers, which would be 7
         found = _merge(empty, _search(parts, encoded, columns, batch_rows, half_read))
     if num_actions == 0:
-        return found.encoding(columns), 0
+        return columns.with_rows(found.loggers), found.encoding(columns), 0
     if not found.counts[columns.action].size:
         names = ", ".join(part.name for part in parts.found[:NAMED])
         raise ValueError(f"the log has no rows in {names}, or none with an action")
     encoding = found.encoding(columns)
     check_named_actions(num_actions, encoding)
-    if encoding.actions:
-        return encoding, len(encoding.actions)
-    return encoding, num_actions or found.count_actions(columns.action)
+    number = len(encoding.actions) or num_actions or found.count_actions(columns.action)
+    return columns.with_rows(found.loggers), encoding, number
 
 
 def _merge(found: FoundCells, batches: Iterator[FoundCells]) -> FoundCells:
@@ -83,7 +84,8 @@ def _search(
                 known = _find_numbers(part, numbers, columns.action)
             names = [name for name in encoded if name not in known.counts]
             yield known
-            frames = scan_frames(part, batch_rows, names, texts) if names else ()
+            read = names if columns.loggers is None else columns.used()
+            frames = scan_frames(part, batch_rows, read, columns.texts(texts)) if read else ()
             for frame in frames:
                 found = search_cells(frame, columns, names, texts)
                 if found.problem:

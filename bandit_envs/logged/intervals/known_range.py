@@ -8,10 +8,12 @@ import math
 from numpy.typing import ArrayLike
 
 from bandit_envs.arrays import Floats
-from bandit_envs.base.checks import check_confidence, check_number, check_positive
-from bandit_envs.logged.columns import as_column, check_each
+from bandit_envs.base.checks import MAX_REWARD, check_confidence, check_number, check_positive
+from bandit_envs.logged.columns import as_column, check_each, check_reward_range
 from bandit_envs.logged.intervals.influence import InfluenceSums
 from bandit_envs.logged.intervals.sequence_bounds import Spread, find_betting_end, place_bets
+
+SLACK = 1e-6  # of the range, by which rounding may move rows beyond it
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,8 +39,8 @@ class KnownRange:
     high: float
 
     def __post_init__(self) -> None:
-        check_number("low", self.low)
-        check_number("high", self.high)
+        check_number("low", self.low, -MAX_REWARD, MAX_REWARD)
+        check_number("high", self.high, -MAX_REWARD, MAX_REWARD)
         if self.low >= self.high:
             raise ValueError(f"low is {self.low:g}, high {self.high:g}; expected low < high")
 
@@ -49,13 +51,15 @@ class KnownRange:
         The smallest propensity that the logging policy may have bounds the weights.
         """
         bound = check_positive("max_weight", max_weight)
-        return cls(min(0.0, bound * low), max(0.0, bound * high))
+        known = cls(low, high)
+        return cls(min(0.0, bound * known.low), max(0.0, bound * known.high))
 
     @classmethod
     def of_corrections(cls, low: float, high: float, max_weight: float) -> KnownRange:
         """Returns the range of sum_a pi(a | x) q(x, a) + w (r - q), if q is in that of rewards."""
-        reach = check_positive("max_weight", max_weight) * (high - low)
-        return cls(low - reach, high + reach)
+        known = cls(low, high)
+        reach = check_positive("max_weight", max_weight) * (known.high - known.low)
+        return cls(known.low - reach, known.high + reach)
 
     def hoeffding_interval(
         self, rows: InfluenceSums, confidence: float = 0.95
@@ -66,9 +70,13 @@ class KnownRange:
             rows: of an estimate that is a mean, `estimate.sums.influence_sums()`.
             confidence: above 0 and below 1.
 
+        Raises:
+            ValueError: there is no row, or the rows cannot all be in the range.
+
         Source: Hoeffding, Probability inequalities for sums of bounded random variables (1963).
         """
         log_term = math.log(2.0 / (1.0 - check_confidence(confidence)))
+        self._check_rows(rows, fewest=1)
         radius = (self.high - self.low) * math.sqrt(log_term / (2.0 * rows.size))
         return rows.value - radius, rows.value + radius
 
@@ -83,12 +91,34 @@ class KnownRange:
             rows: at least two, as for `hoeffding_interval`.
             confidence: above 0 and below 1.
 
+        Raises:
+            ValueError: there are fewer rows, or they cannot all be in the range.
+
         Source: Maurer & Pontil, Empirical Bernstein bounds and sample variance penalization (2009).
         """
         log_term = math.log(4.0 / (1.0 - check_confidence(confidence)))
+        self._check_rows(rows, fewest=2)
         radius = rows.standard_error * math.sqrt(2.0 * log_term)
         radius += 7.0 * (self.high - self.low) * log_term / (3.0 * (rows.size - 1))
         return rows.value - radius, rows.value + radius
+
+    def _check_rows(self, rows: InfluenceSums, fewest: int) -> None:
+        """Raises ValueError if there are too few rows, or some are out of the range.
+
+        If all are in it, so is their mean m, and their variance is at most (high - m) (m - low).
+
+        Source: Bhatia & Davis, A better bound on the variance (2000).
+        """
+        if rows.size < fewest:
+            raise ValueError(f"rows has {rows.size} rows; expected at least {fewest}")
+        width = self.high - self.low
+        below = (rows.value - self.low) / width
+        spread = 0.0 if rows.size < 2 else rows.standard_error / width
+        variance = spread**2 * (rows.size - 1)
+        if not -SLACK <= below <= 1.0 + SLACK or variance > below * (1.0 - below) + SLACK:
+            found = f"a mean of {rows.value:g} and a standard error of {spread * width:.4g}"
+            expected = f"rows from {self.low:g} to {self.high:g}, as low and high say"
+            raise ValueError(f"{rows.size} rows have {found}; expected {expected}")
 
 
 def betting_interval(
@@ -125,6 +155,7 @@ def betting_interval(
     known = KnownRange(low, high)
     factors = as_column("weights", weights, ndim=1)
     check_each("weights", factors, factors >= 0.0, "at least 0")
+    check_reward_range("weights", factors)
     values = as_column("rewards", rewards, "bifu", ndim=1)
     if values.shape != factors.shape:
         raise ValueError(f"rewards have shape {values.shape}; expected {factors.shape}")

@@ -18,6 +18,7 @@ from bandit_envs.base.checks import check_integer
 from bandit_envs.base.state import check_fields
 
 LARGEST_BET = 0.5
+FEWEST_MEANS = 101  # between which interpolated ends are off by less than 1e-3
 ROWS = 256  # whose wealth for all means is known at a time
 
 
@@ -160,7 +161,8 @@ class HedgedBetting(SequenceBound):
     log K between some m.
 
     Args:
-        means: how many possible means are kept, evenly spread.
+        means: how many possible means are kept, evenly spread; at least 101, as the interpolation
+            between fewer is not a bound.
 
     Source: Waudby-Smith & Ramdas, Estimating means of bounded random variables by betting (2024).
     """
@@ -168,7 +170,7 @@ class HedgedBetting(SequenceBound):
     means: int = 1001
 
     def __post_init__(self) -> None:
-        check_integer("means", self.means, minimum=2)
+        check_integer("means", self.means, minimum=FEWEST_MEANS)
 
     def initial(self) -> BettingSums:
         """Returns what is remembered before any value."""

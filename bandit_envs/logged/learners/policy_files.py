@@ -96,6 +96,14 @@ class SavedPolicy:
             ValueError: the policy is for other observations, or does not know what its model does.
         """
         self._check_spec(observation_spec)
+        try:
+            return self._make(observation_spec, batch_size, seed)
+        except MemoryError as error:
+            problem = f"a policy of the sizes {dict(self.sizes)} takes too much memory"
+            raise ValueError(problem) from error
+
+    def _make(self, observation_spec: Nest, batch_size: int, seed: Seed) -> Policy:
+        """Returns what `make` does, once the sizes of observations are known to fit."""
         independent_rows = bool(self.sizes["independent_rows"])
         policy = ContextualPolicy(
             self.model,

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.arrays import Floats
+from bandit_envs.arrays import Floats, check_array
 from bandit_envs.base.checks import check_integer
+from bandit_envs.logged.columns import as_column, check_each, check_reward_range
 from bandit_envs.logged.features import features_of, has_items
 from bandit_envs.logged.log import BanditLog, check_encodings, require_numbered_actions
 from bandit_envs.logged.moments import Moments, add_moments
@@ -73,9 +74,10 @@ class RewardSums:
             log: the part.
             first_row: the number of its first row in the whole log.
             folds: at least 2, and the same for all parts.
-            weights: [n], by which rows count; by default all are 1.
+            weights: [n], by which rows count, at least 0; by default all are 1.
         """
         require_numbered_actions(log)
+        counts = None if weights is None else _check_weights(weights, len(log))
         features = features_of(log)
         model = log.action
         if has_items(log):
@@ -86,7 +88,7 @@ class RewardSums:
         moments = {}
         for rows in _group_rows(fold, model):
             key = (int(fold[rows[0]]), int(model[rows[0]]))
-            weights_of_rows = None if weights is None else weights[rows]
+            weights_of_rows = None if counts is None else counts[rows]
             moments[key] = Moments.from_columns(columns[:, rows], weights_of_rows)
         return cls(folds, moments)
 
@@ -200,6 +202,14 @@ def number_batches(
     for batch in check_encodings(batches):
         yield first_row, batch
         first_row += len(batch)
+
+
+def _check_weights(weights: ArrayLike, size: int) -> Floats:
+    """Returns by how much rows count, [n]; ValueError if they cannot count so."""
+    counts = as_column("weights", weights, ndim=1)
+    check_array("weights has", counts, (size,))
+    check_each("weights", counts, counts >= 0.0, "at least 0")
+    return check_reward_range("weights", counts)
 
 
 def _group_rows(fold: NDArray[np.int64], model: NDArray[np.int64]) -> list[NDArray[np.intp]]:

@@ -111,10 +111,11 @@ class PartReader:
         found = [kind for kind in self.kinds if kind.__qualname__ == own]
         if len(found) == 1:
             return found[0]
-        problem = f"it holds a {name}"
+        problem = f"it holds a {short_repr(name)}"
         if found:
             raise ValueError(f"{problem}; parts has {len(found)} classes of this name")
-        raise ValueError(f"{problem}, which is not of this package; read it with parts=[{own}]")
+        advice = f"read it with parts=[{own}]" if own.isidentifier() else "parts takes such classes"
+        raise ValueError(f"{problem}, which is not of this package; {advice}")
 
     def _value(self, value: Any) -> Any:
         """Returns a parameter."""
