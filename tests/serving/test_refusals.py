@@ -7,7 +7,7 @@ import pytest
 
 from bandit_envs import ArraySpec, ContextualPolicy, EpsilonGreedyPolicy, UCBPolicy
 from bandit_envs.logged import read_log, scan_log
-from bandit_envs.policies import TopKLinUCBPolicy
+from bandit_envs.policies import BudgetedThompsonSamplingPolicy, TopKLinUCBPolicy
 from bandit_envs.policies.models import Logistic, Ridge
 from bandit_envs.policies.rules import EpsilonGreedy
 from bandit_envs.serving import DecisionService, store
@@ -107,8 +107,9 @@ def count_rows(service):
                 "per_arm": ArraySpec((3, 2), np.float64),
             },
         ),
+        BudgetedThompsonSamplingPolicy(num_actions=3),
     ],
-    ids=["batch", "slates", "per-arm"],
+    ids=["batch", "slates", "per-arm", "costs"],
 )
 def test_policies_that_cannot_be_served_are_refused(tmp_path, policy):
     with pytest.raises(ValueError, match="expected") as error:
