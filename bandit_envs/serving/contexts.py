@@ -26,6 +26,9 @@ Features: TypeAlias = TableEncoding | Mapping[str, str | Sequence[str]] | None
 WIDEST = MAX_REWARD
 """The largest size of a feature, so that no square of it overflows."""
 
+TOLD = 100
+"""A warning tells of so many unknown texts."""
+
 
 def make_encoding(features: Features) -> TableEncoding:
     """Returns the encoding that a user describes.
@@ -131,7 +134,7 @@ class ContextReader:
         place = places.get(text)
         if place is not None:
             features[place] = 1.0
-        elif (column.name, text) not in self._warned:
+        elif (column.name, text) not in self._warned and len(self._warned) < TOLD:
             self._warned.add((column.name, text))
             problem = f"context[{column.name!r}] is {text!r}, which is none of the known texts"
             warnings.warn(f"{problem}: its features are 0", stacklevel=4)

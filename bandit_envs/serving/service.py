@@ -215,6 +215,10 @@ class DecisionService:
 
         A decision has one reward: a second one changes nothing, nor does one after the timeout.
 
+        Args:
+            id: of the decision.
+            value: a number, or a bool.
+
         Raises:
             TypeError, ValueError: there is no such decision, or the policy takes no such reward.
             OSError: the file cannot be written, and nothing has changed.
@@ -388,6 +392,8 @@ class DecisionService:
         row = self._store.find_decision(name)
         if row is None:
             raise ValueError(f"id is {name!r}; {self.path} has no such decision")
+        if isinstance(value, (bool, np.bool_)):
+            value = float(value)
         number = check_number("reward", value, -MAX_REWARD, MAX_REWARD)
         self._keeper.policy._checked([row.action], [number])
         if self._store.has_ended(row.number):

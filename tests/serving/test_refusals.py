@@ -1,5 +1,6 @@
 """Bad input is refused in one line, and nothing is lost."""
 
+import os
 import sqlite3
 
 import numpy as np
@@ -263,8 +264,6 @@ def test_a_read_only_file_is_read_and_not_served(tmp_path):
 
 def is_root():
     """Whether the permissions of files mean nothing."""
-    import os  # noqa: PLC0415
-
     return os.geteuid() == 0
 
 
