@@ -43,7 +43,7 @@ def open_store(path: str | os.PathLike[str], synchronous: str, may_create: bool)
     Raises:
         OSError, ValueError: it cannot be used.
     """
-    file = Path(path).absolute()
+    file = Path(path).resolve()  # one lock for all links to a file
     if not ends_with(file.name, DECISION_SUFFIXES):
         expected = f"a name that ends in {', '.join(DECISION_SUFFIXES)}"
         raise ValueError(f"path is {file}; expected {expected}")

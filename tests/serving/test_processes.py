@@ -38,9 +38,29 @@ def test_others_decide_and_take_rewards(tmp_path, monkeypatch):
         assert encode_state(other.policy.get_state()) == encode_state(learner.policy.get_state())
         learner.add_action("black")
         assert other.decide(CONTEXT, available=["black"]).action == "black"
+        learner.retire_action("red")
+        with pytest.raises(ValueError, match="'red' is retired"):
+            other.decide(CONTEXT, available=["red"])
         for call in (other.learn, lambda: other.add_action("pink")):
             with pytest.raises(OSError, match="learns=False"):
                 call()
+
+
+@pytest.mark.posix
+def test_a_link_to_a_file_has_no_learner_of_its_own(tmp_path):
+    with open_arms(tmp_path):
+        (tmp_path / "link").mkdir()
+        (tmp_path / "link" / "shop.sqlite").symlink_to(tmp_path / "shop.sqlite")
+        with pytest.raises(OSError, match="one at a time can"):
+            open_arms(tmp_path / "link")
+
+
+def test_processes_agree_on_the_number_of_features(tmp_path):
+    with open_arms(tmp_path) as learner, open_arms(tmp_path, learns=False) as other:
+        learner.decide([1.0, 2.0])
+        with pytest.raises(ValueError, match="3 features; expected 2"):
+            other.decide([1.0, 2.0, 3.0])
+        other.decide([1.0, 2.0])
 
 
 def test_who_only_decides_needs_a_file(tmp_path):

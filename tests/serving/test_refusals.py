@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import time
 
 import numpy as np
 import pytest
@@ -232,6 +233,27 @@ def test_rewards_that_cannot_be_written_are_not_learned(tmp_path):
         assert service.policy.is_untrained
         service._store._connection.execute("PRAGMA query_only = 0")
         assert service.reward(decisions[0].id, 1.0)
+
+
+def test_waits_that_could_not_be_ended_end_later(tmp_path, monkeypatch):
+    with open_arms(tmp_path, timeout=60.0, timeout_reward=1.0) as service:
+        service.decide_many([None] * 50)
+        monkeypatch.setattr(time, "time", lambda: 4e9)
+        add_event = service._store.add_event
+        written = []
+
+        def fail(event):
+            written.append(event)
+            if len(written) > 20:
+                raise sqlite3.OperationalError("database or disk is full")
+            add_event(event)
+
+        service._store.add_event = fail
+        with pytest.raises(OSError, match="is full"):
+            service.learn()
+        service._store.add_event = add_event
+        service.learn()
+        assert len(service.log()) == 50
 
 
 def test_a_locked_file_is_named(tmp_path, monkeypatch):
