@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -77,25 +78,46 @@ def serve_users(folder, start, number):
             service.reward(decision.id, float(decision.action == "red"))
 
 
+def read_checkpoint(path):
+    """What the file keeps of the policy."""
+    connection = sqlite3.connect(path)
+    (row,) = connection.execute("SELECT number, state FROM checkpoint")
+    connection.close()
+    return row
+
+
+def write_checkpoint(path, row):
+    """Puts the policy of the file back to an earlier state."""
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE checkpoint SET number = ?, state = ?", row)
+    connection.commit()
+    connection.close()
+
+
 def test_processes_write_at_the_same_time(tmp_path):
     context = multiprocessing.get_context("spawn")
     start = context.Event()
-    with open_arms(tmp_path) as service:
+    with open_arms(tmp_path, learn_every=3) as service:
+        first = read_checkpoint(service.path)
         processes = [
             context.Process(target=serve_users, args=(tmp_path, start, 100)) for _ in range(2)
         ]
         for process in processes:
             process.start()
         start.set()
-        for _ in range(100):
+        for user in range(100):
             service.reward(service.decide().id, 0.0)
+            if user == 50:
+                service.add_action("black")
         for process in processes:
             process.join()
             assert process.exitcode == 0
         service.learn()
         assert len(service.log()) == 300
         state = encode_state(service.policy.get_state())
-    with open_arms(tmp_path) as service:
+    assert read_checkpoint(service.path) != first
+    write_checkpoint(service.path, first)
+    with open_arms(tmp_path) as service:  # which replays all rows
         assert encode_state(service.policy.get_state()) == state
 
 
