@@ -26,6 +26,9 @@ Features: TypeAlias = TableEncoding | Mapping[str, str | Sequence[str]] | None
 WIDEST = MAX_REWARD
 """The largest size of a feature, so that no square of it overflows."""
 
+TOLD = 100
+"""A warning tells of so many unknown texts."""
+
 
 def make_encoding(features: Features) -> TableEncoding:
     """Returns the encoding that a user describes.
@@ -63,14 +66,14 @@ class ContextReader:
 
     Args:
         columns: of a context; () if contexts are arrays.
-        width: the number of features, D; None if the first context tells it.
+        width: the number of features, D; None if any number will do.
     """
 
     def __init__(self, columns: Sequence[Column], width: int | None) -> None:
         self._columns = tuple(columns)
         self._names = {column.name for column in columns}
         self._places = [_places_of(column) for column in columns]
-        self._width = width
+        self.width = width  #: D
         self._warned: set[tuple[str, str]] = set()
 
     def read(self, context: Any) -> Floats:
@@ -92,11 +95,7 @@ class ContextReader:
             )
         else:
             features = _read_array(context)
-        if self._width is None:
-            self._width = len(features)
-        if len(features) != self._width:
-            raise ValueError(f"context has {len(features)} features; expected {self._width}")
-        return features
+        return features if self.width is None else check_width(features, self.width)
 
     def _read_cells(self, context: Any) -> Floats:
         if not isinstance(context, Mapping):
@@ -131,11 +130,18 @@ class ContextReader:
         place = places.get(text)
         if place is not None:
             features[place] = 1.0
-        elif (column.name, text) not in self._warned:
+        elif (column.name, text) not in self._warned and len(self._warned) < TOLD:
             self._warned.add((column.name, text))
             problem = f"context[{column.name!r}] is {text!r}, which is none of the known texts"
             warnings.warn(f"{problem}: its features are 0", stacklevel=4)
         return features
+
+
+def check_width(features: Floats, width: int) -> Floats:
+    """Returns the features of a context; ValueError if they are too few or too many."""
+    if len(features) != width:
+        raise ValueError(f"context has {len(features)} features; expected {width}")
+    return features
 
 
 def _places_of(column: Column) -> dict[str, int]:

@@ -183,6 +183,7 @@ class Learner(PolicyKeeper):
             self._change(self.policy.stop_expecting, [seen.action])
         if kind in ("add", "retire", "reopen"):
             self.actions = ActionTable(self._store.read_actions())
+            self._is_changed = True  # others read the actions with the policy
 
     def _change(self, function: Callable[[Any], None], argument: Any) -> None:
         """Calls a function that changes the policy."""
@@ -193,7 +194,6 @@ class Learner(PolicyKeeper):
     def _add_action(self, warm: Any) -> None:
         self.policy = self.policy.with_actions(self.policy.num_actions + 1, warm)
         self._law.forget()
-        self._is_changed = True
 
     def _learn(self) -> None:
         """Learns from the rewards that wait: at once, if the rows of the policy share a model."""

@@ -11,7 +11,7 @@ from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.datasets.encoding import TableEncoding
 from bandit_envs.datasets.folders import ends_with
 from bandit_envs.logged.files.decision_tables import DECISION_SUFFIXES
-from bandit_envs.policies import Policy
+from bandit_envs.policies import KnapsackPolicy, Policy
 from bandit_envs.serving.actions import check_names
 from bandit_envs.serving.contexts import Features, make_encoding
 from bandit_envs.serving.store import Store
@@ -29,6 +29,9 @@ def check_policy(policy: Any) -> Policy:
     if policy._action_shape != (1,) or policy.num_actions == 0:
         expected = "expected one that chooses one of K actions"
         raise ValueError(f"policy is {policy!r}, whose actions are slates or numbers; {expected}")
+    if isinstance(policy, KnapsackPolicy):
+        expected = "expected one whose rewards are numbers"
+        raise ValueError(f"policy is {policy!r}, which learns from rewards and costs; {expected}")
     if policy.get_state().sizes.get("action_dim") is not None:
         raise ValueError(f"policy is {policy!r} for features of actions; expected one of contexts")
     return policy
@@ -40,7 +43,7 @@ def open_store(path: str | os.PathLike[str], synchronous: str, may_create: bool)
     Raises:
         OSError, ValueError: it cannot be used.
     """
-    file = Path(path).absolute()
+    file = Path(path).resolve()  # one lock for all links to a file
     if not ends_with(file.name, DECISION_SUFFIXES):
         expected = f"a name that ends in {', '.join(DECISION_SUFFIXES)}"
         raise ValueError(f"path is {file}; expected {expected}")

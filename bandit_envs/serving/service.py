@@ -20,7 +20,7 @@ from bandit_envs.logged.log import BanditLog
 from bandit_envs.policies import Policy
 from bandit_envs.policies.learned import Warm
 from bandit_envs.serving.actions import check_name
-from bandit_envs.serving.contexts import ContextReader, Features
+from bandit_envs.serving.contexts import ContextReader, Features, check_width
 from bandit_envs.serving.keepers import Follower, Learner, PolicyKeeper, observe
 from bandit_envs.serving.laws import make_law
 from bandit_envs.serving.learner_lock import LearnerLock
@@ -54,9 +54,9 @@ class DecisionService:
     A policy that divides rewards by probabilities, such as Exp3, divides by those that it has when
     the reward comes, without `share`. One that can count choices whose rewards come later does so.
 
-    Threads may share a service. Processes may share a file: one of them learns, and others open it
-    with `learns=False`. They decide and take rewards, too, by what the first has saved, at least
-    once a second if it is called.
+    Threads may share a service. Processes of one machine may share a file: one of them learns, and
+    others open it with `learns=False`. They decide and take rewards, too, by what the first has
+    saved: at least once a second, if it is called.
 
     Args:
         path: of the file, which ends in .sqlite, .sqlite3 or .db. It is created if there is none.
@@ -192,6 +192,8 @@ class DecisionService:
         """
         features = [self._contexts.read(context) for context in contexts]
         size = len(features)
+        if not size:
+            return []
         choices = [None] * size if available is None else list(available)
         names = [uuid.uuid4().hex for _ in features] if ids is None else list(map(_check_id, ids))
         if not len(choices) == len(names) == size:
@@ -199,6 +201,7 @@ class DecisionService:
             raise ValueError(f"there are {found}; expected as many of each")
         rows = []
         with self._transaction():
+            self._check_widths(features)
             for name, row_features, chosen_from in zip(names, features, choices):
                 row = None if ids is None else self._store.find_decision(name)
                 if row is None:
@@ -214,6 +217,10 @@ class DecisionService:
         """Writes the reward of a decision, and returns whether it is new.
 
         A decision has one reward: a second one changes nothing, nor does one after the timeout.
+
+        Args:
+            id: of the decision.
+            value: a number, or a bool.
 
         Raises:
             TypeError, ValueError: there is no such decision, or the policy takes no such reward.
@@ -355,8 +362,9 @@ class DecisionService:
                     self._store.find_last()
                     self._keeper.prepare()
                     yield
-            except BaseException:
-                self._is_stale = self._keeper.number != number
+            except BaseException as error:
+                has_seen_more = self._keeper.number != number
+                self._is_stale = has_seen_more or not isinstance(error, (TypeError, ValueError))
                 raise
 
     def _decide(self, name: str, features: Floats, available: Iterable[str] | None) -> DecisionRow:
@@ -388,6 +396,8 @@ class DecisionService:
         row = self._store.find_decision(name)
         if row is None:
             raise ValueError(f"id is {name!r}; {self.path} has no such decision")
+        if isinstance(value, (bool, np.bool_)):
+            value = float(value)
         number = check_number("reward", value, -MAX_REWARD, MAX_REWARD)
         self._keeper.policy._checked([row.action], [number])
         if self._store.has_ended(row.number):
@@ -413,6 +423,14 @@ class DecisionService:
             return len(TableEncoding(features=self._columns).labels())
         size = policy.get_state().sizes.get("context_dim")
         return self._store.read_width() if size is None else int(size)
+
+    def _check_widths(self, features: Sequence[Floats]) -> None:
+        """Raises ValueError if contexts have not as many features as those in the file."""
+        if self._contexts.width is None:
+            self._contexts.width = self._store.read_width()
+            width = self._contexts.width or len(features[0])
+            for row in features:
+                check_width(row, width)
 
     def _check_features(self) -> None:
         """Raises ValueError if the policy is for other features than those with names."""

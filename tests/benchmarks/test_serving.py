@@ -11,13 +11,13 @@ import pytest
 from bandit_envs import ArraySpec, ContextualPolicy
 from bandit_envs.policies.models import Ridge
 from bandit_envs.policies.rules import EpsilonGreedy
-from bandit_envs.serving import DecisionService
+from bandit_envs.serving import DecisionService, keepers
 from tests.benchmarks.pairing import Ratio
 
 ACTIONS = [f"action-{number}" for number in range(10)]
 COLUMNS = [f"feature-{number}" for number in range(10)]
 DECISIONS = 1_000_000
-WAITING = 10_000  # rewards since the policy was saved, when the process is killed
+UNSAVED = 5000  # rewards since the policy was saved, when the process is killed
 
 MANY_DECISIONS = f"""
     WITH RECURSIVE numbers (n) AS (
@@ -31,7 +31,7 @@ MANY_EVENTS = f"""
     INSERT INTO events (number, time, kind, decision, value)
     SELECT number + {DECISIONS}, time, 'reward', number, number % 2 FROM decisions
 """
-LEARNED = f"UPDATE checkpoint SET number = {2 * DECISIONS - WAITING}"
+LEARNED = f"UPDATE checkpoint SET number = {2 * DECISIONS}"
 
 
 def open_service(folder):
@@ -44,9 +44,7 @@ def open_service(folder):
         seed=0,
     )
     features = dict.fromkeys(COLUMNS, "number")
-    return DecisionService(
-        folder / "shop.sqlite", policy, ACTIONS, features=features, seed=0, learn_every=1000
-    )
+    return DecisionService(folder / "shop.sqlite", policy, ACTIONS, features=features, seed=0)
 
 
 def draw_contexts(size):
@@ -116,7 +114,7 @@ def test_a_call_beside_a_bare_row_of_sqlite(compare, tmp_path, call):
     bare.close()
 
 
-def test_the_start_from_a_million_decisions_in_seconds(note, tmp_path):
+def test_the_start_from_a_million_decisions_in_seconds(note, tmp_path, monkeypatch):
     with open_service(tmp_path) as service:
         service.decide(draw_contexts(1)[0])
     connection = sqlite3.connect(tmp_path / "shop.sqlite")
@@ -124,14 +122,19 @@ def test_the_start_from_a_million_decisions_in_seconds(note, tmp_path):
         connection.execute(statement)
     connection.commit()
     connection.close()
+    monkeypatch.setattr(keepers, "SAVE_SECONDS", 1e9)
+    killed = open_service(tmp_path)
+    for context in draw_contexts(UNSAVED):
+        killed.reward(killed.decide(context).id, 1.0)
+    killed._learner_lock.release()  # as the end of a process does
     start = time.perf_counter()
     with open_service(tmp_path) as service:
         service.decide(draw_contexts(1)[0])
         seconds = time.perf_counter() - start
-    title = f"s to start from 10^6 decisions and rewards, {WAITING:,} of them not learned"
+    title = f"s to start from 10^6 decisions, {UNSAVED:,} rewards after the policy was saved"
     note(title, Ratio(seconds, seconds, seconds), 5.0)
     start = time.process_time()
-    assert len(service.log()) == DECISIONS
+    assert len(service.log()) == DECISIONS + UNSAVED
     seconds = time.process_time() - start
     title = "s of processor time to read the log of 10^6 decisions"
     note(title, Ratio(seconds, seconds, seconds))

@@ -59,6 +59,7 @@ def test_an_action_that_was_retired_may_come_back(tmp_path):
 
 
 def test_a_new_action_may_start_warm(tmp_path):
+    pytest.importorskip("scipy")  # for the beliefs that are compared
     policy = BetaThompsonSamplingPolicy(num_actions=3, seed=0)
     path = tmp_path / "shop.sqlite"
     with DecisionService(path, policy, NAMES, seed=0, samples=20) as service:

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -38,9 +39,29 @@ def test_others_decide_and_take_rewards(tmp_path, monkeypatch):
         assert encode_state(other.policy.get_state()) == encode_state(learner.policy.get_state())
         learner.add_action("black")
         assert other.decide(CONTEXT, available=["black"]).action == "black"
+        learner.retire_action("red")
+        with pytest.raises(ValueError, match="'red' is retired"):
+            other.decide(CONTEXT, available=["red"])
         for call in (other.learn, lambda: other.add_action("pink")):
             with pytest.raises(OSError, match="learns=False"):
                 call()
+
+
+@pytest.mark.posix
+def test_a_link_to_a_file_has_no_learner_of_its_own(tmp_path):
+    with open_arms(tmp_path):
+        (tmp_path / "link").mkdir()
+        (tmp_path / "link" / "shop.sqlite").symlink_to(tmp_path / "shop.sqlite")
+        with pytest.raises(OSError, match="one at a time can"):
+            open_arms(tmp_path / "link")
+
+
+def test_processes_agree_on_the_number_of_features(tmp_path):
+    with open_arms(tmp_path) as learner, open_arms(tmp_path, learns=False) as other:
+        learner.decide([1.0, 2.0])
+        with pytest.raises(ValueError, match="3 features; expected 2"):
+            other.decide([1.0, 2.0, 3.0])
+        other.decide([1.0, 2.0])
 
 
 def test_who_only_decides_needs_a_file(tmp_path):
@@ -57,25 +78,46 @@ def serve_users(folder, start, number):
             service.reward(decision.id, float(decision.action == "red"))
 
 
+def read_checkpoint(path):
+    """What the file keeps of the policy."""
+    connection = sqlite3.connect(path)
+    (row,) = connection.execute("SELECT number, state FROM checkpoint")
+    connection.close()
+    return row
+
+
+def write_checkpoint(path, row):
+    """Puts the policy of the file back to an earlier state."""
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE checkpoint SET number = ?, state = ?", row)
+    connection.commit()
+    connection.close()
+
+
 def test_processes_write_at_the_same_time(tmp_path):
     context = multiprocessing.get_context("spawn")
     start = context.Event()
-    with open_arms(tmp_path) as service:
+    with open_arms(tmp_path, learn_every=3) as service:
+        first = read_checkpoint(service.path)
         processes = [
             context.Process(target=serve_users, args=(tmp_path, start, 100)) for _ in range(2)
         ]
         for process in processes:
             process.start()
         start.set()
-        for _ in range(100):
+        for user in range(100):
             service.reward(service.decide().id, 0.0)
+            if user == 50:
+                service.add_action("black")
         for process in processes:
             process.join()
             assert process.exitcode == 0
         service.learn()
         assert len(service.log()) == 300
         state = encode_state(service.policy.get_state())
-    with open_arms(tmp_path) as service:
+    assert read_checkpoint(service.path) != first
+    write_checkpoint(service.path, first)
+    with open_arms(tmp_path) as service:  # which replays all rows
         assert encode_state(service.policy.get_state()) == state
 
 

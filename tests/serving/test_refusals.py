@@ -1,13 +1,15 @@
 """Bad input is refused in one line, and nothing is lost."""
 
+import os
 import sqlite3
+import time
 
 import numpy as np
 import pytest
 
 from bandit_envs import ArraySpec, ContextualPolicy, EpsilonGreedyPolicy, UCBPolicy
 from bandit_envs.logged import read_log, scan_log
-from bandit_envs.policies import TopKLinUCBPolicy
+from bandit_envs.policies import BudgetedThompsonSamplingPolicy, TopKLinUCBPolicy
 from bandit_envs.policies.models import Logistic, Ridge
 from bandit_envs.policies.rules import EpsilonGreedy
 from bandit_envs.serving import DecisionService, store
@@ -107,8 +109,9 @@ def count_rows(service):
                 "per_arm": ArraySpec((3, 2), np.float64),
             },
         ),
+        BudgetedThompsonSamplingPolicy(num_actions=3),
     ],
-    ids=["batch", "slates", "per-arm"],
+    ids=["batch", "slates", "per-arm", "costs"],
 )
 def test_policies_that_cannot_be_served_are_refused(tmp_path, policy):
     with pytest.raises(ValueError, match="expected") as error:
@@ -232,6 +235,27 @@ def test_rewards_that_cannot_be_written_are_not_learned(tmp_path):
         assert service.reward(decisions[0].id, 1.0)
 
 
+def test_waits_that_could_not_be_ended_end_later(tmp_path, monkeypatch):
+    with open_arms(tmp_path, timeout=60.0, timeout_reward=1.0) as service:
+        service.decide_many([None] * 50)
+        monkeypatch.setattr(time, "time", lambda: 4e9)
+        add_event = service._store.add_event
+        written = []
+
+        def fail(event):
+            written.append(event)
+            if len(written) > 20:
+                raise sqlite3.OperationalError("database or disk is full")
+            add_event(event)
+
+        service._store.add_event = fail
+        with pytest.raises(OSError, match="is full"):
+            service.learn()
+        service._store.add_event = add_event
+        service.learn()
+        assert len(service.log()) == 50
+
+
 def test_a_locked_file_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(store, "WAIT", 0.05)
     with open_arms(tmp_path) as service:
@@ -262,8 +286,6 @@ def test_a_read_only_file_is_read_and_not_served(tmp_path):
 
 def is_root():
     """Whether the permissions of files mean nothing."""
-    import os  # noqa: PLC0415
-
     return os.geteuid() == 0
 
 

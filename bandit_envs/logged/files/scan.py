@@ -174,8 +174,9 @@ def read_log(
 ) -> BanditLog:
     """Reads what `write_log` wrote, a table, or all such files in a folder, by their names' order.
 
-    Nothing is unpickled. CSV may be compressed. The arguments are those of `scan_log`, whose
-    batches it joins: those after `only` say what the columns of a table are.
+    Nothing is unpickled. CSV may be compressed. Of the file of a `DecisionService`, the decisions
+    are read that have a reward. The arguments are those of `scan_log`, whose batches it joins:
+    those after `only` say what the columns of a table are.
 
     Raises:
         ValueError: a file is damaged, or changes while it is read; the message names it and the

@@ -1,0 +1,101 @@
+"""The file of a service is a log: it is evaluated, learned from, and served again."""
+
+import time
+
+import numpy as np
+import pytest
+
+from bandit_envs.logged import (
+    InversePropensityScoring,
+    learn_from_log,
+    probabilities_of,
+    scan_log,
+)
+from bandit_envs.logged.learners import DirectMethodLearner
+from bandit_envs.serving import DecisionService
+from tests.serving.services import CONTEXT, NAMES, contextual, open_shop
+
+
+def serve_users(service, size):
+    """Serves users who like red if they are from Germany, and blue otherwise."""
+    rng = np.random.default_rng(0)
+    for user in range(size):
+        country = "DE" if user % 2 else "FR"
+        decision = service.decide({"age": float(rng.random()), "country": country})
+        liked = "red" if country == "DE" else "blue"
+        if user % 10:
+            service.reward(decision.id, decision.action == liked)
+
+
+def test_the_circle_closes(tmp_path):
+    with open_shop(tmp_path, share=0.5) as service:
+        serve_users(service, 400)
+        learned_from = service.log()[:180]
+        log = service.log()[180:]
+    better = DirectMethodLearner().fit(learned_from)
+    estimate = InversePropensityScoring().estimate(log, probabilities_of(better, log))
+    assert estimate.value > log.reward.mean() + 0.1
+    with DecisionService(tmp_path / "next.sqlite", better, share=0.1, seed=0) as service:
+        found = [service.decide({"age": 0.5, "country": "DE"}) for _ in range(50)]
+        actions = [each.action for each in found]
+        assert actions.count("red") > 40
+        assert min(each.probability for each in found) >= 0.1 / 3 - 1e-12
+
+
+def test_a_policy_goes_on_where_the_log_of_another_ends(tmp_path):
+    with open_shop(tmp_path) as service:
+        serve_users(service, 60)
+        known = service.policy.get_state().content.learned.model
+        learned = learn_from_log(contextual(), service.log(), batch_rows=1)
+    with DecisionService(tmp_path / "next.sqlite", learned, seed=0) as service:
+        for left, right in zip(service.policy.get_state().content.learned.model, known):
+            np.testing.assert_array_equal(left, right)
+
+
+def test_a_log_of_actions_that_came_is_one_table(tmp_path):
+    with open_shop(tmp_path, share=0.5) as service:
+        serve_users(service, 30)
+        service.add_action("black")
+        service.retire_action("green")
+        serve_users(service, 30)
+        scan = scan_log(service.path, batch_rows=7)
+        assert {batch.num_actions for batch in scan} == {4}
+        log = service.log()
+        assert log.available.sum(axis=1).tolist() == [3] * 54
+        serve_users(service, 5)
+        table = probabilities_of(service.policy, log)
+    np.testing.assert_allclose(table.sum(axis=1), 1.0)
+    assert (table[~log.available] == 0.0).all()
+
+
+def test_times_of_rewards_cut_a_log(tmp_path, monkeypatch):
+    with open_shop(tmp_path) as service:
+        serve_users(service, 20)
+        monkeypatch.setattr(time, "time", lambda: 4e9)  # in the year 2096
+        serve_users(service, 20)
+        earlier, later = scan_log(service.path, time="time").split("2090-01-01")
+    assert (len(earlier), len(later)) == (18, 18)
+
+
+def test_the_command_evaluates_and_learns(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("rich")
+    from bandit_envs.cli import main  # noqa: PLC0415
+
+    monkeypatch.chdir(tmp_path)
+    with open_shop(tmp_path, share=0.5) as service:
+        serve_users(service, 200)
+    main(["learn", "shop.sqlite", "--output", "policy.npz"])
+    main(["evaluate", "shop.sqlite", "--policy", "policy.npz", "--policy", "random"])
+    text = capsys.readouterr().out
+    assert "20 of 200 decisions have no reward" in text
+    assert "3 actions (red, green, blue)" in text
+    assert (tmp_path / "results").exists()
+
+
+def test_names_and_features_come_from_the_file_alone(tmp_path):
+    with open_shop(tmp_path) as service:
+        service.reward(service.decide(CONTEXT).id, True)
+    (batch,) = scan_log(tmp_path / "shop.sqlite")
+    assert batch.action_names == (*NAMES,)
+    assert batch.observation.tolist() == [[0.5, 0.0, 1.0]]
+    assert batch.reward.tolist() == [1.0]
