@@ -18,6 +18,7 @@ from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies import Policy
 from bandit_envs.testing.choice_contract import ChoiceContract
 from bandit_envs.testing.comparison import assert_identical, require
+from bandit_envs.testing.more_actions_contract import MoreActionsContract
 from bandit_envs.testing.pending_contract import PendingContract
 from bandit_envs.testing.policy_run import (
     SHARED,
@@ -36,7 +37,7 @@ HIDDEN = (
 REPLICATED = "Hooks must read `self.batch_size` each time"
 
 
-class PolicyContract(ChoiceContract, PendingContract):
+class PolicyContract(ChoiceContract, PendingContract, MoreActionsContract):
     """The tests that every policy must pass, whoever wrote it.
 
     Subclass it in a test module, under a name that the test framework collects, and override

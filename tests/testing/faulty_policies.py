@@ -58,7 +58,11 @@ class Fixed(Policy):
         return np.tile(weights / weights.sum(), (self.batch_size, 1))
 
 
-@caught_by("equal_seeds_give_equal_runs", says="`_initial` must return new arrays")
+@caught_by(
+    "equal_seeds_give_equal_runs",
+    "a_copy_with_more_actions_chooses_and_learns",
+    says="`_initial` must return new arrays",
+)
 class SharesItsTables(Means):
     """All policies of the class learn into the same arrays."""
 
@@ -128,6 +132,7 @@ class Model:
     "a_state_from_a_file_repeats_the_run",
     "a_deep_copy_repeats_the_run",
     "a_replicated_row_chooses_as_the_one_that_it_is_made_of",
+    "a_copy_with_more_actions_chooses_and_learns",
     says=r"_model.*totals.*What changes must be in `learned`, which `_initial` returns",
 )
 class HasAModelAsAttribute(Means):
@@ -187,6 +192,7 @@ class TakesAnyState(Means):
 @caught_by(
     "reset_forgets_and_goes_on_drawing",
     "all_that_changes_is_in_learned",
+    "a_copy_with_more_actions_chooses_and_learns",
     says="`_initial` must return new arrays",
 )
 class LearnsIntoWhatItStartedWith(Means):
@@ -435,6 +441,7 @@ class SharesAModelInSecret(Means):
 
 @caught_by(
     "a_replicated_row_chooses_as_the_one_that_it_is_made_of",
+    "a_copy_with_more_actions_chooses_and_learns",
     says=r"_probabilities returned shape .*expected \(5, 4\)",
 )
 class RemembersItsBatchSize(Policy):
@@ -483,3 +490,15 @@ class SharesASquareInSecret(Policy):
 
     def _learn(self, learned, trajectory):
         return learned + (1.0 + trajectory.reward).sum()
+
+
+@caught_by("a_copy_with_more_actions_chooses_and_learns", says="read `self.num_actions` each time")
+class OfItsFirstActions(Means):
+    """It keeps a number of actions that with_actions changes."""
+
+    def __init__(self, **options):
+        self._size = options["num_actions"]
+        super().__init__(**options)
+
+    def _scores(self, learned, time_step):
+        return super()._scores(learned, time_step)[:, : self._size]

@@ -124,18 +124,18 @@ class Search(NamedTuple):
         found = (self.open_at > 0.0) & is_near
         return np.asarray(found | ~found.any(axis=1, keepdims=True))
 
-    def open(self, available: Mask | None) -> Mask:
+    def open(self, available: Mask | None, goes_on: bool) -> None:
         """Says that actions [B, K] were available, None for all, in a step that is learned next.
 
-        Returns:
-            The rows in which others than those compared were: [B].
+        Args:
+            available: which actions were.
+            goes_on: whether rows that have stopped go on if others than those compared were.
         """
-        opened = ~self.compared()
-        if available is not None:
-            opened &= available
-        now = np.broadcast_to(self.pulls.steps[:, np.newaxis] + 1.0, self.open_at.shape)
-        np.copyto(self.open_at, now, where=True if available is None else available)
-        return np.asarray(opened.any(axis=1))
+        shown = np.broadcast_to(True if available is None else available, self.open_at.shape)
+        if goes_on and self.stopped.any():
+            self.stopped[(shown & ~self.compared()).any(axis=1)] = False
+        now = self.pulls.steps[:, np.newaxis] + 1.0
+        np.copyto(self.open_at, now, where=shown & ~self.stopped[:, np.newaxis])
 
 
 class BestArmPolicy(Policy):
@@ -304,9 +304,7 @@ class BestArmPolicy(Policy):
         )
 
     def _learn(self, learned: Search, trajectory: Trajectory) -> Search:
-        has_opened = learned.open(self._available(trajectory.observation))
-        if self._goes_on:
-            learned.stopped[has_opened] = False
+        learned.open(self._available(trajectory.observation), self._goes_on)
         rows = np.flatnonzero(~learned.stopped)
         if rows.size:
             learned.pulls.add(rows, trajectory.action[rows], trajectory.reward[rows])

@@ -1,0 +1,72 @@
+"""The part of the contract on policies that get more actions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bandit_envs.arrays import Array
+from bandit_envs.nests import Nest, map_structure
+from bandit_envs.policies import Policy
+from bandit_envs.testing.comparison import assert_identical, require
+from bandit_envs.testing.policy_contract_part import PolicyContractPart
+from bandit_envs.testing.policy_run import are_indices
+from bandit_envs.trajectories import TimeStep
+
+MORE = 2
+
+SIZED = (
+    "Hooks must read `self.num_actions` each time, and attributes that depend on it are set in "
+    "`_set_num_actions`"
+)
+
+
+class MoreActionsContract(PolicyContractPart):
+    """A copy with more actions chooses among all of them and learns on; a class may refuse it."""
+
+    def test_a_copy_with_more_actions_chooses_and_learns(self) -> None:
+        policy, time_step = self._policy_after(self.num_steps)
+        before = policy.get_state()
+        known = policy.num_actions
+        try:
+            wide = policy.with_actions(known + MORE)
+        except ValueError:  # it cannot have more, and says why
+            return
+        assert_identical(policy.get_state(), before, "the state of a policy after with_actions()")
+        asked = time_step._replace(observation=_with_more(time_step.observation))
+        action = self._action_of(wide, asked)
+        trajectory = self._trajectory()
+        trajectory = trajectory._replace(observation=_with_more(trajectory.observation))
+        if are_indices(action):
+            new = known + np.arange(self.num_rows) % MORE
+            trajectory = trajectory._replace(action=new.astype(trajectory.action.dtype))
+        try:
+            wide(trajectory)
+        except Exception as error:  # what a hook raises is what it did wrong
+            raise AssertionError(f"learning of new actions failed: {error}. {SIZED}") from error
+        self._action_of(wide, asked)
+
+    def _action_of(self, wide: Policy, asked: TimeStep) -> Array:
+        """Returns what a policy with more actions chooses, which must be among them."""
+        try:
+            action = wide.action(asked)
+            if wide.knows_probabilities and are_indices(action):
+                wide.probabilities(asked)
+        except Exception as error:  # what a hook raises is what it did wrong
+            raise AssertionError(
+                f"choosing after with_actions() failed: {error}. {SIZED}"
+            ) from error
+        fits = (action >= 0).all() and (action < wide.num_actions).all()
+        require(bool(fits), f"action() after with_actions() is {action}. {SIZED}")
+        return action
+
+
+def _with_more(observation: Nest) -> Nest:
+    """Returns an observation whose features of actions, if it has any, are of more actions."""
+    if not isinstance(observation, dict) or "per_arm" not in observation:
+        return observation
+    return {**observation, "per_arm": map_structure(_repeat_last, observation["per_arm"])}
+
+
+def _repeat_last(features: Array) -> Array:
+    """Returns features [B, K, ...] with those of the last action again for each new one."""
+    return np.concatenate((features, np.repeat(features[:, -1:], MORE, axis=1)), axis=1)
