@@ -36,6 +36,7 @@ SLOW = (  # they run as readers copy them, with the sizes that are shown
     "studies_clusters",
     "studies_statistics",
     "teach",
+    "test_variants",
     "write_a_policy",
 )
 

@@ -72,7 +72,7 @@ NAVIGATION = {
             "first_hour_tf_agents",
             "research",
             "logged_data",
-            "find_the_best_arm",
+            "test_variants",
             "route_requests",
         ],
         "Guides": [
@@ -82,6 +82,7 @@ NAVIGATION = {
             "pytorch_policy",
             "studies",
             "compare_policies",
+            "find_the_best_arm",
             "text_agents",
             "register_in_gymnasium",
         ],
