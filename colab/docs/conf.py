@@ -112,6 +112,9 @@ NAVIGATION = {
             "logged_data_intervals",
         ],
     },
+    "route_requests": {
+        "": ["route_requests_python"],
+    },
     "studies": {
         "": ["studies_statistics", "studies_clusters"],
     },
