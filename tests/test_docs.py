@@ -31,11 +31,13 @@ SLOW = (  # they run as readers copy them, with the sizes that are shown
     "pytorch_policy",
     "research",
     "route_requests",
+    "route_requests_python",
     "scikit_learn_policy",
     "studies",
     "studies_clusters",
     "studies_statistics",
     "teach",
+    "test_variants",
     "write_a_policy",
 )
 

@@ -159,6 +159,19 @@ def test_every_page_can_be_reached_from_the_readme():
     assert set(pages()) - reached == set()
 
 
+def first_hours() -> list[Path]:
+    """Returns the pages to which the README leads each kind of user."""
+    ways = README.read_text(encoding="utf-8").partition("## Your way in\n")[2]
+    items = re.findall(r"^- .*?(?=^- |\n\n)", ways.partition("\n## ")[0], re.MULTILINE | re.DOTALL)
+    return [(ROOT / re.search(r"\]\(([^)#]+)", item)[1]).resolve() for item in items]
+
+
+def test_the_first_hour_of_each_kind_of_user_is_a_page_of_at_most_900_words():
+    words = {page.stem: len(page.read_text(encoding="utf-8").split()) for page in first_hours()}
+    assert len(words) >= 6
+    assert {stem: count for stem, count in words.items() if count > 900} == {}
+
+
 @pytest.mark.parametrize("page", WRITTEN, ids=name)
 def test_what_the_command_writes_on_a_page_is_up_to_date(page):
     pytest.importorskip("griffe")

@@ -72,7 +72,7 @@ NAVIGATION = {
             "first_hour_tf_agents",
             "research",
             "logged_data",
-            "find_the_best_arm",
+            "test_variants",
             "route_requests",
         ],
         "Guides": [
@@ -82,6 +82,7 @@ NAVIGATION = {
             "pytorch_policy",
             "studies",
             "compare_policies",
+            "find_the_best_arm",
             "text_agents",
             "register_in_gymnasium",
         ],
@@ -110,6 +111,9 @@ NAVIGATION = {
             "logged_data_learners",
             "logged_data_intervals",
         ],
+    },
+    "route_requests": {
+        "": ["route_requests_python"],
     },
     "studies": {
         "": ["studies_statistics", "studies_clusters"],
