@@ -323,6 +323,17 @@ def test_a_class_that_has_changed_its_fields_is_refused(tmp_path, monkeypatch):
         load_state(tmp_path / "state.npz")
 
 
+def test_a_field_that_is_new_and_has_a_default_has_it(tmp_path, monkeypatch):
+    class Grown(NamedTuple):
+        left: object
+        right: object
+        third: object = 3
+
+    save_state(tmp_path / "state.npz", Pair(1, 2))
+    monkeypatch.setattr(sys.modules[__name__], "Pair", Grown)
+    assert load_state(tmp_path / "state.npz") == Grown(1, 2, 3)
+
+
 def test_a_file_that_cannot_be_read_is_an_os_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         load_state(tmp_path / "nothing.npz")

@@ -245,10 +245,13 @@ def _decode(value: Any, arrays: dict[str, NDArray[Any]], trusted: tuple[str, ...
         return EncodedModel(parts[0], trusted)
     named_tuple, fields = _imported(*tag.split(":")), parts[0]
     is_tuple = isinstance(named_tuple, type) and issubclass(named_tuple, tuple)
-    if not is_tuple or getattr(named_tuple, "_fields", None) != tuple(fields):
+    names = getattr(named_tuple, "_fields", ())
+    new = names[len(fields) :]  # since the file was written: they have their defaults
+    defaults = getattr(named_tuple, "_field_defaults", {})
+    if not is_tuple or (*fields, *new) != names or not defaults.keys() >= set(new):
         known = f"{tag} is not a named tuple of {', '.join(fields)}"
         raise ValueError(f"{known} in this version, or its module is not imported")
-    return tuple.__new__(named_tuple, fields.values())
+    return tuple.__new__(named_tuple, [*fields.values(), *(defaults[name] for name in new)])
 
 
 def _imported(module: str, name: str) -> Any:

@@ -502,3 +502,72 @@ class OfItsFirstActions(Means):
 
     def _scores(self, learned, time_step):
         return super()._scores(learned, time_step)[:, : self._size]
+
+
+class Waits(Policy):
+    """Nothing is wrong with it: the more often it chose an action, the rarer it does it again."""
+
+    reward_range = (0.0, 1.0)
+
+    def _initial(self):
+        return np.ones((self.batch_size, self.num_actions))
+
+    def _probabilities(self, learned, time_step):
+        return (1.0 / learned) / (1.0 / learned).sum(axis=1, keepdims=True)
+
+    def _learn(self, learned, trajectory):
+        learned[np.arange(self.batch_size), trajectory.action] += 1.0
+        return learned
+
+    def _with_pending(self, learned, pending):
+        return learned + pending
+
+
+@caught_by(
+    "pending_choices_leave_no_trace_once_their_rewards_are_lost",
+    "a_row_with_pending_choices_chooses_as_it_does_alone",
+    says="expect_rewards",
+)
+class LearnsFromChoices(Waits):
+    def expect_rewards(self, action, rows=None):
+        super().expect_rewards(action, rows)
+        self._state.learned[:] += 1.0
+
+
+@caught_by(
+    "a_reward_ends_the_wait_of_one_choice_of_its_action_in_its_rows", says="pending after learn"
+)
+class WaitsForEver(Waits):
+    def learn(self, trajectory, rows=None):
+        pending = self._state.pending
+        super().learn(trajectory, rows)
+        self._state = self._state._replace(pending=pending)
+
+
+@caught_by(
+    "what_is_chosen_by_with_pending_choices_is_new_and_of_one_layout",
+    says="_with_pending returned array float32",
+)
+class ChoosesByAnotherLayout(Waits):
+    def _with_pending(self, learned, pending):
+        return (learned + pending).astype(np.float32)
+
+
+@caught_by("a_row_with_pending_choices_chooses_as_it_does_alone", says="alone in a batch of one")
+class WaitsForAllRows(Waits):
+    def _with_pending(self, learned, pending):
+        return learned + pending.sum(axis=0)
+
+
+@caught_by("pending_choices_are_saved_and_reset", says=r"reset\(\) keeps pending choices")
+class WaitsAfterAReset(Waits):
+    def reset(self):
+        pending = self._state.pending
+        super().reset()
+        self._state = self._state._replace(pending=pending)
+
+
+@caught_by("policies_that_do_not_count_pending_choices_say_so", says="an expected reward")
+class IgnoresPendingChoices(Means):
+    def expect_rewards(self, action, rows=None):
+        pass

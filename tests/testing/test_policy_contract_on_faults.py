@@ -9,7 +9,7 @@ import pytest
 from bandit_envs.policies import BestArmPolicy
 from bandit_envs.testing import BestArmContract, PolicyContract
 from tests.testing.faulty_best_arm_policies import InTurn  # its module has faults, too
-from tests.testing.faulty_policies import FAULTS, Fixed, Means
+from tests.testing.faulty_policies import FAULTS, Fixed, Means, Waits
 
 TESTS = [name for name in dir(BestArmContract) if name.startswith("test_")]
 faults = pytest.mark.parametrize("fault", FAULTS, ids=[fault.policy.__name__ for fault in FAULTS])
@@ -47,7 +47,7 @@ def test_every_fault_fails_the_tests_meant_for_it_and_no_other(fault):
     assert re.search(fault.message, first, re.DOTALL), first
 
 
-@pytest.mark.parametrize("sound", [Means, Fixed, InTurn])
+@pytest.mark.parametrize("sound", [Means, Fixed, Waits, InTurn])
 def test_the_same_policy_without_a_fault_passes(sound):
     assert failures(sound) == {}
 
