@@ -1,7 +1,8 @@
 """Curves of statistics on matplotlib's axes, for the figures of studies and for notebooks."""
 
+import contextlib
 import io
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,24 @@ def draw_band(axis: Axes, band: NDArray[np.float64], **style: Any) -> None:
             line.set_linewidth(line.get_linewidth() + 2.0)
     (line,) = axis.plot(x, y, **style)
     shade = {"color": style["color"], "alpha": 0.25, "linewidth": 0}
-    axis.fill_between(x, low, high, transform=line.get_transform(), **shade)
+    with _limits_later(axis):
+        axis.fill_between(x, low, high, transform=line.get_transform(), **shade)
+
+
+@contextlib.contextmanager
+def _limits_later(axis: Axes) -> Iterator[None]:
+    """Keeps matplotlib from finding the limits of the axes anew for each thing that is drawn.
+
+    With many lines, this takes most of the time. They are found once all is drawn.
+    """
+    x_is_free = axis.get_autoscalex_on()
+    y_is_free = axis.get_autoscaley_on()
+    axis.set_autoscale_on(False)
+    try:
+        yield
+    finally:
+        axis.set_autoscalex_on(x_is_free)
+        axis.set_autoscaley_on(y_is_free)
 
 
 def tidy(axis: Axes) -> None:

@@ -269,13 +269,26 @@ def find_unknown_metrics(
                 policy = choice.make(env, 0)
             with _explain(subject, environment, choice):
                 StepDriver(env, policy, (learner(env, policy),)).run()
-            for name in [name for name in METRICS if name not in unknown]:
+            names = [name for name in METRICS if name not in unknown]
+            with _explain(subject, environment, choice):
+                are_known = _are_known(names, env, policy)
+            for name in () if are_known else names:
                 with _explain(subject, environment, choice):
                     reason = _why_unknown(name, env, policy)
                 if reason is not None:
                     text = f"environment {environment} has no {name}: {reason}"
                     unknown[name] = text.rstrip(": ")
     return unknown
+
+
+def _are_known(names: Sequence[str], env: PyEnvironment, policy: Policy) -> bool:
+    """Whether all of some metrics can be measured in an environment, which takes one step."""
+    try:
+        metrics = [METRICS[name](env, policy) for name in names]
+        StepDriver(env, policy, (learner(env, policy), *metrics)).run()
+    except NotImplementedError:
+        return False
+    return True
 
 
 def _why_unknown(name: str, env: PyEnvironment, policy: Policy) -> str | None:
