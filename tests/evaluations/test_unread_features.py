@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bandit_envs import LinUCBPolicy, RandomPolicy, UCBPolicy
-from bandit_envs.evaluations import evaluate
+from bandit_envs.evaluations import LogError, evaluate
 from bandit_envs.logged import (
     InversePropensityScoring,
     estimate_propensities,
@@ -170,6 +170,20 @@ def test_observations_that_say_which_actions_are_available_are_read(log, tmp_pat
     found = evaluate(tmp_path / "masked.parquet", "random", "ips")
     assert UNREAD not in found.title
     check_same_rows(found, evaluate(masked, "random", "ips"), rel=1e-12)
+
+
+def test_damaged_files_are_named(written):
+    (written / "1.parquet").write_bytes(b"PAR1 and nothing else")
+    with pytest.raises(LogError, match=r"1\.parquet"):
+        evaluate(written, "random", "ips")
+
+
+def test_workers_read_no_other_columns_either(written):
+    pytest.importorskip("joblib")
+    options = {"workers": 2, "backend": "threading"}
+    found = evaluate(written, "random", "ips", **options)
+    assert UNREAD in found.title
+    check_same_rows(found, evaluate(written, "random", "ips"), rel=1e-12)
 
 
 def test_other_files_are_read_as_a_whole(log, tmp_path):

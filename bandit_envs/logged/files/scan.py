@@ -297,9 +297,11 @@ class WrittenScan(Scan):
     def keep_features(self, names: Sequence[str]) -> WrittenScan:
         if names or not _are_parquet(self.parts):
             return self
-        layouts = [read_parquet_layout(part.file) for part in self.parts.found]
-        if not all(has_plain_observation(layout) for layout in layouts):
-            return self
+        for part in self.parts.found:
+            with errors_that_name(part.name), refuse_changes(part):
+                layout = read_parquet_layout(part.file)
+            if not has_plain_observation(layout):
+                return self
         return dataclasses.replace(self, reads_observation=False)
 
     @property
