@@ -61,12 +61,13 @@ class MoreActionsContract(PolicyContractPart):
 
 
 def _with_more(observation: Nest) -> Nest:
-    """Returns an observation whose features of actions, if it has any, are of more actions."""
-    if not isinstance(observation, dict) or "per_arm" not in observation:
+    """Returns an observation of more actions: in its mask, and in features of actions."""
+    if not isinstance(observation, dict):
         return observation
-    return {**observation, "per_arm": map_structure(_repeat_last, observation["per_arm"])}
+    sized = {key: observation[key] for key in ("mask", "per_arm") if key in observation}
+    return {**observation, **map_structure(_repeat_last, sized)}
 
 
 def _repeat_last(features: Array) -> Array:
-    """Returns features [B, K, ...] with those of the last action again for each new one."""
+    """Returns an array [B, K, ...] with what is of the last action again for each new one."""
     return np.concatenate((features, np.repeat(features[:, -1:], MORE, axis=1)), axis=1)
