@@ -67,16 +67,16 @@ class DelayedLearning(Stateful):
             self._lose(self._state)
             self._state = ()
         waits = (self._expect(trajectory._replace(observation=seen)), *self._state)
-        steps = tuple(wait.step for wait in waits)
-        arrived = feedback["arrived"][:, : len(steps)].copy()
+        due = feedback["arrived"][:, : len(waits)]
+        arrived = due.copy()
         while arrived.any():
             rows = arrived.any(axis=1)
-            lag = len(steps) - 1 - arrived[:, ::-1].argmax(axis=1)  # of the oldest that arrived
+            lag = len(waits) - 1 - arrived[:, ::-1].argmax(axis=1)  # of the oldest that arrived
             lag[~rows] = 0
-            self.policy.learn(_mix(steps, lag, feedback["reward"]), rows)
+            self.policy.learn(_mix(waits, lag, feedback["reward"]), rows)
             arrived[np.arange(len(lag)), lag] = False
-        for wait, column in zip(waits, feedback["arrived"].T):
-            wait.rows[column] = False
+        for column in np.flatnonzero(due.any(axis=0)):
+            waits[column].rows[due[:, column]] = False
         self._lose(waits[self._length - 1 :])
         self._state = waits[: self._length - 1]
 
@@ -101,14 +101,14 @@ def learner(env: PyEnvironment, policy: Policy) -> Policy | DelayedLearning:
     return DelayedLearning(env, policy) if max_delay_of(env.observation_spec()) > 0 else policy
 
 
-def _mix(steps: tuple[Trajectory, ...], lag: NDArray[Any], reward: NDArray[Any]) -> Trajectory:
+def _mix(waits: tuple[Wait, ...], lag: NDArray[Any], reward: NDArray[Any]) -> Trajectory:
     """Returns a trajectory whose row b is that of step `lag[b]`, with the reward [b, lag[b]]."""
     rows = np.arange(len(lag))
     used, place = np.unique(lag, return_inverse=True)
-    mixed: Trajectory = steps[used[0]]
+    mixed: Trajectory = waits[used[0]].step
     if len(used) > 1:
         mixed = map_structure(
-            functools.partial(_pick_rows, place, rows), *(steps[each] for each in used)
+            functools.partial(_pick_rows, place, rows), *(waits[each].step for each in used)
         )
     return mixed._replace(reward=reward[rows, lag])
 

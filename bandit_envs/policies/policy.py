@@ -74,7 +74,7 @@ class Policy(Stateful, abc.ABC):
         _learn(learned, trajectory)         -> learned    new, or updated in place
         _select(rng, learned, time_step)    -> [B]        default: drawn from the probabilities
         _probabilities(learned, time_step)  -> [B, K]     default: unknown
-        _with_pending(learned, pending)     -> learned    what it then chooses by; default: unknown
+        _with_pending(learned, pending)     -> learned    what it then chooses by; default: the same
 
     Only `_learn` may write into the arrays of `learned`, whose shapes and dtypes stay those of
     `_initial`. A class without `_learn` is a fixed policy. The base class restricts probabilities
@@ -228,11 +228,11 @@ class Policy(Stateful, abc.ABC):
     def learn(self, trajectory: Trajectory, rows: Mask | None = None) -> None:
         """Learns from the rewards [B], in `reward_range`, of the actions [B] of a trajectory.
 
+        In each row, one choice of this action waits for its reward no longer: see `expect_rewards`.
+
         Args:
             trajectory: a step of every row.
             rows: [B] bool, the rows to learn from; None for all. Other rows keep what they know.
-
-        In each of these rows, one choice of the action waits no longer: see `expect_rewards`.
 
         Raises:
             TypeError, ValueError: the trajectory or `rows` do not fit, and nothing is learned.
