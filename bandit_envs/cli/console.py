@@ -46,7 +46,10 @@ class StepProgress(Progress):
     """A bar of the steps that tasks have taken."""
 
     def __init__(self, title: str, steps: int, count_steps: Callable[[], int]) -> None:
-        """Starts at 0 of `steps`; `count_steps` returns how many have been taken."""
+        """Starts at 0 of `steps`; `count_steps` returns how many have been taken.
+
+        Those of tasks whose worker died are taken twice, and count once here.
+        """
         super().__init__(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -55,13 +58,14 @@ class StepProgress(Progress):
             console=ERR,
             refresh_per_second=2,
         )
+        self._steps = steps
         self._count_steps = count_steps
         self.add_task(title, total=steps)
 
     def get_renderables(self) -> Iterable[RenderableType]:
         """Counts the steps anew at each refresh."""
         for task in self.task_ids:  # none yet while the first one is added
-            self.update(task, completed=self._count_steps())
+            self.update(task, completed=min(self._count_steps(), self._steps))
         return super().get_renderables()
 
 

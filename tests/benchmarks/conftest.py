@@ -12,6 +12,17 @@ def pytest_xdist_auto_num_workers():
     return 0
 
 
+def pytest_addoption(parser):
+    text = "run each benchmark once, to see that it works; nothing is measured"
+    parser.addoption("--one-round", action="store_true", help=text)
+
+
+@pytest.fixture
+def one_round(request):
+    """Whether benchmarks only show that they work."""
+    return request.config.getoption("--one-round", default=False)
+
+
 def pytest_configure(config):
     config.stash[MEASURED] = []
 
@@ -27,7 +38,7 @@ def note(request):
 
 
 @pytest.fixture
-def compare(note):
+def compare(note, one_round):
     """Returns a function that notes what a candidate costs, as a multiple of a reference.
 
     `scale` is the cost of one candidate in calls of it, and that of one reference: 1/100 if the
@@ -35,6 +46,10 @@ def compare(note):
     """
 
     def compare(title, candidate, reference, *, goal=None, scale=1.0, **options):
+        if one_round:
+            candidate()
+            reference()
+            return
         seconds = paired_seconds(candidate, reference, **options)
         note(title, Ratio.from_pairs(seconds, scale), goal)
 

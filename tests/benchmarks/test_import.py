@@ -7,7 +7,7 @@ import sys
 from tests.benchmarks.pairing import Ratio
 
 
-def test_the_import_beside_that_of_numpy(note, tmp_path):
+def test_the_import_beside_that_of_numpy(note, one_round, tmp_path):
     # As after installation: compiled once, whatever this machine says of writing compiled files.
     environment = {
         key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"
@@ -24,5 +24,8 @@ def test_the_import_beside_that_of_numpy(note, tmp_path):
         return float(subprocess.check_output(command, env=environment))
 
     import_seconds("bandit_envs")
-    pairs = [(import_seconds("bandit_envs"), import_seconds("numpy")) for _ in range(25)]
+    pairs = [
+        (import_seconds("bandit_envs"), import_seconds("numpy"))
+        for _ in range(2 if one_round else 25)
+    ]
     note("import bandit_envs / import numpy", Ratio.from_pairs(pairs))

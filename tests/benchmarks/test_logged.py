@@ -8,7 +8,9 @@ import pytest
 from bandit_envs import EpsilonGreedyPolicy, KArmedTestbed, StepDriver, UCBPolicy
 from bandit_envs.logged import (
     BanditLog,
+    DirectMethodLearner,
     DoublyRobust,
+    DoublyRobustLearner,
     InversePropensityScoring,
     LogRecorder,
     SelfNormalizedIPS,
@@ -91,3 +93,24 @@ def test_a_recorded_run_beside_the_run_with_its_metrics(compare, name):
 
     title = f"recorded run of {name}, batch 2000 / the run with its metrics"
     compare(title, lambda: run(True), lambda: run(False), rounds=10)
+
+
+@pytest.mark.parametrize(
+    ("name", "learner"),
+    [("direct method", DirectMethodLearner()), ("doubly robust", DoublyRobustLearner())],
+    ids=["direct method", "doubly robust"],
+)
+def test_learning_beside_a_product_of_the_features(compare, name, learner):
+    rng = np.random.default_rng(0)
+    size = 50_000
+    features = rng.normal(size=(size, 10))
+    log = BanditLog(features, rng.integers(10, size=size), rng.random(size), np.full(size, 0.1))
+    compare(
+        f"{name} learned from 50,000 rows of 10 features / x^T x, action by action",
+        lambda: learner.fit(log),
+        lambda: [
+            features[log.action == action].T @ features[log.action == action]
+            for action in range(log.num_actions)
+        ],
+        rounds=7,
+    )

@@ -9,6 +9,7 @@ import pytest
 from bandit_envs import CascadeUCBPolicy, LinUCBPolicy, RandomPolicy, StepDriver
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.policies import BestArmPolicy, KnapsackPolicy
+from bandit_envs.policies.continuous import ContinuousPolicy
 from bandit_envs.policies.registry import POLICIES
 from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import Trajectory, restart, termination
@@ -40,7 +41,7 @@ ARMS = [
     for name, entry in POLICIES.items()
     if entry.context == "ignored"
     and not entry.slates
-    and not issubclass(entry.make, KnapsackPolicy)
+    and not issubclass(entry.make, (ContinuousPolicy, KnapsackPolicy))
 ]
 
 

@@ -43,6 +43,8 @@ pytest.importorskip("joblib")
 pytest.importorskip("rich")
 pytest.importorskip("matplotlib")
 
+from bandit_envs.cli.console import StepProgress
+
 FILES = {"config.json", "curves.npy", "figure.png", "runs.csv", "summary.csv", "tasks"}
 FIGURE_2_2 = ["greedy", "epsilon_greedy:epsilon=0.01", "epsilon_greedy:epsilon=0.1"]
 MINE = "tests.studies.mine"
@@ -392,6 +394,13 @@ def test_progress_counts_steps(tmp_path):
         "6,000 of 6,000 steps"
         in sweep(tmp_path, text.replace("steps = 5", "steps = 1200"), output="b").err
     )
+
+
+def test_progress_does_not_pass_its_total_where_tasks_are_repeated():
+    progress = StepProgress("2 tasks", 10, lambda: 13)
+    list(progress.get_renderables())
+    (task,) = progress.tasks
+    assert task.completed == 10
 
 
 def test_a_dry_run_counts_tasks_and_does_nothing(tmp_path):
