@@ -1,5 +1,7 @@
 """Policies get more actions, and keep what they have learned of those that they had."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -355,3 +357,26 @@ def test_a_written_policy_of_more_actions_is_read_as_it_is(tmp_path):
     assert_identical(
         again.get_state().content.learned, wide.get_state().content.learned, "what it knows"
     )
+
+
+@pytest.mark.parametrize("name", ["neural_ucb", "neural_thompson", "neural_linear"])
+@pytest.mark.parametrize("optimizer", ["RMSprop", "Adam"])
+def test_networks_predict_known_actions_as_before(name, optimizer):
+    torch = pytest.importorskip("torch")
+    env = make_environment(name, 3)
+    made = make_policy(name, env)
+    model = dataclasses.replace(made.model, optimizer=getattr(torch.optim, optimizer))
+    spec = env.observation_spec()
+    policy = ContextualPolicy(
+        model, made.rule, observation_spec=spec, num_actions=4, batch_size=3, seed=0
+    )
+    time_step = StepDriver(env, policy, [policy], num_steps=60).run()
+    wide = policy.with_actions(4 + MORE)
+    bounds = []
+    for each in (policy, wide):
+        inputs = each._reader.read(time_step.observation, 3)
+        bounds.append(each.model.interval(each.get_state().content.learned.model, inputs, 1.0))
+    for before, after in zip(*bounds):
+        np.testing.assert_allclose(after[:, :4], before, rtol=1e-5)
+    env = wide_environment(name, 3)
+    StepDriver(env, wide, [wide], num_steps=60).run()

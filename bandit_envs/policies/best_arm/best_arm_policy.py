@@ -119,6 +119,9 @@ class Search(NamedTuple):
         all before its first reward.
         """
         steps = self.pulls.steps[:, np.newaxis]
+        is_open = np.asarray(self.open_at == steps)
+        if is_open.all():  # as in most searches
+            return is_open
         closed_for = steps - self.open_at
         is_near = closed_for < np.maximum(PATIENCE, 0.5 * steps)
         found = (self.open_at > 0.0) & is_near
@@ -131,11 +134,13 @@ class Search(NamedTuple):
             available: which actions were.
             goes_on: whether rows that have stopped go on if others than those compared were.
         """
-        shown = np.broadcast_to(True if available is None else available, self.open_at.shape)
-        if goes_on and self.stopped.any():
-            self.stopped[(shown & ~self.compared()).any(axis=1)] = False
+        shown = np.ones(self.open_at.shape, np.bool_) if available is None else available
         now = self.pulls.steps[:, np.newaxis] + 1.0
-        np.copyto(self.open_at, now, where=shown & ~self.stopped[:, np.newaxis])
+        if self.stopped.any():
+            if goes_on:
+                self.stopped[(shown & ~self.compared()).any(axis=1)] = False
+            shown = shown & ~self.stopped[:, np.newaxis]
+        np.copyto(self.open_at, now, where=shown)
 
 
 class BestArmPolicy(Policy):
