@@ -150,6 +150,18 @@ def test_bad_arguments_of_a_report_are_refused(wrong):
         UniformAllocationPolicy(10, num_actions=2).report(**wrong)
 
 
+def test_a_report_names_the_best_of_the_actions_that_are_still_open():
+    action = np.array([0, 1, 2] * 5 + [1, 2] * 100)
+    available = np.ones((len(action), 3), np.bool_)
+    available[15:, 0] = False
+    log = BanditLog(
+        np.ones((len(action), 1)), action, (action == 0) * 1.0, num_actions=3, available=available
+    )
+    policy = KLLUCBPolicy(1e-9, num_actions=3)
+    assert learn_from_log(policy, log[:15]).report().recommended == 0
+    assert learn_from_log(policy, log).report().recommended != 0
+
+
 def test_a_test_goes_on_from_users_in_a_table(tmp_path):
     pytest.importorskip("pandas")
     file = tmp_path / "users.csv"

@@ -257,7 +257,7 @@ class BestArmPolicy(Policy):
         known = () if self.encoding is None else self.encoding.actions
         return BestArmReport(
             names=names_of(names, known, self.num_actions),
-            recommended=int(self._recommended(search, None)[index]),
+            recommended=int(self._recommended(search, search.compared())[index]),
             has_stopped=bool(search.stopped[index]),
             steps=int(pulls.steps[0]),
             counts=pulls.counts[0].copy(),
