@@ -4,6 +4,8 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
 from rich import progress
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, RenderableType
@@ -42,30 +44,69 @@ def track(text: str, items: Sequence[Item]) -> Iterable[Item]:
     return progress.track(items, text, console=ERR, transient=True, disable=hidden)
 
 
+def describe_bytes(number: float) -> str:
+    """Returns a number of bytes with two digits.
+
+    >>> describe_bytes(3_240_000_000)
+    '3.2 GB'
+    """
+    for unit, size in (("GB", 1e9), ("MB", 1e6)):
+        if number >= size:
+            amount = number / size
+            return f"{amount:.1f} {unit}" if amount < 10.0 else f"{amount:,.0f} {unit}"
+    return f"{max(number / 1e3, 0.1):.1f} kB"
+
+
+def describe_seconds(seconds: float) -> str:
+    """Returns a time in a unit that fits.
+
+    >>> describe_seconds(8000.0)
+    '2.2 hours'
+    """
+    for unit, size in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.1f} seconds"
+
+
 class StepProgress(Progress):
-    """A bar of the steps that tasks have taken."""
+    """A bar of the work that tasks have done.
 
-    def __init__(self, title: str, steps: int, count_steps: Callable[[], int]) -> None:
-        """Starts at 0 of `steps`; `count_steps` returns how many have been taken.
+    Args:
+        title: before the bar.
+        steps: of each task: [n]. Tasks are taken to run in this order.
+        work: what each task costs: [n]. The remaining time follows from it.
+        count_steps: returns how many steps have been taken. Those of tasks whose worker died are
+            taken twice, and count once here.
+    """
 
-        Those of tasks whose worker died are taken twice, and count once here.
-        """
+    def __init__(
+        self,
+        title: str,
+        steps: NDArray[np.int64],
+        work: NDArray[np.float64],
+        count_steps: Callable[[], int],
+    ) -> None:
         super().__init__(
             TextColumn("{task.description}"),
             BarColumn(),
-            TextColumn("{task.completed:,.0f} of {task.total:,.0f} steps"),
+            TextColumn("{task.fields[steps]:,} of {task.fields[all_steps]:,} steps"),
             TimeRemainingColumn(),
             console=ERR,
             refresh_per_second=2,
         )
-        self._steps = steps
+        self._steps = np.concatenate([[0], steps.cumsum()])
+        self._work = np.concatenate([[0.0], work.cumsum()])
         self._count_steps = count_steps
-        self.add_task(title, total=steps)
+        total = float(self._work[-1])
+        self.add_task(title, total=total, steps=0, all_steps=int(self._steps[-1]))
 
     def get_renderables(self) -> Iterable[RenderableType]:
         """Counts the steps anew at each refresh."""
         for task in self.task_ids:  # none yet while the first one is added
-            self.update(task, completed=min(self._count_steps(), self._steps))
+            steps = min(self._count_steps(), int(self._steps[-1]))
+            work = float(np.interp(steps, self._steps, self._work))
+            self.update(task, completed=work, steps=steps)
         return super().get_renderables()
 
 

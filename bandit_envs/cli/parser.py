@@ -423,7 +423,8 @@ def _add_workers(parser: Parser) -> None:
     text = "delete the folder's results of another study or version"
     parser.add_argument("--overwrite", action="store_true", help=text)
     _add_curves(parser)
-    parser.add_argument("--dry-run", action="store_true", help="only count the tasks")
+    text = "only count the tasks, and try them for seconds to say how long all will take"
+    parser.add_argument("--dry-run", action="store_true", help=text)
 
 
 def _add_engine(parser: Parser, workers: int, workers_text: str) -> None:

@@ -5,17 +5,28 @@ return a `LoadedStudy`, which writes CSV files and `figure.png`. The same comman
 """
 
 import argparse
+import contextlib
 import itertools
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bandit_envs import studies
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.notation import parse_toml
 from bandit_envs.base.registry import near_miss
-from bandit_envs.cli.console import ERR, OUT, StepProgress, track
+from bandit_envs.cli.console import (
+    ERR,
+    OUT,
+    StepProgress,
+    describe_bytes,
+    describe_seconds,
+    track,
+)
 from bandit_envs.cli.tables import show_comparison, show_differences, show_summary
 from bandit_envs.studies import LoadedStudy, RunObserver, Study, TasksFailedError
 from bandit_envs.studies.definition.choice import EnvironmentChoice, printable
@@ -23,6 +34,7 @@ from bandit_envs.studies.definition.keys import explain_file
 from bandit_envs.studies.definition.study import Task
 from bandit_envs.studies.results.expected import check_expected_values
 from bandit_envs.studies.results.results import Results
+from bandit_envs.studies.running.forecast import forecast
 from bandit_envs.studies.running.task_log import write_task_log
 from bandit_envs.studies.showing.shown_environments import describe_choice
 from bandit_envs.studies.showing.tables import size_of_curves
@@ -39,6 +51,12 @@ FORMATS = (".png", ".svg", ".pdf")
 
 LONGEST_NAME = 40
 """A file of a figure has at most so many letters of its title."""
+
+SECONDS_OF_TRIAL = 1.5
+"""A dry run tries each policy in an environment for about so long."""
+
+SECONDS_OF_LOOK = 0.05
+"""Before its bar begins, a run tries each policy in an environment for about so long."""
 
 LARGE = 100_000_000
 """The size of a file of curves in bytes, from which on it is said before it is written."""
@@ -211,12 +229,13 @@ def _make_study(values: Mapping[str, Any], options: argparse.Namespace) -> Study
 def _run(study: Study, name: str, options: argparse.Namespace) -> int:
     """Runs the missing tasks of a study; writes and shows what has finished."""
     if options.dry_run:
-        OUT.print(_count_tasks(list(study.tasks())))
+        _forecast(study, options)
         return 0
     if getattr(options, "record", None):
         _write_log(study, options.record, options.overwrite)
     folder = folder_of(options, name, lambda folder: Results(folder, study).conflict() == "")
-    seen = CommandObserver(getattr(options, "fail_above_regret", None), options.curves)
+    limit = getattr(options, "fail_above_regret", None)
+    seen = CommandObserver(study, limit, options.curves)
     try:
         studies.run(
             study,
@@ -238,15 +257,35 @@ def _run(study: Study, name: str, options: argparse.Namespace) -> int:
     return 0 if seen.is_good else 1
 
 
+def _forecast(study: Study, options: argparse.Namespace) -> None:
+    """Tries the tasks of a study, and prints what they will take."""
+    tasks = list(study.tasks())
+    OUT.print(_count_tasks(tasks))
+    found = forecast(study, tasks, SECONDS_OF_TRIAL)
+    total = float(found.seconds.sum())
+    longest = float(found.seconds.max())
+    parts = [f"{describe_seconds(total)} of one processor like this one"]
+    if options.address is None:
+        workers = min(options.workers, os.cpu_count() or 1)
+        name = "1 worker" if workers == 1 else f"{workers} workers"
+        parts.append(f"{describe_seconds(max(total / workers, longest))} with {name}")
+    if found.memory:
+        parts.append(f"{found.memory / 1e6:,.0f} MB of memory for each worker")
+    parts.append(f"{describe_bytes(found.disk)} of results")
+    OUT.print(f"about {', '.join(parts)}", soft_wrap=True)
+
+
 class CommandObserver(RunObserver):
     """Shows how a study is run; writes and shows what has finished.
 
     Args:
+        study: the study.
         limit: what the mean regret per step may be, or None.
         curves: the kind of the file of curves.
     """
 
-    def __init__(self, limit: float | None, curves: str) -> None:
+    def __init__(self, study: Study, limit: float | None, curves: str) -> None:
+        self._study = study
         self._limit = limit
         self._curves = curves
         self._progress: StepProgress | None = None
@@ -262,8 +301,12 @@ class CommandObserver(RunObserver):
         if not tasks:
             ERR.print("all tasks have finished: nothing to run")
             return
-        steps = sum(task.batches * task.steps for task in tasks)
-        self._progress = StepProgress(_count_tasks(tasks), steps, count_steps)
+        steps = np.array([task.batches * task.steps for task in tasks])
+        work = steps.astype(np.float64)
+        if ERR.is_terminal and len({task.position for task in tasks}) > 1:
+            with contextlib.suppress(ValueError):  # the task that fails will say so
+                work = forecast(self._study, tasks, SECONDS_OF_LOOK).seconds
+        self._progress = StepProgress(_count_tasks(tasks), steps, work, count_steps)
         self._progress.start()
 
     def fail(self, problem: str) -> None:
@@ -328,7 +371,7 @@ def _write_and_show(
     """
     size = size_of_curves(found.study, found.pairs, curves)
     if size >= LARGE:
-        text = f"curves.{curves} takes {size / 1e9:.1f} GB"
+        text = f"curves.{curves} takes {describe_bytes(size)}"
         ERR.print(f"{text}; --curves none leaves it out, as the results have all", soft_wrap=True)
     found.write_tables(curves, track)
     if found.pairs:

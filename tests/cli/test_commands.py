@@ -397,15 +397,27 @@ def test_progress_counts_steps(tmp_path):
 
 
 def test_progress_does_not_pass_its_total_where_tasks_are_repeated():
-    progress = StepProgress("2 tasks", 10, lambda: 13)
+    progress = StepProgress("2 tasks", np.array([5, 5]), np.array([1.0, 3.0]), lambda: 13)
     list(progress.get_renderables())
     (task,) = progress.tasks
-    assert task.completed == 10
+    assert (task.fields["steps"], task.completed, task.total) == (10, 4.0, 4.0)
+
+
+def test_progress_weighs_tasks_by_what_they_cost():
+    progress = StepProgress("2 tasks", np.array([5, 5]), np.array([1.0, 3.0]), lambda: 5)
+    list(progress.get_renderables())
+    (task,) = progress.tasks
+    assert (task.fields["steps"], task.completed, task.total) == (5, 1.0, 4.0)
 
 
 def test_a_dry_run_counts_tasks_and_does_nothing(tmp_path):
-    assert sweep(tmp_path, CONTEXTUAL, "--dry-run")[:2] == (0, "24 tasks\n")
-    assert run("run", "testbed", "--policy", "greedy", "--dry-run").out == "1 task\n"
+    code, out, _ = sweep(tmp_path, CONTEXTUAL, "--dry-run", "--workers", "1")
+    assert code == 0
+    assert out.startswith("24 tasks\nabout ")
+    assert "with 1 worker" in out
+    assert "of memory for each worker" in out
+    assert re.search(r"\d+\.\d kB of results", out)
+    assert run("run", "testbed", "--policy", "greedy", "--dry-run").out.startswith("1 task\n")
     assert [file.name for file in tmp_path.iterdir()] == ["study.toml"]
 
 

@@ -86,10 +86,12 @@ class TaskRun:
 
     Args:
         task: the task.
+        first_steps: so many steps of a batch before the first report.
     """
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, first_steps: int = FIRST_STEPS) -> None:
         self._task = task
+        self._first_steps = first_steps
         self._num_ended = 0
         self._result: TaskResult = {}
         self._batch: Batch | None = None  # between two batches
@@ -123,7 +125,7 @@ class TaskRun:
         return steps
 
     def _next_batch(self) -> Batch:
-        return Batch(self._task, self._task.block + self._num_ended)
+        return Batch(self._task, self._task.block + self._num_ended, self._first_steps)
 
     def get_state(self) -> Any:
         """Returns the whole state, which `save_state` writes."""
@@ -163,9 +165,10 @@ class Batch:
     Args:
         task: the task that it belongs to.
         number: of the block, or of the run.
+        first_steps: so many steps before the first report.
     """
 
-    def __init__(self, task: Task, number: int) -> None:
+    def __init__(self, task: Task, number: int, first_steps: int = FIRST_STEPS) -> None:
         self.steps = 0
         """The number of steps taken."""
 
@@ -176,7 +179,7 @@ class Batch:
         self._observers = (learner(self._env, self._policy), *self._metrics.values())
         self._may_end = all(metric.ends_when_stopped for metric in self._metrics.values())
         self._sums: list[NDArray[np.float32]] = []
-        self._steps_at_a_time = FIRST_STEPS
+        self._steps_at_a_time = first_steps
 
     def advance(self) -> int:
         """Takes some steps and returns how many."""
