@@ -261,7 +261,7 @@ def _forecast(study: Study, options: argparse.Namespace) -> None:
     """Tries the tasks of a study, and prints what they will take."""
     tasks = list(study.tasks())
     OUT.print(_count_tasks(tasks))
-    found = forecast(study, tasks, SECONDS_OF_TRIAL)
+    found = forecast(study, tasks, SECONDS_OF_TRIAL, track)
     total = float(found.seconds.sum())
     longest = float(found.seconds.max())
     parts = [f"{describe_seconds(total)} of one processor like this one"]

@@ -6,8 +6,9 @@ import dataclasses
 import itertools
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
+from typing import TypeAlias
 
 import numpy as np
 
@@ -49,7 +50,17 @@ class Forecast:
     """Bytes of the results."""
 
 
-def forecast(study: Study, tasks: Sequence[Task], seconds: float) -> Forecast:
+Track: TypeAlias = Callable[[str, Sequence[Task]], Iterable[Task]]
+"""Yields the tasks that it is given, and shows below a text how many it has yielded."""
+
+
+def _track_nothing(text: str, tasks: Sequence[Task]) -> Iterable[Task]:
+    return tasks
+
+
+def forecast(
+    study: Study, tasks: Sequence[Task], seconds: float, track: Track = _track_nothing
+) -> Forecast:
     """Tries some tasks, and returns what all take.
 
     Policies in environments that are not tried are taken to cost as much as those that have the
@@ -59,16 +70,18 @@ def forecast(study: Study, tasks: Sequence[Task], seconds: float) -> Forecast:
         study: the study.
         tasks: the tasks, in increasing order; at least one.
         seconds: how long each policy in an environment is tried, at most about.
+        track: shows how many have been tried.
 
     Raises:
         ValueError: a policy or an environment has failed.
     """
     first = [next(group) for _, group in itertools.groupby(tasks, attrgetter("position"))]
     places = np.unique(np.linspace(0, len(first) - 1, min(MOST, len(first))).astype(int))
+    chosen = [first[place] for place in places]
     threadpoolctl = import_extra("threadpoolctl", "cli")
     with threadpoolctl.threadpool_limits(1):  # as in a worker
-        costs = {first[place].position: _try(first[place], seconds) for place in places}
-    tried = [(first[place], costs[first[place].position]) for place in places]
+        tried = [(task, _try(task, seconds)) for task in track("trial", chosen)]
+    costs = {task.position: cost for task, cost in tried}
     for task in first:
         if task.position not in costs:
             costs[task.position] = _cost_of_similar(task, tried)
