@@ -73,6 +73,7 @@ NAVIGATION = {
             "research",
             "logged_data",
             "test_variants",
+            "serve_decisions",
             "route_requests",
         ],
         "Guides": [
@@ -124,6 +125,7 @@ NAVIGATION = {
             "notebooks/evaluate_your_policy",
             "notebooks/non_stationary_bandits",
             "notebooks/find_the_best_arm",
+            "notebooks/from_simulation_to_service",
             "notebooks/the_zoo",
             "notebooks/off_policy_evaluation",
             "notebooks/neural_bandits",

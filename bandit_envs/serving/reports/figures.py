@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bandit_envs.serving.reports.report import ServiceReport
+from bandit_envs.serving.reports.rows import ActionReport, PeriodReport
 from bandit_envs.studies.plots import COLORS
 
 
-def draw_report(report: ServiceReport) -> Figure:
-    """Returns a figure of the shares of actions, their values and their weights, over time."""
+def draw_report(
+    periods: Sequence[PeriodReport], actions: Sequence[ActionReport], length: str
+) -> Figure:
+    """Returns a figure of the shares of actions, their values and their weights, over time.
+
+    Args:
+        periods: what happened in each.
+        actions: what is known of each in the end.
+        length: of a period, as "day".
+    """
     figure = Figure(figsize=(9.0, 9.0), layout="constrained")
     shares, values, weights = figure.subplots(3, 1, sharex=True)
-    x = list(range(len(report.periods)))
-    for action, last in enumerate(report.actions):
-        rows = [period.actions[action] for period in report.periods]
+    x = list(range(len(periods)))
+    for action, last in enumerate(actions):
+        rows = [period.actions[action] for period in periods]
         color = COLORS[action % len(COLORS)]
         label = last.action if last.is_open else f"{last.action} (retired)"
         shares.plot(x, [row.share for row in rows], "o-", color=color, label=label, markersize=3)
@@ -25,14 +34,14 @@ def draw_report(report: ServiceReport) -> Figure:
         lows = [row.low for row in rows]
         values.fill_between(x, lows, [row.high for row in rows], color=color, alpha=0.15)
         errors = [0.0 if math.isnan(row.weight) else 2.0 * row.weight_error for row in rows]
-        places = [place + 0.5 * (action / len(report.actions) - 0.5) for place in x]
+        places = [place + 0.5 * (action / len(actions) - 0.5) for place in x]
         sizes = [row.weight for row in rows]
         weights.errorbar(places, sizes, errors, fmt="o", color=color, markersize=3)
     shares.set_ylabel("Share of decisions")
     values.set_ylabel("Value so far")
     weights.axhline(1.0, color="0.4", linestyle="--")
     weights.set_ylabel("Mean weight")
-    _label_periods(weights, report)
+    _label_periods(weights, periods, length)
     for axis in (shares, values, weights):
         axis.spines[["top", "right"]].set_visible(False)
     legend = figure.legend(loc="outside right upper", frameon=False)
@@ -41,10 +50,10 @@ def draw_report(report: ServiceReport) -> Figure:
     return figure
 
 
-def _label_periods(axis: Axes, report: ServiceReport) -> None:
+def _label_periods(axis: Axes, periods: Sequence[PeriodReport], length: str) -> None:
     """Writes when periods start, below at most eight of them."""
-    every = max(1, math.ceil(len(report.periods) / 8))
-    shown = list(range(0, len(report.periods), every))
-    labels = [report.periods[place].start for place in shown]
+    every = max(1, math.ceil(len(periods) / 8))
+    shown = list(range(0, len(periods), every))
+    labels = [periods[place].start for place in shown]
     axis.set_xticks(shown, labels, rotation=30, ha="right")
-    axis.set_xlabel(f"Start of the {report.period} (UTC)")
+    axis.set_xlabel(f"Start of the {length} (UTC)")

@@ -6,66 +6,18 @@ import dataclasses
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.serving.reports.periods import to_utc
+from bandit_envs.serving.reports.rows import ActionReport, PeriodReport
 from bandit_envs.serving.reports.texts import align, format_age
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bandit_envs.evaluations import Evaluation
-
-
-class ActionReport(NamedTuple):
-    """What is known of an action: in the end, or at the end of a period.
-
-    Fields:
-        action: its name.
-        is_open: whether it may be chosen now.
-        decisions: for it.
-        share: of the decisions in which it was available.
-        rewards: of it; NaN for a period.
-        value: estimated from all rewards so far; NaN if there are none.
-        low: of the interval of the value; NaN if the range of rewards is not known.
-        high: of the interval.
-        weight: the mean of 1 / p for its decisions, and 0 for others in which it was available. It
-            is 1 but for chance if the logged probabilities are true, and never 0.
-        weight_error: the standard error of `weight`.
-    """
-
-    action: str
-    is_open: bool
-    decisions: int
-    share: float
-    rewards: float
-    value: float
-    low: float
-    high: float
-    weight: float
-    weight_error: float
-
-
-class PeriodReport(NamedTuple):
-    """What happened in a period.
-
-    Fields:
-        start: in UTC.
-        decisions: made in it.
-        pending: those of them that wait for a reward.
-        rewards: that came in it.
-        mean_reward: of these; NaN if there are none.
-        actions: their shares and weights in this period, and their values at its end.
-    """
-
-    start: str
-    decisions: int
-    pending: int
-    rewards: int
-    mean_reward: float
-    actions: list[ActionReport]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -188,14 +140,24 @@ class ServiceReport:
         import_extra("matplotlib", "cli")
         from bandit_envs.serving.reports.figures import draw_report  # noqa: PLC0415
 
-        return draw_report(self)
+        return draw_report(self.periods, self.actions, self.period)
 
     def write_page(self, file: str | os.PathLike[str]) -> None:
         """Writes a page of HTML, which needs no server and no network."""
         import_extra("matplotlib", "cli")
-        from bandit_envs.serving.reports.page import report_page  # noqa: PLC0415
+        from bandit_envs.serving.reports.page import Section, make_page  # noqa: PLC0415
 
-        atomic_write(Path(file), [report_page(self).encode()])
+        title, *summary = self.summary()
+        sentences = "\n".join(self.explain()).replace("\n  ", " ").splitlines()
+        actions = Section("Actions", self.actions_table(), [*sentences, *self.notes])
+        periods = Section(f"By {self.period}", self.periods_table(), [], self.plot())
+        sections = [actions, periods]
+        if self.evaluation is not None:
+            table = estimates_table(self.evaluation)
+            figure = self.evaluation.plot()
+            others = "Other policies on this log"
+            sections.append(Section(others, table, self.evaluation.notes, figure))
+        atomic_write(Path(file), [make_page(title, summary, sections).encode()])
 
 
 def estimates_table(evaluation: Evaluation) -> list[list[str]]:
