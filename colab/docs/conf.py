@@ -116,6 +116,9 @@ NAVIGATION = {
     "route_requests": {
         "": ["route_requests_python"],
     },
+    "serve_decisions": {
+        "": ["serve_decisions_web"],
+    },
     "studies": {
         "": ["studies_statistics", "studies_clusters"],
     },

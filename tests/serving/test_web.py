@@ -20,7 +20,7 @@ pytest.importorskip("uvicorn")
 httpx = pytest.importorskip("httpx")
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "colab/docs/serve_decisions.md"
+PAGE = ROOT / "colab/docs/serve_decisions_web.md"
 pytestmark = [pytest.mark.slow, pytest.mark.posix]
 
 
@@ -111,4 +111,4 @@ def test_the_web_service_refuses_what_is_wrong_and_goes_on(folder):
         assert "has no such decision" in unknown.json()["detail"]
         assert client.post("/reward/visit-1", params={"value": 1.0}).json() == {"is_new": True}
         assert client.post("/reward/visit-1", params={"value": 0.0}).json() == {"is_new": False}
-        assert "1 decisions, 1 rewards" in client.get("/report").json()
+        assert "1 decisions, 1 rewards" in client.get("/report").text

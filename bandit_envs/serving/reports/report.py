@@ -26,7 +26,7 @@ class ServiceReport:
 
     `print` shows it as a text, `write_page` writes it as a page, and `plot` draws it.
 
-    Attributes:
+    Args:
         name: of the file.
         policy: as it was described when the file was created.
         time: of the report, in seconds since 1970.
