@@ -177,6 +177,21 @@ def test_periods_are_as_short_as_fits_and_show_shares(tmp_path, clock):
     assert (last.value, last.low) == (report.actions[0].value, report.actions[0].low)
 
 
+def test_over_time_the_most_frequent_actions_are_shown(tmp_path):
+    names = [f"banner {number}" for number in range(30)]
+    with DecisionService(tmp_path / "a.db", arms(30), names, seed=1) as service:
+        decisions = service.decide_many([None] * 200)
+        report = service.report()
+    headings, *_ = report.periods_table()
+    chosen = [each.action for each in decisions]
+    others = {*names} - {*headings}
+    fewest = min(chosen.count(name) for name in names if name in headings)
+    assert len(others) == 20
+    assert all(chosen.count(name) <= fewest for name in others)
+    assert "the 10 most frequent actions" in str(report)
+    assert len(report.periods[0].actions) == 30
+
+
 def test_weights_are_near_one_where_probabilities_are_true(tmp_path):
     with open_shop(tmp_path) as service:
         serve(service, 500)

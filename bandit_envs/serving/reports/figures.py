@@ -13,28 +13,33 @@ from bandit_envs.studies.plots import COLORS
 
 
 def draw_report(
-    periods: Sequence[PeriodReport], actions: Sequence[ActionReport], length: str
+    periods: Sequence[PeriodReport],
+    actions: Sequence[ActionReport],
+    shown: Sequence[int],
+    length: str,
 ) -> Figure:
     """Returns a figure of the shares of actions, their values and their weights, over time.
 
     Args:
         periods: what happened in each.
         actions: what is known of each in the end.
+        shown: the numbers of the actions that are drawn.
         length: of a period, as "day".
     """
     figure = Figure(figsize=(9.0, 9.0), layout="constrained")
     shares, values, weights = figure.subplots(3, 1, sharex=True)
     x = list(range(len(periods)))
-    for action, last in enumerate(actions):
+    for line, action in enumerate(shown):
+        last = actions[action]
         rows = [period.actions[action] for period in periods]
-        color = COLORS[action % len(COLORS)]
+        color = COLORS[line % len(COLORS)]
         label = last.action if last.is_open else f"{last.action} (retired)"
         shares.plot(x, [row.share for row in rows], "o-", color=color, label=label, markersize=3)
         values.plot(x, [row.value for row in rows], "o-", color=color, markersize=3)
         lows = [row.low for row in rows]
         values.fill_between(x, lows, [row.high for row in rows], color=color, alpha=0.15)
         errors = [0.0 if math.isnan(row.weight) else 2.0 * row.weight_error for row in rows]
-        places = [place + 0.5 * (action / len(actions) - 0.5) for place in x]
+        places = [place + 0.5 * (line / len(shown) - 0.5) for place in x]
         sizes = [row.weight for row in rows]
         weights.errorbar(places, sizes, errors, fmt="o", color=color, markersize=3)
     shares.set_ylabel("Share of decisions")

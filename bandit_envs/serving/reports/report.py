@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bandit_envs.evaluations import Evaluation
+
+MAX_SHOWN = 10
+"""Over time, at most so many actions are shown; `ServiceReport.periods` has all."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,8 +81,7 @@ class ServiceReport:
         parts = [
             "\n".join(self.summary()),
             align(self.actions_table()),
-            f"By {self.period}: decisions, rewards, and the share of each action\n"
-            + align(self.periods_table()),
+            f"{self.periods_title()}\n{align(self.periods_table())}",
             "\n".join([*self.explain(), *self.notes]),
         ]
         if self.evaluation is not None:
@@ -110,11 +112,24 @@ class ServiceReport:
         headings = ["action", "decisions", "share", "rewards", "value", "interval", "weight", "±"]
         return [headings, *map(_action_cells, self.actions)]
 
+    def periods_title(self) -> str:
+        """Returns what the table of the periods has."""
+        number = len(self.actions)
+        whose = "each action" if number <= MAX_SHOWN else f"the {MAX_SHOWN} most frequent actions"
+        return f"By {self.period}: decisions, rewards, and the share of {whose}"
+
     def periods_table(self) -> list[list[str]]:
         """Returns the headings, and a row for each period."""
-        names = [each.action for each in self.actions]
+        shown = self._find_shown()
+        names = [self.actions[action].action for action in shown]
         headings = ["start (UTC)", "decisions", "waiting", "rewards", "mean reward", *names]
-        return [headings, *map(_period_cells, self.periods)]
+        return [headings, *(_period_cells(period, shown) for period in self.periods)]
+
+    def _find_shown(self) -> list[int]:
+        """Returns the numbers of the most frequent actions, in their order."""
+        numbers = range(len(self.actions))
+        often = sorted(numbers, key=lambda action: -self.actions[action].decisions)
+        return sorted(often[:MAX_SHOWN])
 
     def explain(self) -> Iterator[str]:
         """Yields what the numbers of the tables are."""
@@ -131,7 +146,8 @@ class ServiceReport:
             level = f"{100 * self.confidence:.4g}%"
             yield f"interval: holds at all times together with probability {level}, for each action"
             yield f"  by itself, so you may look every day. Rewards are from {low:g} to {high:g}."
-            yield "  The value must stay the same, and waits for rewards not depend on it."
+            yield "  It assumes that the value stays the same, and that a reward does not come sooner"
+            yield "  or later because of what it is."
         yield "weight: the mean of 1 / probability, 0 where another action was drawn. It is 1 but"
         yield "  for chance (± its standard error), if the logged probabilities are true."
 
@@ -140,7 +156,9 @@ class ServiceReport:
         import_extra("matplotlib", "cli")
         from bandit_envs.serving.reports.figures import draw_report  # noqa: PLC0415
 
-        return draw_report(self.periods, self.actions, self.period)
+        return draw_report(
+            periods=self.periods, actions=self.actions, shown=self._find_shown(), length=self.period
+        )
 
     def write_page(self, file: str | os.PathLike[str]) -> None:
         """Writes a page of HTML, which needs no server and no network."""
@@ -150,7 +168,7 @@ class ServiceReport:
         title, *summary = self.summary()
         sentences = "\n".join(self.explain()).replace("\n  ", " ").splitlines()
         actions = Section("Actions", self.actions_table(), [*sentences, *self.notes])
-        periods = Section(f"By {self.period}", self.periods_table(), [], self.plot())
+        periods = Section(self.periods_title(), self.periods_table(), [], self.plot())
         sections = [actions, periods]
         if self.evaluation is not None:
             table = estimates_table(self.evaluation)
@@ -187,8 +205,9 @@ def _action_cells(row: ActionReport) -> list[str]:
     ]
 
 
-def _period_cells(row: PeriodReport) -> list[str]:
-    shares = [f"{each.share:.1%}" if each.share == each.share else "" for each in row.actions]
+def _period_cells(row: PeriodReport, shown: Sequence[int]) -> list[str]:
+    shares = [row.actions[action].share for action in shown]
+    texts = [f"{share:.1%}" if share == share else "" for share in shares]
     mean = f"{row.mean_reward:.4f}" if row.rewards else ""
     counts = [f"{row.decisions:,}", f"{row.pending:,}", f"{row.rewards:,}"]
-    return [row.start, *counts, mean, *shares]
+    return [row.start, *counts, mean, *texts]
