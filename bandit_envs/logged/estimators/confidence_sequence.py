@@ -97,12 +97,9 @@ class ConfidenceSequence(Stateful):
         last = [float(ends[-1]) for ends in (lower_ends, upper_ends) if len(ends)]
         self._state = _Sides(lower, upper, *(last or sides[2:]))
         if sum(last) > 1.0:
-            self._warn_of_crossed_ends()
+            text = "the ends of the confidence sequence have crossed: no value fits all rows"
+            warnings.warn(f"{text}, so propensities may be wrong", stacklevel=3)
         return Bounds(self._unscale(lower_ends), self._unscale(1.0 - upper_ends))
-
-    def _warn_of_crossed_ends(self) -> None:
-        text = "the ends of the confidence sequence have crossed: no value fits all rows"
-        warnings.warn(f"{text}, so propensities may be wrong", stacklevel=4)
 
     def _scale(self, rewards: Floats) -> Floats:
         """Returns rewards on the scale on which their range is from 0 to 1."""

@@ -38,7 +38,7 @@ def draw_report(
         values.plot(x, [row.value for row in rows], "o-", color=color, markersize=3)
         lows = [row.low for row in rows]
         values.fill_between(x, lows, [row.high for row in rows], color=color, alpha=0.15)
-        errors = [0.0 if math.isnan(row.weight) else 2.0 * row.weight_error for row in rows]
+        errors = [0.0 if math.isnan(row.weight_error) else 2.0 * row.weight_error for row in rows]
         places = [place + 0.5 * (line / len(shown) - 0.5) for place in x]
         sizes = [row.weight for row in rows]
         weights.errorbar(places, sizes, errors, fmt="o", color=color, markersize=3)

@@ -103,6 +103,7 @@ def read_report(
     rewards = RewardSums(
         periods,
         len(file.encoding.actions),
+        num_first=file.num_first,
         has_contexts=facts.has_contexts,
         reward_range=known_range if is_bounded else None,
         confidence=confidence,
@@ -246,12 +247,13 @@ def _report_actions(
     for action, name in enumerate(file.encoding.actions):
         available = decisions.available[:, action].sum()
         values = rewards.actions[action]
-        spread = math.sqrt(decisions.variances[:, action].sum())
+        chosen = decisions.chosen[:, action].sum()
+        spread = math.sqrt(decisions.variances[:, action].sum()) if chosen else math.nan
         row = ActionReport(
             action=name,
             is_open=facts.is_open[action],
-            decisions=int(decisions.chosen[:, action].sum()),
-            share=_divide(decisions.chosen[:, action].sum(), available),
+            decisions=int(chosen),
+            share=_divide(chosen, available),
             rewards=float(rewards.by_action[action]),
             value=float(values.values[-1]),
             low=float(values.lows[-1]),
@@ -272,11 +274,12 @@ def _report_periods(
         rows = []
         for action, last in enumerate(actions):
             available = float(decisions.available[period, action])
-            spread = math.sqrt(decisions.variances[period, action])
+            chosen = decisions.chosen[period, action]
+            spread = math.sqrt(decisions.variances[period, action]) if chosen else math.nan
             values = rewards.actions[action]
             row = last._replace(
-                decisions=int(decisions.chosen[period, action]),
-                share=_divide(decisions.chosen[period, action], available),
+                decisions=int(chosen),
+                share=_divide(chosen, available),
                 rewards=math.nan,
                 value=float(values.values[period]),
                 low=float(values.lows[period]),

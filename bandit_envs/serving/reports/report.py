@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from bandit_envs.evaluations import Evaluation
 
-MAX_SHOWN = 10
+MAX_SHOWN = 8
 """Over time, at most so many actions are shown; `ServiceReport.periods` has all."""
 
 
@@ -146,8 +146,8 @@ class ServiceReport:
             level = f"{100 * self.confidence:.4g}%"
             yield f"interval: holds at all times together with probability {level}, for each action"
             yield f"  by itself, so you may look every day. Rewards are from {low:g} to {high:g}."
-            yield "  It assumes that the value stays the same, and that a reward does not come sooner"
-            yield "  or later because of what it is."
+            yield "  It assumes that the value stays the same, and that no reward comes sooner or"
+            yield "  later because of what it is."
         yield "weight: the mean of 1 / probability, 0 where another action was drawn. It is 1 but"
         yield "  for chance (± its standard error), if the logged probabilities are true."
 
@@ -201,7 +201,7 @@ def _action_cells(row: ActionReport) -> list[str]:
         f"{row.value:.4f}" if row.value == row.value else "",
         f"{row.low:.4f} to {row.high:.4f}" if row.low == row.low else "",
         f"{row.weight:.3f}" if has_weight else "",
-        f"{row.weight_error:.3f}" if has_weight else "",
+        f"{row.weight_error:.3f}" if row.weight_error == row.weight_error else "",
     ]
 
 

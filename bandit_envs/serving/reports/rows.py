@@ -19,7 +19,7 @@ class ActionReport(NamedTuple):
         high: of the interval.
         weight: the mean of 1 / p for its decisions, and 0 for others in which it was available. It
             is 1 but for chance if the logged probabilities are true, and never 0.
-        weight_error: the standard error of `weight`.
+        weight_error: the standard error of `weight`; NaN if there are no decisions for it.
     """
 
     action: str

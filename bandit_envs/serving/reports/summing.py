@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bandit_envs.arrays import Floats, Indices, Mask
-from bandit_envs.logged.estimators.confidence_sequence import ConfidenceSequence
+from bandit_envs.logged.columns import check_each
 from bandit_envs.logged.intervals.sequence_bounds import BernsteinSums, EmpiricalBernstein
 from bandit_envs.serving.reports.periods import Periods
 
@@ -18,6 +18,9 @@ FALSE_ALARM = 0.001
 
 
 BOUND = EmpiricalBernstein()
+
+WEIGHTS = 3.0
+"""A large weight is about so many times the number of actions."""
 
 
 class DecisionRows(NamedTuple):
@@ -40,17 +43,49 @@ class RewardRows(NamedTuple):
     rewards: Floats
 
 
-class WeightedMeans(ConfidenceSequence):
-    """A confidence sequence of the mean of weighted rewards, or of rewards whose weights are 1."""
+class WeightedMeans:
+    """A confidence sequence of the mean of weighted rewards w r, whose weights have the mean 1.
+
+    The lower end is the largest bound so far of the mean of w r, for rewards that are scaled to
+    [0, 1]; the upper end is 1 less that of w (1 - r). Each fails with probability
+    (1 - confidence) / 2. Weighted rewards are divided by a constant first: the bound bets at most
+    half of what it has on each, so values far above 1 make it lose much in the beginning.
+
+    Args:
+        confidence: of the whole sequence.
+        low: the smallest possible reward.
+        high: the largest possible reward.
+        size: of weights, roughly, as it is known before the first reward.
+    """
+
+    def __init__(self, confidence: float, low: float, high: float, size: float) -> None:
+        self._log_term = math.log(2.0 / (1.0 - confidence))
+        self._low = low
+        self._high = high
+        self._size = size
+        self._lower = BernsteinSums()
+        self._upper = BernsteinSums()
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The ends after the last reward. They cross if no mean fits all rewards."""
+        lower = min(1.0, max(0.0, self._size * self._lower.end))
+        upper = min(1.0, max(0.0, 1.0 - self._size * self._upper.end))
+        width = self._high - self._low
+        return self._low + lower * width, self._low + upper * width
 
     def add(self, weights: Floats, rewards: Floats) -> None:
         """Takes in weights and rewards [n]."""
-        self._check_range("reward", rewards)
-        scaled = self._scale(rewards)
-        self._extend(weights * scaled, weights * (1.0 - scaled))
+        is_known = (rewards >= self._low) & (rewards <= self._high)
+        expected = f"{self._low:g} to {self._high:g}, as reward_range says"
+        check_each("reward", rewards, is_known, expected)
+        scaled = (rewards - self._low) / (self._high - self._low)
+        self._lower = self._bound(self._lower, weights * scaled)
+        self._upper = self._bound(self._upper, weights * (1.0 - scaled))
 
-    def _warn_of_crossed_ends(self) -> None:
-        return  # a report says so in its notes
+    def _bound(self, known: BernsteinSums, values: Floats) -> BernsteinSums:
+        after, _ = BOUND.add(known, values / self._size, self._log_term, smallest=0.0)
+        return after
 
 
 class DecisionSums:
@@ -144,6 +179,7 @@ class RewardSums:
     Args:
         periods: P periods.
         num_actions: K.
+        num_first: how many actions there were at first.
         has_contexts: whether rewards are weighted by 1 / p.
         reward_range: of all rewards; None if it is not known.
         confidence: of intervals.
@@ -153,6 +189,8 @@ class RewardSums:
         self,
         periods: Periods,
         num_actions: int,
+        *,
+        num_first: int,
         has_contexts: bool,
         reward_range: tuple[float, float] | None,
         confidence: float,
@@ -163,9 +201,10 @@ class RewardSums:
         self.total = np.zeros(periods.number)
         self.by_action = np.zeros(num_actions)
         nothing = np.full(periods.number, np.nan)
+        size = WEIGHTS * num_first if has_contexts else 1.0
         self.actions = [
             ActionValues(
-                None if reward_range is None else WeightedMeans(confidence, *reward_range),
+                None if reward_range is None else WeightedMeans(confidence, *reward_range, size),
                 values=nothing.copy(),
                 lows=nothing.copy(),
                 highs=nothing.copy(),
