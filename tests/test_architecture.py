@@ -29,7 +29,7 @@ ROOMS_OF_LIBRARIES = {
     "gym": {"adapters"},
     "gymnasium": {"adapters"},
     "joblib": {"studies.running"},
-    "matplotlib": {"evaluations", "rendering", "studies"},
+    "matplotlib": {"evaluations", "rendering", "serving.reports", "studies"},
     "pandas": {"datasets", "evaluations", "logged.files", "studies"},
     "pooch": {"datasets"},
     "pyarrow": {"datasets", "logged.files"},

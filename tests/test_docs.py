@@ -33,6 +33,7 @@ SLOW = (  # they run as readers copy them, with the sizes that are shown
     "route_requests",
     "route_requests_python",
     "scikit_learn_policy",
+    "serve_decisions",
     "studies",
     "studies_clusters",
     "studies_statistics",

@@ -25,6 +25,12 @@ NEEDED = {
 SMALL = {
     "evaluate_your_policy": {"NUM_ROWS": 40, "NUM_STEPS": 20, "NUM_PARTS": 2, "NUM_ENVS": 3},
     "find_the_best_arm": {"NUM_TESTS": 5, "MOST_USERS": 2000},
+    "from_simulation_to_service": {
+        "NUM_ROWS": 20,
+        "NUM_STEPS": 50,
+        "NUM_VISITORS": 600,
+        "KILLED_AFTER": (0.7,),
+    },
     "k_armed_testbed": {
         "NUM_ROWS": 20,
         "NUM_STEPS": 20,

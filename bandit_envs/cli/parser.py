@@ -168,12 +168,20 @@ def _add_report(subcommands: Subcommands) -> None:
 def _add_show(subcommands: Subcommands) -> None:
     parser = subcommands.add(
         "show",
-        "write a results folder of a study or of `evaluate` as one page of HTML",
+        "write a results folder of a study or of `evaluate`, or a service's decisions, as a page",
         "bandit_envs.cli.show:show",
     )
-    parser.add_argument("folder", type=Path, metavar="DIR", help="a folder of results")
-    text = "the page's file, ending in .html (default: study.html or evaluation.html in the folder)"
+    text = "a folder of results, or a .sqlite file of decisions, which may be in use"
+    parser.add_argument("folder", type=Path, metavar="DIR", help=text)
+    text = (
+        "the page's file, ending in .html (default: study.html or evaluation.html in the folder, or"
+        " beside the decisions)"
+    )
     parser.add_argument("--output", type=Path, metavar="FILE", help=text)
+    text = "also estimate what a policy would have earned, of decisions; may be repeated"
+    parser.add_argument("--policy", action="append", metavar="SPEC", help=text)
+    text = "the smallest and the largest possible reward, for intervals of decisions"
+    parser.add_argument("--range", type=float, nargs=2, metavar=("LOW", "HIGH"), help=text)
     _add_views(parser)
 
 

@@ -1,20 +1,27 @@
-"""The subcommand `show`: a folder of results as one page of HTML."""
+"""The subcommand `show`: a folder of results, or a file of decisions, as one page of HTML."""
 
 import argparse
+from pathlib import Path
 
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.cli.console import OUT
 from bandit_envs.cli.studies import show_study
 from bandit_envs.evaluations.showing.report import REPORT, Report
+from bandit_envs.logged.files.decision_tables import is_decisions
+from bandit_envs.serving import read_report
 
 
 def show(options: argparse.Namespace) -> int:
-    """Writes a page of HTML with all that a study, or an evaluation, has found."""
+    """Writes a page of HTML with all that a study, an evaluation or a service has found."""
+    if is_decisions(options.folder):
+        return _show_decisions(options)
+    if options.policy or options.range:
+        expected = "--policy and --range are of files of decisions"
+        raise ValueError(f"{options.folder} is none; {expected}")
     is_evaluation = (options.folder / REPORT).is_file()
     default = "evaluation.html" if is_evaluation else "study.html"
     file = options.output or options.folder / default
-    if file.suffix != ".html":
-        raise ValueError(f"output is {file}; expected a file ending in .html")
+    _check_page(file)
     if is_evaluation:
         if options.panels or options.quantiles:
             raise ValueError(
@@ -27,3 +34,22 @@ def show(options: argparse.Namespace) -> int:
         show_study(options, file)
     OUT.print(f"Page: {file}", soft_wrap=True)
     return 0
+
+
+def _show_decisions(options: argparse.Namespace) -> int:
+    """Prints what a file of decisions tells, and writes it as a page of HTML."""
+    if options.panels or options.quantiles:
+        raise ValueError(f"{options.folder} has decisions; --panels and --quantiles are of studies")
+    file = options.output or options.folder.with_suffix(".html")
+    _check_page(file)
+    report = read_report(options.folder, options.policy, reward_range=options.range)
+    OUT.print(str(report), soft_wrap=True, highlight=False)
+    report.write_page(file)
+    OUT.print(f"Page: {file}", soft_wrap=True)
+    return 0
+
+
+def _check_page(file: Path) -> None:
+    """Raises ValueError if a file is no page of HTML."""
+    if file.suffix != ".html":
+        raise ValueError(f"output is {file}; expected a file ending in .html")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 from pathlib import Path
@@ -81,7 +82,8 @@ def create_or_check(
             actions = _names_of(policy, store.path)
         names = check_names(actions, policy.num_actions)
         encoding = policy.encoding if features is None else make_encoding(features)
-        meta = {"policy": repr(policy), "seed": str(seed)}
+        rewards = json.dumps(policy.reward_range)
+        meta = {"policy": repr(policy), "seed": str(seed), "reward_range": rewards}
         store.create(names, encoding or TableEncoding(), meta, policy.get_state())
         return seed
     meta = store.read_meta()

@@ -25,6 +25,8 @@ from bandit_envs.serving.keepers import Follower, Learner, PolicyKeeper, observe
 from bandit_envs.serving.laws import make_law
 from bandit_envs.serving.learner_lock import LearnerLock
 from bandit_envs.serving.opening import check_policy, create_or_check, open_store
+from bandit_envs.serving.reports.reading import read_report
+from bandit_envs.serving.reports.report import ServiceReport
 from bandit_envs.serving.schedule import Schedule
 from bandit_envs.serving.store import DecisionRow, Event
 
@@ -320,6 +322,16 @@ class DecisionService:
             ValueError: there are none.
         """
         return read_log(self.path)
+
+    def report(self, policies: Any = None, estimators: Any = None, **options: Any) -> ServiceReport:
+        """Returns what the file tells so far, as `read_report` does: `print` shows it.
+
+        Args:
+            policies: whose value on this log is estimated, as `evaluate` takes them; None for none.
+            estimators: as `evaluate` takes them.
+            options: others of `read_report`.
+        """
+        return read_report(self.path, policies, estimators, **options)
 
     def close(self) -> None:
         """Saves the policy and closes the file. Whoever does not call it loses nothing."""

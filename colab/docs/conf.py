@@ -73,6 +73,7 @@ NAVIGATION = {
             "research",
             "logged_data",
             "test_variants",
+            "serve_decisions",
             "route_requests",
         ],
         "Guides": [
@@ -115,6 +116,9 @@ NAVIGATION = {
     "route_requests": {
         "": ["route_requests_python"],
     },
+    "serve_decisions": {
+        "": ["serve_decisions_web"],
+    },
     "studies": {
         "": ["studies_statistics", "studies_clusters"],
     },
@@ -124,6 +128,7 @@ NAVIGATION = {
             "notebooks/evaluate_your_policy",
             "notebooks/non_stationary_bandits",
             "notebooks/find_the_best_arm",
+            "notebooks/from_simulation_to_service",
             "notebooks/the_zoo",
             "notebooks/off_policy_evaluation",
             "notebooks/neural_bandits",

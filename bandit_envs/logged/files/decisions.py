@@ -79,13 +79,13 @@ class DecisionFile:
 
     def scan(self, batch_rows: int) -> Iterator[BanditLog]:
         """Yields the decisions that have rewards in batches, in the order of the rewards."""
-        for rows in self._scan_rows(ROWS, batch_rows):
+        for rows in self.scan_rows(ROWS, batch_rows):
             yield self._make_batch(rows)
 
     def scan_times(self, batch_rows: int, name: str) -> Iterator[TimesOfRows]:
         """Yields when the rewards of the batches came, in UTC."""
         first_row = 0
-        for rows in self._scan_rows(TIMES, batch_rows):
+        for rows in self.scan_rows(TIMES, batch_rows):
             seconds = np.array([time for _, time in rows])
             times = (seconds * 1e6).astype("M8[us]")
             yield TimesOfRows(times, functools.partial(_place_of_row, name, first_row))
@@ -100,8 +100,14 @@ class DecisionFile:
             ((rewards,),) = connection.execute(f"{query} AND number <= ?", (self.until,))
         return decisions, decisions - rewards
 
-    def _scan_rows(self, query: str, batch_rows: int) -> Iterator[list[Any]]:
-        """Yields the rows of a query in batches. No transaction stays open between them."""
+    def scan_rows(self, query: str, batch_rows: int) -> Iterator[list[Any]]:
+        """Yields the rows of a query in batches. No transaction stays open between them.
+
+        Args:
+            query: has the number of each row first. Its parameters are the number before the first
+                row, that of the last, and how many rows are read.
+            batch_rows: the most rows of a batch.
+        """
         last = 0
         while True:
             with open_to_read(self.path) as connection:
@@ -119,12 +125,12 @@ class DecisionFile:
             reward=np.array(rewards, np.float64),
             propensity=np.array(probabilities, np.float64),
             num_actions=len(self.encoding.actions),
-            available=self._read_masks(masks),
+            available=self.read_masks(masks),
             step=np.array(numbers),
             encoding=self.encoding,
         )
 
-    def _read_masks(self, packed: Sequence[bytes | None]) -> Mask | None:
+    def read_masks(self, packed: Sequence[bytes | None]) -> Mask | None:
         """Returns which actions were available: [n, K]; None if all of them always were."""
         if not self.has_masks:
             return None

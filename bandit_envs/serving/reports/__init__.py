@@ -1,0 +1,1 @@
+"""What a file of decisions tells, while services write to it."""

@@ -1,0 +1,326 @@
+"""Reads a report from a file of decisions."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import os
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from bandit_envs.arrays import Floats, Mask
+from bandit_envs.base.checks import MAX_REWARD, check_confidence, check_number
+from bandit_envs.logged.files.decision_tables import open_to_read, unpack_masks
+from bandit_envs.logged.files.decisions import DecisionFile
+from bandit_envs.serving.reports.periods import Periods
+from bandit_envs.serving.reports.report import ServiceReport
+from bandit_envs.serving.reports.rows import ActionReport, PeriodReport
+from bandit_envs.serving.reports.summing import (
+    DecisionRows,
+    DecisionSums,
+    RewardRows,
+    RewardSums,
+)
+
+if TYPE_CHECKING:
+    from bandit_envs.evaluations import Evaluation
+
+BATCH_ROWS = 50_000
+
+FEWEST = 30
+"""An action has so many decisions before a low weight is noted."""
+
+ERRORS = 4.0
+"""A low weight is noted if it is so many standard errors below 1."""
+
+DECISIONS = """
+    SELECT decisions.number, decisions.time, decisions.action, probability, available,
+        events.number IS NULL
+    FROM decisions LEFT JOIN events
+        ON events.decision = decisions.number AND events.number <= ?2
+    WHERE decisions.number > ?1 AND decisions.number <= ?2
+    ORDER BY decisions.number LIMIT ?3
+"""
+
+REWARDS = """
+    SELECT events.number, events.time, decisions.action, probability, available, value
+    FROM events CROSS JOIN decisions ON decisions.number = events.decision
+    WHERE events.number > ? AND events.number <= ? AND value IS NOT NULL
+    ORDER BY events.number LIMIT ?
+"""
+
+
+class FileFacts(NamedTuple):
+    """What a file says in a few rows."""
+
+    policy: str
+    reward_range: tuple[float, float]
+    is_open: list[bool]
+    first_time: float
+    last_time: float
+    timeouts: int
+    has_contexts: bool
+
+
+def read_report(
+    path: str | os.PathLike[str],
+    policies: Any = None,
+    estimators: Any = None,
+    *,
+    reward_range: tuple[float, float] | None = None,
+    confidence: float = 0.95,
+) -> ServiceReport:
+    """Returns what a file of decisions tells, while services may write to it.
+
+    The file is read in batches, and not changed.
+
+    Args:
+        path: of the file.
+        policies: whose value on this log is estimated, as `evaluate` takes them; None for none.
+        estimators: as `evaluate` takes them; None for those that it has by default.
+        reward_range: the smallest and the largest possible reward, which intervals need; None for
+            the `reward_range` of the policy, if it has one.
+        confidence: of intervals, each of which holds at all times with this probability.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is something else, or a reward is out of the range.
+    """
+    check_confidence(confidence)
+    file = DecisionFile.open(Path(path))
+    facts = _read_facts(file)
+    known_range = facts.reward_range if reward_range is None else _check_range(reward_range)
+    is_bounded = max(map(abs, known_range)) < MAX_REWARD
+    periods = Periods.between(facts.first_time, facts.last_time)
+    decisions = DecisionSums(periods, len(file.encoding.actions))
+    for decision_rows in _scan_decisions(file):
+        decisions.add(decision_rows)
+    rewards = RewardSums(
+        periods,
+        len(file.encoding.actions),
+        num_first=file.num_first,
+        has_contexts=facts.has_contexts,
+        reward_range=known_range if is_bounded else None,
+        confidence=confidence,
+    )
+    for reward_rows in _scan_rewards(file):
+        rewards.add(reward_rows)
+    rewards.finish()
+    found = _make_report(file, facts, periods, decisions, rewards)
+    return dataclasses.replace(
+        found,
+        reward_range=known_range if is_bounded else None,
+        confidence=confidence,
+        evaluation=_evaluate(file.path, policies, estimators, confidence),
+    )
+
+
+def _make_report(
+    file: DecisionFile,
+    facts: FileFacts,
+    periods: Periods,
+    decisions: DecisionSums,
+    rewards: RewardSums,
+) -> ServiceReport:
+    """Returns what the sums over a file tell."""
+    actions = _report_actions(file, facts, decisions, rewards)
+    ages = _find_ages(decisions, facts)
+    return ServiceReport(
+        name=file.path.name,
+        policy=facts.policy,
+        time=max(time.time(), facts.last_time),
+        decisions=int(decisions.chosen.sum()),
+        rewards=int(rewards.count.sum()),
+        timeouts=facts.timeouts,
+        pending=len(ages),
+        oldest=float(ages.max(initial=0.0)),
+        median_age=float(np.median(ages)) if len(ages) else math.nan,
+        mean_reward=_divide(rewards.total.sum(), rewards.count.sum()),
+        certain=decisions.certain,
+        smallest_probability=decisions.smallest,
+        has_contexts=facts.has_contexts,
+        period=periods.name,
+        actions=actions,
+        periods=_report_periods(periods, actions, decisions, rewards),
+        notes=list(_note(actions, decisions)),
+    )
+
+
+def _check_range(given: Any) -> tuple[float, float]:
+    """Returns the range of rewards that a user gives."""
+    try:
+        low, high = given
+    except (TypeError, ValueError):
+        expected = "expected the smallest and the largest reward"
+        raise ValueError(f"reward_range is {given!r}; {expected}") from None
+    ends = check_number("low", low), check_number("high", high)
+    if ends[0] >= ends[1]:
+        raise ValueError(f"reward_range is {given!r}; expected low < high")
+    return ends
+
+
+def _read_facts(file: DecisionFile) -> FileFacts:
+    """Returns what a file says in a few rows."""
+    with open_to_read(file.path) as connection:
+        meta = dict(connection.execute("SELECT name, value FROM meta"))
+        query = "SELECT is_open FROM actions ORDER BY action LIMIT ?"
+        is_open = [
+            bool(each) for (each,) in connection.execute(query, (len(file.encoding.actions),))
+        ]
+        times = []
+        for table in ("decisions", "events"):
+            for end in ("min", "max"):
+                query = f"""SELECT time FROM {table} WHERE number =
+                    (SELECT {end}(number) FROM {table} WHERE number <= ?)"""
+                times += [each for (each,) in connection.execute(query, (file.until,))]
+        query = "SELECT count(*) FROM events WHERE kind = 'timeout' AND number <= ?"
+        ((timeouts,),) = connection.execute(query, (file.until,))
+        query = "SELECT length(features) FROM decisions LIMIT 1"
+        width = [each for (each,) in connection.execute(query)]
+    low, high = json.loads(meta["reward_range"])
+    now = time.time()
+    return FileFacts(
+        policy=meta["policy"],
+        reward_range=(low, high),
+        is_open=is_open,
+        first_time=min(times, default=now),
+        last_time=max(times, default=now),
+        timeouts=timeouts,
+        has_contexts=any(width),
+    )
+
+
+def _scan_decisions(file: DecisionFile) -> Iterator[DecisionRows]:
+    """Yields all decisions, in their order."""
+    for rows in file.scan_rows(DECISIONS, BATCH_ROWS):
+        _, times, actions, probabilities, masks, is_pending = zip(*rows)
+        yield DecisionRows(
+            times=np.array(times),
+            actions=np.array(actions),
+            probabilities=np.array(probabilities),
+            available=_unpack(file, masks),
+            is_pending=np.array(is_pending, np.bool_),
+        )
+
+
+def _scan_rewards(file: DecisionFile) -> Iterator[RewardRows]:
+    """Yields all rewards, in the order in which they came."""
+    for rows in file.scan_rows(REWARDS, BATCH_ROWS):
+        _, times, actions, probabilities, masks, rewards = zip(*rows)
+        yield RewardRows(
+            times=np.array(times),
+            actions=np.array(actions),
+            probabilities=np.array(probabilities),
+            available=_unpack(file, masks),
+            rewards=np.array(rewards, np.float64),
+        )
+
+
+def _unpack(file: DecisionFile, masks: Sequence[bytes | None]) -> Mask:
+    """Returns which of K actions were available in n decisions: [n, K]."""
+    if any(masks):
+        return unpack_masks(masks, file.num_first, len(file.encoding.actions))
+    is_first = np.arange(len(file.encoding.actions)) < file.num_first
+    return np.broadcast_to(is_first, (len(masks), len(is_first)))
+
+
+def _find_ages(decisions: DecisionSums, facts: FileFacts) -> Floats:
+    """Returns for how many seconds decisions have waited for a reward."""
+    waiting = np.concatenate([np.zeros(0), *decisions.pending_times])
+    return np.asarray(max(time.time(), facts.last_time) - waiting)
+
+
+def _divide(total: float, count: float) -> float:
+    return float(total / count) if count else math.nan
+
+
+def _report_actions(
+    file: DecisionFile, facts: FileFacts, decisions: DecisionSums, rewards: RewardSums
+) -> list[ActionReport]:
+    """Returns what is known of each action in the end."""
+    found = []
+    for action, name in enumerate(file.encoding.actions):
+        available = decisions.available[:, action].sum()
+        values = rewards.actions[action]
+        chosen = decisions.chosen[:, action].sum()
+        spread = math.sqrt(decisions.variances[:, action].sum()) if chosen else math.nan
+        row = ActionReport(
+            action=name,
+            is_open=facts.is_open[action],
+            decisions=int(chosen),
+            share=_divide(chosen, available),
+            rewards=float(rewards.by_action[action]),
+            value=float(values.values[-1]),
+            low=float(values.lows[-1]),
+            high=float(values.highs[-1]),
+            weight=_divide(decisions.weights[:, action].sum(), available),
+            weight_error=_divide(spread, available),
+        )
+        found.append(row)
+    return found
+
+
+def _report_periods(
+    periods: Periods, actions: list[ActionReport], decisions: DecisionSums, rewards: RewardSums
+) -> list[PeriodReport]:
+    """Returns what happened in each period."""
+    found = []
+    for period in range(periods.number):
+        rows = []
+        for action, last in enumerate(actions):
+            available = float(decisions.available[period, action])
+            chosen = decisions.chosen[period, action]
+            spread = math.sqrt(decisions.variances[period, action]) if chosen else math.nan
+            values = rewards.actions[action]
+            row = last._replace(
+                decisions=int(chosen),
+                share=_divide(chosen, available),
+                rewards=math.nan,
+                value=float(values.values[period]),
+                low=float(values.lows[period]),
+                high=float(values.highs[period]),
+                weight=_divide(decisions.weights[period, action], available),
+                weight_error=_divide(spread, available),
+            )
+            rows.append(row)
+        each = PeriodReport(
+            start=periods.label(period),
+            decisions=int(decisions.chosen[period].sum()),
+            pending=int(decisions.pending[period]),
+            rewards=int(rewards.count[period]),
+            mean_reward=_divide(rewards.total[period], rewards.count[period]),
+            actions=rows,
+        )
+        found.append(each)
+    return found
+
+
+def _note(actions: Sequence[ActionReport], decisions: DecisionSums) -> Iterator[str]:
+    """Yields sentences about what is wrong, or may be."""
+    total = int(decisions.chosen.sum())
+    if decisions.certain == total > 0:
+        yield "All decisions were certain: the log tells nothing of what others would have earned."
+    for action, row in enumerate(actions):
+        if row.low > row.high:
+            yield f"The ends of the interval of {row.action} have crossed: its value has changed."
+        if decisions.is_too_often(action):
+            problem = f"{row.action} was drawn more often than its probabilities can explain"
+            yield f"{problem}: they are wrong."
+        elif row.decisions >= FEWEST and row.weight + ERRORS * row.weight_error < 1.0:
+            problem = f"{row.action} had probability 0 in some decisions, or its probabilities"
+            yield f"{problem} are too large: estimates of it are of the others alone."
+
+
+def _evaluate(path: Path, policies: Any, estimators: Any, confidence: float) -> Evaluation | None:
+    """Returns what policies would have earned; None if there are none."""
+    if policies is None:
+        return None
+    from bandit_envs.evaluations import evaluate  # noqa: PLC0415
+
+    options = {} if estimators is None else {"estimators": estimators}
+    return evaluate(path, policies, confidence=confidence, **options)

@@ -1,0 +1,213 @@
+"""What a file of decisions tells."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bandit_envs.base.extras import import_extra
+from bandit_envs.base.saving import atomic_write
+from bandit_envs.serving.reports.periods import to_utc
+from bandit_envs.serving.reports.rows import ActionReport, PeriodReport
+from bandit_envs.serving.reports.texts import align, format_age
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from bandit_envs.evaluations import Evaluation
+
+MAX_SHOWN = 8
+"""Over time, at most so many actions are shown; `ServiceReport.periods` has all."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ServiceReport:
+    """What a file of decisions told at a time; `read_report` returns one.
+
+    `print` shows it as a text, `write_page` writes it as a page, and `plot` draws it.
+
+    Args:
+        name: of the file.
+        policy: as it was described when the file was created.
+        time: of the report, in seconds since 1970.
+        decisions: all of them, the users.
+        rewards: that came in time, or that a timeout counted.
+        timeouts: decisions that wait no more.
+        pending: decisions that wait for a reward.
+        oldest: for how many seconds the oldest of them has waited.
+        median_age: of those that wait; NaN if there are none.
+        mean_reward: of all rewards.
+        certain: decisions of probability 1, though there were other actions.
+        smallest_probability: of a decision.
+        has_contexts: whether a value is a mean of weighted rewards.
+        period: how long a period is, as "day".
+        actions: what is known of each in the end.
+        periods: what happened in each.
+        notes: sentences about what is wrong, or may be.
+        reward_range: of all rewards, for intervals; None if it is not known.
+        confidence: with which an interval holds at all times.
+        evaluation: of other policies; None if there are none.
+    """
+
+    name: str
+    policy: str
+    time: float
+    decisions: int
+    rewards: int
+    timeouts: int
+    pending: int
+    oldest: float
+    median_age: float
+    mean_reward: float
+    certain: int
+    smallest_probability: float
+    has_contexts: bool
+    period: str
+    actions: list[ActionReport]
+    periods: list[PeriodReport]
+    notes: list[str]
+    reward_range: tuple[float, float] | None = None
+    confidence: float = 0.95
+    evaluation: Evaluation | None = None
+
+    def __repr__(self) -> str:
+        sizes = f"decisions={self.decisions}, rewards={self.rewards}, pending={self.pending}"
+        return f"ServiceReport({self.name!r}, {sizes})"
+
+    def __str__(self) -> str:
+        parts = [
+            "\n".join(self.summary()),
+            align(self.actions_table()),
+            f"{self.periods_title()}\n{align(self.periods_table())}",
+            "\n".join([*self.explain(), *self.notes]),
+        ]
+        if self.evaluation is not None:
+            parts.append(align(estimates_table(self.evaluation)))
+            parts.append("\n".join(self.evaluation.notes))
+        return "\n\n".join(part for part in parts if part)
+
+    def summary(self) -> Iterator[str]:
+        """Yields lines about the whole file."""
+        yield f"{self.name} at {to_utc(self.time):%Y-%m-%d %H:%M:%S} UTC"
+        yield f"Policy at first: {self.policy}"
+        mean = f", mean {self.mean_reward:.4g}" if self.rewards else ""
+        yield f"{self.decisions:,} decisions, {self.rewards:,} rewards{mean}"
+        ages = ""
+        if self.pending:
+            median = f"half of them for more than {format_age(self.median_age)}"
+            ages = f", {median}, the oldest for {format_age(self.oldest)}"
+        yield f"{self.pending:,} decisions wait for a reward{ages}"
+        if self.timeouts:
+            yield f"{self.timeouts:,} decisions had no reward before the timeout"
+        if self.decisions:
+            certain = f"{self.certain / self.decisions:.1%} of the decisions were certain"
+            smallest = f"the smallest probability of a decision was {self.smallest_probability:.3g}"
+            yield f"{certain}; {smallest}"
+
+    def actions_table(self) -> list[list[str]]:
+        """Returns the headings, and a row for each action."""
+        headings = ["action", "decisions", "share", "rewards", "value", "interval", "weight", "±"]
+        return [headings, *map(_action_cells, self.actions)]
+
+    def periods_title(self) -> str:
+        """Returns what the table of the periods has."""
+        number = len(self.actions)
+        whose = "each action" if number <= MAX_SHOWN else f"the {MAX_SHOWN} most frequent actions"
+        return f"By {self.period}: decisions, rewards, and the share of {whose}"
+
+    def periods_table(self) -> list[list[str]]:
+        """Returns the headings, and a row for each period."""
+        shown = self._find_shown()
+        names = [self.actions[action].action for action in shown]
+        headings = ["start (UTC)", "decisions", "waiting", "rewards", "mean reward", *names]
+        return [headings, *(_period_cells(period, shown) for period in self.periods)]
+
+    def _find_shown(self) -> list[int]:
+        """Returns the numbers of the most frequent actions, in their order."""
+        numbers = range(len(self.actions))
+        often = sorted(numbers, key=lambda action: -self.actions[action].decisions)
+        return sorted(often[:MAX_SHOWN])
+
+    def explain(self) -> Iterator[str]:
+        """Yields what the numbers of the tables are."""
+        if self.has_contexts:
+            yield "value: if the action were always chosen where it is available; the mean of its"
+            yield "  rewards, weighted by 1 / probability."
+        else:
+            yield "value: the mean of the rewards of the action."
+        if self.reward_range is None:
+            yield "interval: none, as the range of rewards is not known; reward_range= or --range"
+            yield "  says it."
+        else:
+            low, high = self.reward_range
+            level = f"{100 * self.confidence:.4g}%"
+            yield f"interval: holds at all times together with probability {level}, for each action"
+            yield f"  by itself, so you may look every day. Rewards are from {low:g} to {high:g}."
+            yield "  It assumes that the value stays the same, and that no reward comes sooner or"
+            yield "  later because of what it is."
+        yield "weight: the mean of 1 / probability, 0 where another action was drawn. It is 1 but"
+        yield "  for chance (± its standard error), if the logged probabilities are true."
+
+    def plot(self) -> Figure:
+        """Returns a figure of shares, values and weights over time."""
+        import_extra("matplotlib", "cli")
+        from bandit_envs.serving.reports.figures import draw_report  # noqa: PLC0415
+
+        return draw_report(
+            periods=self.periods, actions=self.actions, shown=self._find_shown(), length=self.period
+        )
+
+    def write_page(self, file: str | os.PathLike[str]) -> None:
+        """Writes a page of HTML, which needs no server and no network."""
+        import_extra("matplotlib", "cli")
+        from bandit_envs.serving.reports.page import Section, make_page  # noqa: PLC0415
+
+        title, *summary = self.summary()
+        sentences = "\n".join(self.explain()).replace("\n  ", " ").splitlines()
+        actions = Section("Actions", self.actions_table(), [*sentences, *self.notes])
+        periods = Section(self.periods_title(), self.periods_table(), [], self.plot())
+        sections = [actions, periods]
+        if self.evaluation is not None:
+            table = estimates_table(self.evaluation)
+            figure = self.evaluation.plot()
+            others = "Other policies on this log"
+            sections.append(Section(others, table, self.evaluation.notes, figure))
+        atomic_write(Path(file), [make_page(title, summary, sections).encode()])
+
+
+def estimates_table(evaluation: Evaluation) -> list[list[str]]:
+    """Returns the headings, and a row for each policy and estimator."""
+    headings = ["policy", "estimator", "rows", "value", "interval"]
+    headings += [f"gain over {evaluation.baseline}", "interval"]
+    lines = [headings]
+    for row in evaluation.rows:
+        gains = [f"{row.gain:+.4f}", f"{row.gain_low:+.4f} to {row.gain_high:+.4f}"]
+        cells = [row.policy, row.estimator, f"{row.rows:,}"]
+        cells += [f"{row.value:.4f}", f"{row.low:.4f} to {row.high:.4f}"]
+        lines.append(cells + (gains if row.gain_rows else ["", ""]))
+    return lines
+
+
+def _action_cells(row: ActionReport) -> list[str]:
+    has_weight = row.weight == row.weight  # not NaN
+    return [
+        row.action if row.is_open else f"{row.action} (retired)",
+        f"{row.decisions:,}",
+        f"{row.share:.1%}" if has_weight else "",
+        f"{row.rewards:,.0f}",
+        f"{row.value:.4f}" if row.value == row.value else "",
+        f"{row.low:.4f} to {row.high:.4f}" if row.low == row.low else "",
+        f"{row.weight:.3f}" if has_weight else "",
+        f"{row.weight_error:.3f}" if row.weight_error == row.weight_error else "",
+    ]
+
+
+def _period_cells(row: PeriodReport, shown: Sequence[int]) -> list[str]:
+    shares = [row.actions[action].share for action in shown]
+    texts = [f"{share:.1%}" if share == share else "" for share in shares]
+    mean = f"{row.mean_reward:.4f}" if row.rewards else ""
+    counts = [f"{row.decisions:,}", f"{row.pending:,}", f"{row.rewards:,}"]
+    return [row.start, *counts, mean, *texts]

@@ -1,0 +1,263 @@
+"""Sums over the decisions and the rewards of a file, in the order in which they came."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from bandit_envs.arrays import Floats, Indices, Mask
+from bandit_envs.logged.columns import check_each
+from bandit_envs.logged.intervals.sequence_bounds import BernsteinSums, EmpiricalBernstein
+from bandit_envs.serving.reports.periods import Periods
+
+FALSE_ALARM = 0.001
+"""With at most this probability, a report says that true probabilities are wrong."""
+
+
+BOUND = EmpiricalBernstein()
+
+WEIGHTS = 3.0
+"""A large weight is about so many times the number of actions."""
+
+
+class DecisionRows(NamedTuple):
+    """Decisions in their order: arrays [n], and one [n, K]."""
+
+    times: Floats
+    actions: Indices
+    probabilities: Floats
+    available: Mask
+    is_pending: Mask
+
+
+class RewardRows(NamedTuple):
+    """Rewards in the order in which they came: arrays [n], and one [n, K]."""
+
+    times: Floats
+    actions: Indices
+    probabilities: Floats
+    available: Mask
+    rewards: Floats
+
+
+class WeightedMeans:
+    """A confidence sequence of the mean of weighted rewards w r, whose weights have the mean 1.
+
+    The lower end is the largest bound so far of the mean of w r, for rewards that are scaled to
+    [0, 1]; the upper end is 1 less that of w (1 - r). Each fails with probability
+    (1 - confidence) / 2. Weighted rewards are divided by a constant first: the bound bets at most
+    half of what it has on each, so values far above 1 make it lose much in the beginning.
+
+    Args:
+        confidence: of the whole sequence.
+        low: the smallest possible reward.
+        high: the largest possible reward.
+        size: of weights, roughly, as it is known before the first reward.
+    """
+
+    def __init__(self, confidence: float, low: float, high: float, size: float) -> None:
+        self._log_term = math.log(2.0 / (1.0 - confidence))
+        self._low = low
+        self._high = high
+        self._size = size
+        self._lower = BernsteinSums()
+        self._upper = BernsteinSums()
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The ends after the last reward. They cross if no mean fits all rewards."""
+        lower = min(1.0, max(0.0, self._size * self._lower.end))
+        upper = min(1.0, max(0.0, 1.0 - self._size * self._upper.end))
+        width = self._high - self._low
+        return self._low + lower * width, self._low + upper * width
+
+    def add(self, weights: Floats, rewards: Floats) -> None:
+        """Takes in weights and rewards [n]."""
+        is_known = (rewards >= self._low) & (rewards <= self._high)
+        expected = f"{self._low:g} to {self._high:g}, as reward_range says"
+        check_each("reward", rewards, is_known, expected)
+        scaled = (rewards - self._low) / (self._high - self._low)
+        self._lower = self._bound(self._lower, weights * scaled)
+        self._upper = self._bound(self._upper, weights * (1.0 - scaled))
+
+    def _bound(self, known: BernsteinSums, values: Floats) -> BernsteinSums:
+        after, _ = BOUND.add(known, values / self._size, self._log_term, smallest=0.0)
+        return after
+
+
+class DecisionSums:
+    """Counts decisions and weights by period and action: arrays [P, K] or [P].
+
+    The weight of a decision for action a is 1 / p where a was drawn with probability p, and 0
+    elsewhere. Its mean is 1 over the decisions in which a could be drawn.
+
+    Args:
+        periods: P periods.
+        num_actions: K.
+    """
+
+    def __init__(self, periods: Periods, num_actions: int) -> None:
+        self._periods = periods
+        shape = (periods.number, num_actions)
+        self.chosen = np.zeros(shape)
+        self.available = np.zeros(shape)
+        self.weights = np.zeros(shape)
+        self.variances = np.zeros(shape)  # of the sums of weights, without bias
+        self.pending = np.zeros(periods.number)
+        self.certain = 0  # decisions with probability 1, though there were others
+        self.smallest = 1.0  # probability
+        self._log_term = math.log(num_actions / FALSE_ALARM)
+        self._bounds = [BernsteinSums() for _ in range(num_actions)]
+        self.pending_times: list[Floats] = []
+
+    def add(self, rows: DecisionRows) -> None:
+        """Takes in the next decisions."""
+        number, num_actions = self.chosen.shape
+        places = self._periods.find(rows.times)
+        cells = places * num_actions + rows.actions
+        inverse = 1.0 / rows.probabilities
+
+        def count(weights: Floats | None = None) -> Floats:
+            found = np.bincount(cells, weights, number * num_actions)
+            return np.asarray(found.reshape(number, num_actions), np.float64)
+
+        self.chosen += count()
+        self.weights += count(inverse)
+        self.variances += count(inverse * (inverse - 1.0))
+        for action in range(num_actions):
+            is_available = rows.available[:, action]
+            self.available[:, action] += np.bincount(places, is_available, number)
+            weights = np.where(rows.actions == action, inverse, 0.0)[is_available]
+            if len(weights):
+                known = self._bounds[action]
+                self._bounds[action], _ = BOUND.add(known, weights, self._log_term, smallest=0.0)
+        self.pending += np.bincount(places, rows.is_pending, number)
+        self.pending_times.append(rows.times[rows.is_pending])
+        has_others = rows.available.sum(axis=1) > 1
+        self.certain += int(np.sum((rows.probabilities >= 1.0) & has_others))
+        self.smallest = min(self.smallest, float(rows.probabilities.min()))
+
+    def is_too_often(self, action: int) -> bool:
+        """Returns whether an action was drawn more often than its probabilities can explain."""
+        return self._bounds[action].end > 1.0
+
+
+@dataclasses.dataclass
+class ActionValues:
+    """The value of an action after each of P periods, and all its rewards.
+
+    Args:
+        sequence: of its interval; None if the range of rewards is not known.
+        values: [P].
+        lows: [P], lower ends of intervals.
+        highs: [P], upper ends.
+    """
+
+    sequence: WeightedMeans | None
+    values: Floats
+    lows: Floats
+    highs: Floats
+    weights: float = 0.0
+    weighted: float = 0.0
+
+    def note(self, period: int) -> None:
+        """Keeps what is known at the end of a period."""
+        if self.weights:
+            self.values[period] = self.weighted / self.weights
+            if self.sequence is not None:
+                ends = self.sequence.interval
+                self.lows[period] = ends[0]
+                self.highs[period] = ends[1]
+
+
+class RewardSums:
+    """The rewards by period, and the value of each action with its interval, after each period.
+
+    Args:
+        periods: P periods.
+        num_actions: K.
+        num_first: how many actions there were at first.
+        has_contexts: whether rewards are weighted by 1 / p.
+        reward_range: of all rewards; None if it is not known.
+        confidence: of intervals.
+    """
+
+    def __init__(
+        self,
+        periods: Periods,
+        num_actions: int,
+        *,
+        num_first: int,
+        has_contexts: bool,
+        reward_range: tuple[float, float] | None,
+        confidence: float,
+    ) -> None:
+        self._periods = periods
+        self._has_contexts = has_contexts
+        self.count = np.zeros(periods.number)
+        self.total = np.zeros(periods.number)
+        self.by_action = np.zeros(num_actions)
+        nothing = np.full(periods.number, np.nan)
+        size = WEIGHTS * num_first if has_contexts else 1.0
+        self.actions = [
+            ActionValues(
+                None if reward_range is None else WeightedMeans(confidence, *reward_range, size),
+                values=nothing.copy(),
+                lows=nothing.copy(),
+                highs=nothing.copy(),
+            )
+            for _ in range(num_actions)
+        ]
+        self._period = 0
+
+    def add(self, rows: RewardRows) -> None:
+        """Takes in the next rewards."""
+        places = self._periods.find(rows.times)
+        number = self._periods.number
+        self.count += np.bincount(places, minlength=number)
+        self.total += np.bincount(places, rows.rewards, number)
+        self.by_action += np.bincount(rows.actions, minlength=len(self.actions))
+        for period in range(int(places[0]), int(places[-1]) + 1):
+            self._note_until(period)
+            start, stop = np.searchsorted(places, [period, period + 1])
+            if start < stop:
+                part = slice(start, stop)
+                self._add_part(
+                    is_chosen=rows.actions[part, np.newaxis] == np.arange(len(self.actions)),
+                    inverse=1.0 / rows.probabilities[part],
+                    available=rows.available[part],
+                    rewards=rows.rewards[part],
+                )
+
+    def finish(self) -> None:
+        """Keeps what is known at the end."""
+        self._note_until(self._periods.number)
+
+    def _note_until(self, period: int) -> None:
+        """Keeps what is known at the ends of the periods before one."""
+        for ended in range(self._period, period):
+            for each in self.actions:
+                each.note(ended)
+        self._period = max(self._period, period)
+
+    def _add_part(self, is_chosen: Mask, inverse: Floats, available: Mask, rewards: Floats) -> None:
+        """Takes in n rewards of one period.
+
+        Args:
+            is_chosen: [n, K], for which action each is.
+            inverse: [n], 1 / p.
+            available: [n, K].
+            rewards: [n].
+        """
+        for action, each in enumerate(self.actions):
+            chosen = is_chosen[:, action]
+            is_used = available[:, action] if self._has_contexts else chosen
+            weights = np.where(chosen, inverse if self._has_contexts else 1.0, 0.0)[is_used]
+            used = rewards[is_used]
+            each.weights += float(weights.sum())
+            each.weighted += float((weights * used).sum())
+            if each.sequence is not None and len(used):
+                each.sequence.add(weights, used)

@@ -1,0 +1,290 @@
+"""What a report tells of a file of decisions, while services write to it."""
+
+import contextlib
+import math
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from bandit_envs.policies import BetaThompsonSamplingPolicy, ConstantPolicy
+from bandit_envs.policies.rules import EpsilonGreedy
+from bandit_envs.serving import DecisionService, read_report
+from tests.serving.services import FEATURES, NAMES, arms, contextual, open_arms, open_shop
+
+MEANS = {"red": 0.2, "green": 0.5, "blue": 0.7, "black": 0.3}
+ROOT = Path(__file__).parents[2]
+START = 1_700_000_000.0
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A function that sets the time."""
+    now = mock.Mock(return_value=START)
+    monkeypatch.setattr("time.time", now)
+
+    def set_time(seconds):
+        now.return_value = START + seconds
+
+    return set_time
+
+
+def serve(service, users, seed=0, share=1.0):
+    """Serves users at once, and rewards the first of them."""
+    rng = np.random.default_rng(seed)
+    contexts = [{"age": age, "country": "DE"} for age in rng.random(users)]
+    decisions = service.decide_many(contexts if service.encoding.features else [None] * users)
+    rewarded = decisions[: int(share * users)]
+    rewards = rng.random(len(rewarded)) < [MEANS[each.action] for each in rewarded]
+    service.reward_many([(each.id, float(paid)) for each, paid in zip(rewarded, rewards)])
+    return decisions
+
+
+def change(folder, query):
+    """Changes the file of a service by force."""
+    with contextlib.closing(sqlite3.connect(folder / "shop.sqlite")) as connection:
+        connection.execute(query)
+        connection.commit()
+
+
+def test_a_report_counts_decisions_rewards_and_those_that_wait(tmp_path, clock):
+    with open_arms(tmp_path) as service:
+        serve(service, 10, share=0.5)
+        clock(3600.0)
+        serve(service, 10, share=0.8)
+        clock(7200.0)
+        report = service.report()
+    assert (report.decisions, report.rewards, report.pending) == (20, 13, 7)
+    assert report.oldest == 7200.0
+    assert report.median_age == 7200.0
+    assert sum(each.decisions for each in report.actions) == 20
+    assert sum(each.rewards for each in report.actions) == 13
+    assert [each.pending for each in report.periods if each.decisions] == [5, 2]
+
+
+def test_a_timeout_ends_a_wait_and_is_no_reward(tmp_path, clock):
+    with open_arms(tmp_path, timeout=60.0) as service:
+        serve(service, 10, share=0.5)
+        clock(61.0)
+        service.learn()
+        report = service.report()
+    assert (report.rewards, report.timeouts, report.pending) == (5, 5, 0)
+
+
+def test_without_contexts_a_value_is_the_mean_of_the_rewards_of_an_action(tmp_path):
+    with open_arms(tmp_path) as service:
+        serve(service, 300)
+        log = service.log()
+        report = service.report()
+    for action, each in enumerate(report.actions):
+        assert each.value == pytest.approx(log.reward[log.action == action].mean())
+
+
+def test_with_contexts_a_value_is_weighted_by_inverse_probabilities(tmp_path):
+    with open_shop(tmp_path) as service:
+        serve(service, 100)
+        serve(service, 200, seed=1)
+        log = service.log()
+        report = service.report()
+    assert report.has_contexts
+    for action, each in enumerate(report.actions):
+        is_chosen = log.action == action
+        expected = np.average(log.reward[is_chosen], weights=1.0 / log.propensity[is_chosen])
+        assert each.value == pytest.approx(expected)
+
+
+def test_intervals_have_the_range_of_the_policy_or_a_given_one_or_none(tmp_path):
+    policy = BetaThompsonSamplingPolicy(num_actions=3, seed=0)
+    with DecisionService(tmp_path / "a.db", policy, NAMES, samples=100, share=0.1) as service:
+        serve(service, 50)
+        assert service.report().reward_range == (0.0, 1.0)
+    with open_arms(tmp_path) as service:
+        serve(service, 50)
+        without = service.report()
+        given = service.report(reward_range=(0.0, 1.0))
+        with pytest.raises(ValueError, match=r"reward is .* in row"):
+            service.report(reward_range=(0.0, 0.5))
+        with pytest.raises(ValueError, match=r"reward_range is \(1, 0\); expected low < high"):
+            service.report(reward_range=(1, 0))
+        with pytest.raises(ValueError, match="reward_range is 1; expected the smallest"):
+            service.report(reward_range=1)
+    assert math.isnan(without.actions[0].low)
+    assert "the range of rewards is not known" in str(without)
+    assert all(0.0 <= each.low <= each.value <= each.high <= 1.0 for each in given.actions)
+
+
+@pytest.mark.parametrize("open_service", [open_arms, open_shop], ids=["arms", "contexts"])
+def test_intervals_hold_at_all_looks_together(tmp_path, open_service):
+    """Each misses with probability 0.05 at most; of 60, more than 12 with less than 1e-5."""
+    missed = 0
+    for seed in range(20):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        is_missed = dict.fromkeys(NAMES, False)
+        with open_service(folder, seed=seed, synchronous="off") as service:
+            for look in range(6):
+                serve(service, 50, seed=[seed, look])
+                for each in service.report(reward_range=(0.0, 1.0)).actions:
+                    holds = each.decisions == 0 or each.low <= MEANS[each.action] <= each.high
+                    is_missed[each.action] |= not holds
+        missed += sum(is_missed.values())
+    assert missed <= 12
+
+
+def test_rare_actions_have_intervals_that_tell_something(tmp_path):
+    """A value whose rewards are weighted by 30 is known to 0.2 after 20,000 users."""
+    with open_shop(tmp_path, contextual(EpsilonGreedy(0.1)), synchronous="off") as service:
+        for block in range(40):
+            serve(service, 500, seed=block)
+        report = service.report(reward_range=(0.0, 1.0))
+    for each in report.actions:
+        assert each.high - each.low < 0.35
+        assert each.low <= MEANS[each.action] <= each.high
+
+
+def test_values_do_not_depend_on_batches(tmp_path, monkeypatch):
+    with open_shop(tmp_path) as service:
+        serve(service, 60)
+        service.add_action("black")
+        serve(service, 60, seed=1, share=0.7)
+        at_once = service.report(reward_range=(0.0, 1.0))
+        monkeypatch.setattr("bandit_envs.serving.reports.reading.BATCH_ROWS", 7)
+        in_batches = service.report(reward_range=(0.0, 1.0))
+    for row, other in zip(at_once.actions, in_batches.actions):
+        assert row[2:] == pytest.approx(other[2:], nan_ok=True)
+
+
+def test_an_action_counts_where_it_was_available(tmp_path):
+    with open_arms(tmp_path) as service:
+        serve(service, 40)
+        service.add_action("black")
+        service.retire_action("red")
+        serve(service, 40)
+        report = service.report()
+    red, _, _, black = report.actions
+    assert not red.is_open
+    assert red.share == red.decisions / 40
+    assert black.share == black.decisions / 40
+    assert "red (retired)" in str(report)
+
+
+def test_periods_are_as_short_as_fits_and_show_shares(tmp_path, clock):
+    with open_arms(tmp_path) as service:
+        for day in range(5):
+            clock(day * 86400.0)
+            serve(service, 20, seed=day)
+        report = service.report(reward_range=(0.0, 1.0))
+    assert report.period == "6 hours"
+    days = [each for each in report.periods if each.decisions]
+    assert [each.decisions for each in days] == [20] * 5
+    for each in days:
+        assert sum(row.share for row in each.actions) == pytest.approx(1.0)
+    widths = [row.actions[0].high - row.actions[0].low for row in days]
+    assert widths == sorted(widths, reverse=True)
+    last = report.periods[-1].actions[0]
+    assert (last.value, last.low) == (report.actions[0].value, report.actions[0].low)
+
+
+def test_over_time_the_most_frequent_actions_are_shown(tmp_path):
+    names = [f"banner {number}" for number in range(30)]
+    with DecisionService(tmp_path / "a.db", arms(30), names, seed=1) as service:
+        decisions = service.decide_many([None] * 200)
+        report = service.report()
+    headings, *_ = report.periods_table()
+    chosen = [each.action for each in decisions]
+    others = {*names} - {*headings}
+    fewest = min(chosen.count(name) for name in names if name in headings)
+    assert len(others) == 22
+    assert all(chosen.count(name) <= fewest for name in others)
+    assert "the 8 most frequent actions" in str(report)
+    assert len(report.periods[0].actions) == 30
+
+
+def test_weights_are_near_one_where_probabilities_are_true(tmp_path):
+    with open_shop(tmp_path) as service:
+        serve(service, 500)
+        report = service.report()
+    for each in report.actions:
+        assert abs(each.weight - 1.0) < 5.0 * each.weight_error
+    assert report.notes == []
+
+
+def test_probabilities_that_are_too_small_are_found(tmp_path):
+    with open_shop(tmp_path) as service:
+        serve(service, 1000)
+        change(tmp_path, "UPDATE decisions SET probability = probability / 4 WHERE action = 1")
+        report = service.report()
+    expected = "green was drawn more often than its probabilities can explain: they are wrong."
+    assert expected in report.notes
+
+
+@pytest.mark.filterwarnings("ignore:an action was drawn with the probability 1")
+def test_a_policy_that_never_explores_is_noted(tmp_path):
+    with DecisionService(tmp_path / "a.db", ConstantPolicy(1, num_actions=3), NAMES) as service:
+        serve(service, 20)
+        report = service.report()
+    assert report.certain == 20
+    assert any("the log tells nothing" in note for note in report.notes)
+
+
+def test_a_value_that_has_changed_is_noted(tmp_path):
+    with open_arms(tmp_path) as service:
+        for paid, users in ((0.0, 200), (1.0, 4000)):
+            decisions = service.decide_many([None] * users)
+            service.reward_many([(each.id, paid) for each in decisions])
+        report = service.report(reward_range=(0.0, 1.0))
+    assert any("its value has changed" in note for note in report.notes)
+
+
+def test_other_policies_are_evaluated_on_the_log(tmp_path):
+    with open_shop(tmp_path) as service:
+        serve(service, 200)
+        report = service.report("constant:number=2", "snips")
+    _, row = report.evaluation.rows
+    assert (row.policy, row.estimator) == ("constant:number=2", "snips")
+    assert row.value == pytest.approx(report.actions[2].value)
+    assert "constant:number=2" in str(report)
+
+
+def test_a_file_without_decisions_has_a_report(tmp_path):
+    with open_arms(tmp_path) as service:
+        report = service.report(reward_range=(0.0, 1.0))
+    assert (report.decisions, report.rewards, report.pending) == (0, 0, 0)
+    assert math.isnan(report.mean_reward)
+    assert "0 decisions" in str(report)
+
+
+def test_a_report_changes_nothing_and_is_read_while_another_process_serves(tmp_path):
+    code = f"from bandit_envs.serving import read_report; print(read_report({str(tmp_path)!r}"
+    with open_arms(tmp_path) as service:
+        serve(service, 10)
+        before = service.log()
+        command = [sys.executable, "-c", f"{code} + '/shop.sqlite').decisions)"]
+        found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        assert found.stdout.strip() == "10"
+        assert service.log() == before
+
+
+def test_no_file_and_other_files_are_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match="does not exist"):
+        read_report(tmp_path / "shop.sqlite")
+    (tmp_path / "text.sqlite").write_text("not a database, but a text that is long enough" * 30)
+    with pytest.raises(ValueError, match="is not a file of decisions"):
+        read_report(tmp_path / "text.sqlite")
+
+
+def test_a_page_has_tables_and_pictures_of_names_as_they_are(tmp_path):
+    pytest.importorskip("matplotlib")
+    names = ["<b>red</b>", "$green", "blue"]
+    with DecisionService(tmp_path / "a.db", arms(), names, features=FEATURES) as service:
+        decisions = service.decide_many([{"age": 0.1, "country": "FR"}] * 30)
+        service.reward_many([(each.id, 1.0) for each in decisions])
+        service.report("random", reward_range=(0.0, 1.0)).write_page(tmp_path / "a.html")
+    page = (tmp_path / "a.html").read_text("utf-8")
+    assert "&lt;b&gt;red&lt;/b&gt;" in page
+    assert "<b>red" not in page
+    assert page.count("<img") == 2

@@ -1,0 +1,114 @@
+"""The web service of the page: a real server and a real client, with kills."""
+
+import contextlib
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bandit_envs.logged import read_log
+from bandit_envs.serving import read_report
+
+pytest.importorskip("fastapi")
+pytest.importorskip("uvicorn")
+httpx = pytest.importorskip("httpx")
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "colab/docs/serve_decisions_web.md"
+pytestmark = [pytest.mark.slow, pytest.mark.posix]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with the program of the page."""
+    text = PAGE.read_text("utf-8")
+    (program,) = re.findall(r"\*\*`shop\.py`\*\*\n\n```python\n(.*?)```", text, re.DOTALL)
+    (tmp_path / "shop.py").write_text(program, "utf-8")
+    return tmp_path
+
+
+def find_port():
+    """A port that nothing listens to."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+@contextlib.contextmanager
+def serving(folder):
+    """Starts the server, waits until it answers, and kills it in the end."""
+    port = find_port()
+    command = [sys.executable, "-m", "uvicorn", "shop:app", "--port", str(port)]
+    paths = os.pathsep.join([str(folder), str(ROOT)])
+    environment = {**os.environ, "PYTHONPATH": paths}
+    with (folder / "log.txt").open("a") as log:
+        process = subprocess.Popen(
+            [*command, "--log-level", "warning"],
+            cwd=folder,
+            env=environment,
+            stdout=log,
+            stderr=log,
+        )
+    try:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60.0) as client:
+            wait_for(client, process, folder)
+            yield client
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+
+def wait_for(client, process, folder):
+    """Waits until a server answers."""
+    end = time.monotonic() + 120.0
+    while time.monotonic() < end:
+        assert process.poll() is None, (folder / "log.txt").read_text()
+        with contextlib.suppress(httpx.TransportError):
+            client.get("/report")
+            return
+        time.sleep(0.1)
+    raise AssertionError("the server does not answer")
+
+
+def decide(client, user):
+    """The answer to a user."""
+    context = {"age": user / 100, "country": "FR" if user % 3 else "DE"}
+    answer = client.post("/decide", json={"id": f"visit-{user}", "context": context})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_the_web_service_of_the_page_goes_on_after_kills(folder):
+    answers = {}
+    for start in range(0, 60, 20):
+        with serving(folder) as client:
+            for user, answer in answers.items():
+                assert decide(client, user) == answer
+            for user in range(start, start + 20):
+                answers[user] = decide(client, user)
+                is_new = client.post(f"/reward/visit-{user}", params={"value": 1.0}).json()
+                assert is_new == {"is_new": True}
+    log = read_log(folder / "web.sqlite")
+    actions = [log.encoding.actions[action] for action in log.action]
+    assert actions == [answers[user]["action"] for user in range(60)]
+    assert log.propensity.tolist() == [answers[user]["probability"] for user in range(60)]
+    assert read_report(folder / "web.sqlite").pending == 0
+
+
+def test_the_web_service_refuses_what_is_wrong_and_goes_on(folder):
+    with serving(folder) as client:
+        decide(client, 1)
+        wrong = client.post("/decide", json={"id": "visit-2", "context": {"age": "old"}})
+        assert wrong.status_code == 422
+        unknown = client.post("/reward/nobody", params={"value": 1.0})
+        assert unknown.status_code == 422
+        assert "has no such decision" in unknown.json()["detail"]
+        assert client.post("/reward/visit-1", params={"value": 1.0}).json() == {"is_new": True}
+        assert client.post("/reward/visit-1", params={"value": 0.0}).json() == {"is_new": False}
+        assert "1 decisions, 1 rewards" in client.get("/report").text
