@@ -140,8 +140,8 @@ def test_a_table_of_latex_has_every_policy_by_environment(folder):
     first = found.summary.iloc[0]
     (cell,) = [line.partition(" & ")[2] for line in lines if line.startswith("greedy")][:1]
     mean, error = cell.removesuffix(r"$ \\").removeprefix("$").split(r" \pm ")
-    assert float(mean) == pytest.approx(first.mean_reward, abs=1e-3)
-    assert float(error) == pytest.approx(first.mean_reward_se, abs=1e-3)
+    assert float(mean) == pytest.approx(first.mean_reward, abs=first.mean_reward_se / 10)
+    assert float(error) == pytest.approx(first.mean_reward_se, rel=0.05)
     assert found.to_latex().count("&") > found.to_latex(["mean_reward"]).count("&")
     with pytest.raises(ValueError, match="quantities has 'loss'; expected some of reward"):
         found.to_latex(["loss"])
