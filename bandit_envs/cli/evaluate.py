@@ -9,7 +9,7 @@ from bandit_envs import evaluations
 from bandit_envs.cli.console import ERR, OUT, RowProgress
 from bandit_envs.cli.logs import check_training, engine, open_log
 from bandit_envs.cli.slates import evaluate_slates, refuse_options_of_slates
-from bandit_envs.cli.studies import folder_of
+from bandit_envs.cli.studies import check_latex, folder_of, write_latex
 from bandit_envs.cli.tables import show_estimates
 from bandit_envs.evaluations import Evaluation
 from bandit_envs.evaluations.candidates import LOGGED
@@ -22,6 +22,7 @@ def evaluate(options: argparse.Namespace) -> int:
 
     Returns 1 if an interval reaches below --fail-below.
     """
+    check_latex(options.latex)
     folder = _output_folder(options)
     evaluation = _evaluate(options)
     evaluation.write(folder)
@@ -30,6 +31,8 @@ def evaluate(options: argparse.Namespace) -> int:
     for note in evaluation.notes:
         OUT.print(note, soft_wrap=True)
     OUT.print(f"Results: {folder}", soft_wrap=True)
+    if options.latex is not None:
+        write_latex(options.latex, evaluation.to_latex())
     bound = -math.inf if options.fail_below is None else options.fail_below
     rows = evaluation.rows[1:]  # what the log has earned is no estimate
     low = [row for row in rows if not row.low >= bound]  # NaN is no number that passes

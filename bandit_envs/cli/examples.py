@@ -28,6 +28,8 @@ EXAMPLES = {
         "bandit-envs report results/study --title Exploration --log-axes x --width 3.3"
         " --style grayscale --figure column.svg",
         "bandit-envs report results/study --quantiles 0.1 0.9 --curves csv",
+        "bandit-envs report results/study --latex table.tex --layout wide,stars"
+        " --quantities cumulative_regret",
     ),
     "show": (
         "bandit-envs show results/study",
@@ -47,7 +49,7 @@ EXAMPLES = {
         "bandit-envs evaluate clicks.csv --policy mine:Greedy --no-train --features age,visits"
         " --reward click --propensity p --num-actions 3 --drop-missing",
         "bandit-envs evaluate log.npz --policy ucb:c=1 --train-fraction 0.7 --estimator snips"
-        " --confidence 0.9 --fail-below -10",
+        " --confidence 0.9 --fail-below -10 --latex estimates.tex",
         "bandit-envs evaluate log.npz --policy random --policy ucb:c=1 --baseline random"
         " --all-rows --by step",
         "bandit-envs evaluate clicks.csv --policy random --estimate-propensities"

@@ -14,6 +14,7 @@ from bandit_envs import __version__
 from bandit_envs.cli.examples import EXAMPLES
 from bandit_envs.logged.registry import ESTIMATORS, LEARNERS
 from bandit_envs.studies.definition.shown import SHOWN
+from bandit_envs.studies.showing.study_latex import Layout
 
 LOGISTIC = "logistic"
 """The model of propensities that is not one of scikit-learn."""
@@ -162,6 +163,11 @@ def _add_report(subcommands: Subcommands) -> None:
     parser.add_argument("--width", type=float, metavar="INCHES", help=text)
     text = "a style of matplotlib, such as grayscale, or a file of one, for the figure"
     parser.add_argument("--style", metavar="STYLE", help=text)
+    _add_latex(parser)
+    text = f"of the table of LaTeX: some of {', '.join(Layout.__annotations__)}"
+    parser.add_argument("--layout", type=_split_names, metavar="A,B,C", help=text)
+    text = "what the table of LaTeX shows, such as cumulative_regret (default: as the summary)"
+    parser.add_argument("--quantities", type=_split_names, metavar="A,B,C", help=text)
     _add_curves(parser)
 
 
@@ -242,6 +248,7 @@ def _add_evaluate(subcommands: Subcommands) -> None:
     _add_confidence(parser)
     text = "return 1 if an interval reaches below VALUE, as a gate in scripts"
     parser.add_argument("--fail-below", type=float, metavar="VALUE", help=text)
+    _add_latex(parser)
     _add_engine(parser, 1, "read the files of a folder in so many processes (default: 1)")
     _add_output(parser)
 
@@ -407,6 +414,11 @@ def _add_views(parser: Parser) -> None:
     parser.add_argument("--panels", type=_split_names, help=text)
     text = "show medians and these quantiles over runs, such as 0.1 0.9, in place of means"
     parser.add_argument("--quantiles", type=float, nargs=2, metavar="Q", help=text)
+
+
+def _add_latex(parser: Parser) -> None:
+    text = "also write a table of LaTeX for a paper to a file ending in .tex"
+    parser.add_argument("--latex", type=Path, metavar="FILE", help=text)
 
 
 def _add_curves(parser: Parser) -> None:

@@ -19,6 +19,7 @@ from bandit_envs import studies
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.notation import parse_toml
 from bandit_envs.base.registry import near_miss
+from bandit_envs.base.saving import atomic_write
 from bandit_envs.cli.console import (
     ERR,
     OUT,
@@ -37,6 +38,7 @@ from bandit_envs.studies.results.results import Results
 from bandit_envs.studies.running.forecast import forecast
 from bandit_envs.studies.running.task_log import write_task_log
 from bandit_envs.studies.showing.shown_environments import describe_choice
+from bandit_envs.studies.showing.study_latex import compares
 from bandit_envs.studies.showing.tables import size_of_curves
 
 GALLERY = Path(studies.__file__).with_name("gallery")
@@ -128,12 +130,37 @@ def report(options: argparse.Namespace) -> int:
     own = options.folder / OWN_FIGURE
     if figure.resolve() == own.resolve() and _figure_name(options) != OWN_FIGURE:
         raise ValueError(f"figure is {figure}, the study's own; expected another file for a view")
+    check_latex(options.latex)
     found = _load(options)
     _write_and_show(found, figure, options.curves, options.width, options.style)
     show_differences(found, options.baseline)
+    _write_latex(found, options)
     if found.num_missing:
         OUT.print(f"{found.num_missing} of {found.study.num_tasks} tasks have not finished")
     return 0
+
+
+def _write_latex(found: LoadedStudy, options: argparse.Namespace) -> None:
+    """Writes the table of LaTeX that the options ask for, if they do."""
+    if options.latex is None:
+        if options.layout is not None or options.quantities is not None:
+            raise ValueError("--layout and --quantities are of a table of LaTeX; expected --latex")
+        return
+    layout: Any = dict.fromkeys(options.layout or [], True)
+    baseline = options.baseline if compares(layout) else None
+    write_latex(options.latex, found.to_latex(options.quantities, baseline, **layout))
+
+
+def check_latex(file: Path | None) -> None:
+    """Raises ValueError if the file of a table of LaTeX ends in something else."""
+    if file is not None and file.suffix != ".tex":
+        raise ValueError(f"latex is {file}; expected a file ending in .tex")
+
+
+def write_latex(file: Path, table: str) -> None:
+    """Writes a table of LaTeX."""
+    atomic_write(file, [table.encode()])
+    OUT.print(f"Table: {file}", soft_wrap=True)
 
 
 def show_study(options: argparse.Namespace, file: Path) -> None:

@@ -19,7 +19,7 @@ from bandit_envs.studies.results.differences import (
 )
 from bandit_envs.studies.results.expected import Comparison
 from bandit_envs.studies.results.results import PairResult
-from bandit_envs.studies.showing.tables import shows_shares
+from bandit_envs.studies.showing.tables import explain_quantities
 
 MAX_ROWS = 60
 """A table shows at most so many pairs; the files have all."""
@@ -182,29 +182,7 @@ def _p_value(value: float) -> str:
 def _caption(found: LoadedStudy) -> str:
     """Returns what the numbers of a summary are."""
     study = found.study
-    per_step = {
-        name: each for name, each in study.summary.items() if each.quantity.kind == "per_step"
-    }
-    shares = [
-        each.heading for name, each in per_step.items() if shows_shares(study, found.pairs, name)
-    ]
-    last = [each.heading for each in per_step.values() if each.heading not in shares]
-    parts = [study.spread]
-    summary = study.summary.values()
-    probabilities = [each.heading for each in summary if each.quantity.is_probability]
-    if probabilities and not study.quantiles:
-        parts.append(f"{' and '.join(probabilities)}: with Wilson's 95% interval")
-    has_quantiles = [each.heading for each in summary if each.quantiles]
-    if has_quantiles and not study.quantiles:
-        parts.append(f"{' and '.join(has_quantiles)}: with quantiles over runs")
-    if last:
-        has_span = study.quantiles and len(study.kept) > 1
-        span = study.kept[-1] - study.kept[-2] if has_span else 1
-        when = f"over the last {span} steps" if span > 1 else "at the last step"
-        parts.append(f"{' and '.join(last)}: {when}")
-    if shares:
-        parts.append(f"{' and '.join(shares)}: over all steps")
-    return "; ".join(parts)
+    return "; ".join([study.spread, *explain_quantities(study, found.pairs, study.summary)])
 
 
 def _cell(study: Study, pair: PairResult, name: str, shown: ShownQuantity) -> str:

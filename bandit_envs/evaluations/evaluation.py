@@ -19,6 +19,7 @@ from bandit_envs.evaluations.estimate_rows import (
     make_tables,
 )
 from bandit_envs.evaluations.segments import order_names
+from bandit_envs.evaluations.showing.latex import latex_of_estimates
 from bandit_envs.evaluations.showing.report import PolicyWeights, Report
 from bandit_envs.logged.summary import LogSummary
 from bandit_envs.policies import Policy
@@ -142,6 +143,14 @@ class Evaluation:
         from bandit_envs.evaluations.showing.figures import draw_weights  # noqa: PLC0415
 
         return draw_weights({each.name: each.sums.weights for each in self._evaluated[1:]})
+
+    def to_latex(self) -> str:
+        """Returns the estimates and gains as a table of LaTeX, which needs the package booktabs.
+
+        Numbers are rounded to two digits of their standard error. If the log was cut, the rows of
+        each segment follow.
+        """
+        return latex_of_estimates(self._report())
 
     def write_page(self, file: str | os.PathLike[str]) -> None:
         """Writes a page of HTML with the tables, figures and warnings, to hand on.

@@ -20,7 +20,7 @@ from bandit_envs.studies.results.differences import (
     describe_differences,
 )
 from bandit_envs.studies.results.expected import Comparison, compare_with_expected
-from bandit_envs.studies.showing.latex import latex_table
+from bandit_envs.studies.showing.study_latex import Layout, compares, latex_table
 from bandit_envs.studies.showing.tables import (
     CURVES,
     csv_rows,
@@ -143,13 +143,30 @@ class LoadedStudy:
         expected = ", ".join(map(str, self.study.policy))
         raise ValueError(f"baseline is {text}; expected one of {expected}")
 
-    def to_latex(self, quantities: Sequence[str] | None = None) -> str:
-        """Returns the summary as a table of LaTeX, which needs the package booktabs.
+    def to_latex(
+        self,
+        quantities: Sequence[str] | None = None,
+        baseline: str | None = None,
+        **layout: typing.Unpack[Layout],
+    ) -> str:
+        """Returns a table of LaTeX, which needs the package booktabs, and says what its errors are.
+
+        Numbers are rounded to two digits of their error. P-values are those of `differences` by the
+        paired t-test, corrected by Holm.
 
         Args:
-            quantities: the columns, such as "mean_reward"; by default, those of the summary.
+            quantities: those that are shown, such as "mean_reward"; by default, those of the
+                summary, and of a comparison, those of whole runs.
+            baseline: the policy that others are compared with; by default the first.
+            **layout: each True or False. `differences` shows these in place of means; `stars` and
+                `p_values` say which are larger than chance; `wide` has a column for each
+                environment; `siunitx` aligns numbers with this package, in its version 3.
         """
-        return latex_table(self.study, self.pairs, quantities)
+        if baseline is not None and not compares(layout):
+            expected = "differences, stars or p_values with it"
+            raise ValueError(f"baseline is {short_repr(baseline)}; expected {expected}")
+        policy = self.find_policy(baseline)
+        return latex_table(self.study, self.pairs, quantities, policy, **layout)
 
     def plot(
         self,

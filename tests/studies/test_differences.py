@@ -134,14 +134,14 @@ def test_a_report_that_shows_some_rows_corrects_for_all_policies(folder, monkeyp
 def test_a_table_of_latex_has_every_policy_by_environment(folder):
     found = load(folder)
     lines = found.to_latex(["mean_reward"]).splitlines()
-    assert lines[0] == r"\begin{tabular}{lr}"
-    assert lines[2] == r"policy & mean reward \\"
+    place = lines.index(r"\begin{tabular}{lr}")
+    assert lines[place + 2] == r"policy & mean reward \\"
     assert lines.count(r"\midrule") == 2
     first = found.summary.iloc[0]
     (cell,) = [line.partition(" & ")[2] for line in lines if line.startswith("greedy")][:1]
     mean, error = cell.removesuffix(r"$ \\").removeprefix("$").split(r" \pm ")
-    assert float(mean) == pytest.approx(first.mean_reward, abs=1e-3)
-    assert float(error) == pytest.approx(first.mean_reward_se, abs=1e-3)
+    assert float(mean) == pytest.approx(first.mean_reward, abs=first.mean_reward_se / 10)
+    assert float(error) == pytest.approx(first.mean_reward_se, rel=0.05)
     assert found.to_latex().count("&") > found.to_latex(["mean_reward"]).count("&")
     with pytest.raises(ValueError, match="quantities has 'loss'; expected some of reward"):
         found.to_latex(["loss"])

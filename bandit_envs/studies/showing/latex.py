@@ -1,72 +1,182 @@
-"""The summary of a study as a table of LaTeX."""
+"""Tables of LaTeX: numbers with their errors, in rows and groups of rows, below a caption."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import dataclasses
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from bandit_envs.base.checks import short_repr
 from bandit_envs.studies.definition.formulas import find_fault, split_formulas
-from bandit_envs.studies.definition.shown import ShownQuantity
-from bandit_envs.studies.definition.study import Study
 
-if TYPE_CHECKING:
-    from bandit_envs.studies.results.results import PairResult
+GREEK = {
+    "α": "alpha",
+    "β": "beta",
+    "γ": "gamma",
+    "δ": "delta",
+    "ε": "varepsilon",
+    "ζ": "zeta",
+    "η": "eta",
+    "θ": "theta",
+    "κ": "kappa",
+    "λ": "lambda",
+    "μ": "mu",
+    "\N{GREEK SMALL LETTER NU}": "nu",
+    "ξ": "xi",
+    "π": "pi",
+    "\N{GREEK SMALL LETTER RHO}": "rho",
+    "σ": "sigma",
+    "τ": "tau",
+    "φ": "varphi",
+    "χ": "chi",
+    "ψ": "psi",
+    "ω": "omega",
+    "Δ": "Delta",
+    "Σ": "Sigma",
+    "Ω": "Omega",
+}
+"""How LaTeX names letters."""
 
 COMMANDS = {
     "\\": r"\textbackslash{}",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
-    "α": r"$\alpha$",
-    "γ": r"$\gamma$",
-    "ε": r"$\varepsilon$",
-    "λ": r"$\lambda$",
-    "μ": r"$\mu$",
-    "σ": r"$\sigma$",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    **{letter: rf"$\{name}$" for letter, name in GREEK.items()},
     "±": r"$\pm$",
-    "₀": r"$_0$",
-    "₁": r"$_1$",
+    "\N{MULTIPLICATION SIGN}": r"$\times$",
+    "\N{MINUS SIGN}": "$-$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "∞": r"$\infty$",
+    "₀": "$_0$",
+    "₁": "$_1$",
+    "₂": "$_2$",
+    "²": "$^2$",
     "…": r"\ldots{}",
 }
 """How LaTeX writes signs."""
 
+LEVELS = (0.05, 0.01, 0.001)
+"""A p-value has a star for each of these that it is below."""
 
-def latex_table(
-    study: Study, pairs: Sequence[PairResult], quantities: Sequence[str] | None = None
-) -> str:
-    r"""Returns a table with a row for each pair that has finished all runs.
+SETTINGS = (
+    "uncertainty-mode = separate, table-align-uncertainty = false, table-align-text-after = false"
+)
+"""Of siunitx: errors and stars follow their numbers."""
 
-    It is in the style of the package booktabs. A cell is a mean with its standard error, or with
-    the study's quantiles, a median with these. A probability has Wilson's 95% interval.
+SMALLEST = 1e-4
+"""Smaller p-values are written as below it."""
+
+
+class Cell(NamedTuple):
+    """A number of a table, as text, and what is known of it."""
+
+    value: str
+
+    error: str = ""
+    """The standard error; "" for none."""
+
+    ends: tuple[str, str] | None = None
+    """The ends of an interval, in place of a standard error."""
+
+    p_value: float | None = None
+    """Of no difference; None where nothing was tested."""
+
+
+class Column(NamedTuple):
+    """A column of numbers."""
+
+    heading: str
+
+    has_stars: bool = False
+    """Whether stars say which p-values are small."""
+
+    has_p: bool = False
+    """Whether a column of p-values follows."""
+
+
+class Group(NamedTuple):
+    """Rows of a table below a heading of their own, or without one."""
+
+    heading: str
+
+    rows: Sequence[tuple[Sequence[str], Sequence[Cell | None]]]
+    """Of each, the texts at its left, and its numbers; None where there is none."""
+
+
+@dataclasses.dataclass(frozen=True)
+class LatexTable:
+    """A table in the style of the package booktabs.
 
     Args:
-        study: the study.
-        pairs: what has finished of it.
-        quantities: the columns; by default, those of the summary.
+        caption: sentences of LaTeX that say what the table shows.
+        stubs: the headings of the columns of texts, at the left.
+        columns: those of numbers; headings and texts of rows are escaped.
+        groups: the rows.
     """
-    columns = _find_columns(study, quantities)
-    headings = [escape(each.heading or each.axis or name) for name, each in columns.items()]
-    lines = [
-        rf"\begin{{tabular}}{{l{len(columns) * 'r'}}}",
-        r"\toprule",
-        _row(["policy", *headings]),
-    ]
-    environment = ""
-    for pair in pairs:
-        if pair.runs < study.runs:
-            continue
-        if len(study.environment) > 1 and environment != str(pair.environment):
-            environment = str(pair.environment)
-            label = escape(study.environment_label(pair.environment))
-            lines += [r"\midrule", _row([rf"\multicolumn{{{1 + len(columns)}}}{{l}}{{{label}}}"])]
-        elif not environment:
-            environment = str(pair.environment)
+
+    caption: Sequence[str]
+    stubs: Sequence[str]
+    columns: Sequence[Column]
+    groups: Sequence[Group]
+
+    def write(self, siunitx: bool = False) -> str:
+        """Returns the table, whose numbers the package siunitx aligns if asked."""
+        columns = range(len(self.columns))
+        kinds = "".join(self._kind(place, siunitx) for place in columns)
+        sets = [rf"\sisetup{{{SETTINGS}}}"] if siunitx else []
+        lines = [
+            r"\begin{table}",
+            r"\centering",
+            rf"\caption{{{' '.join(self.caption)}}}\medskip",
+            *sets,
+            rf"\begin{{tabular}}{{{'l' * len(self.stubs)}{kinds}}}",
+            r"\toprule",
+            self._headings(siunitx),
+        ]
+        for group in self.groups:
             lines.append(r"\midrule")
-        cells = [_cell(study, pair, name, each) for name, each in columns.items()]
-        lines.append(_row([escape(study.policy_label(pair.policy)), *cells]))
-    lines += [r"\bottomrule", r"\end{tabular}"]
-    return "\n".join(lines) + "\n"
+            if group.heading:
+                width = len(self.stubs) + sum(1 + each.has_p for each in self.columns)
+                lines.append(_row([rf"\multicolumn{{{width}}}{{l}}{{{escape(group.heading)}}}"]))
+            for texts, cells in group.rows:
+                lines.append(_row([*map(escape, texts), *self._numbers(cells, siunitx)]))
+        lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}"]
+        return "\n".join(lines) + "\n"
+
+    def _kind(self, place: int, siunitx: bool) -> str:
+        """Returns how LaTeX aligns a column of numbers, and that of its p-values."""
+        column = self.columns[place]
+        cells = [cells[place] for group in self.groups for _, cells in group.rows]
+        is_aligned = siunitx and not any(cell and cell.ends for cell in cells)
+        kind = _aligned(column, [cell for cell in cells if cell]) if is_aligned else "r"
+        return f"{kind}r" if column.has_p else kind
+
+    def _headings(self, siunitx: bool) -> str:
+        """Returns the row of headings, which siunitx takes for no numbers in braces."""
+        cells = [*map(escape, self.stubs)]
+        for column in self.columns:
+            heading = escape(column.heading)
+            cells.append(f"{{{heading}}}" if siunitx else heading)
+            if column.has_p:
+                cells.append("$p$")
+        return _row(cells)
+
+    def _numbers(self, cells: Sequence[Cell | None], siunitx: bool) -> Iterator[str]:
+        """Yields the numbers of a row."""
+        for column, cell in zip(self.columns, cells):
+            if cell is None:
+                yield ""
+            elif siunitx and not cell.ends:
+                yield _aligned_number(cell, column.has_stars)
+            else:
+                yield _plain_number(cell, column.has_stars)
+            if column.has_p:
+                yield "" if cell is None or cell.p_value is None else p_text(cell.p_value)
 
 
 def escape(text: str) -> str:
@@ -82,33 +192,95 @@ def escape(text: str) -> str:
     if any(map(find_fault, parts[1::2])):
         parts = [text]
     for place in range(0, len(parts), 2):
-        parts[place] = "".join(COMMANDS.get(sign, sign) for sign in parts[place])
+        parts[place] = escape_signs(parts[place])
     return "$".join(parts)
 
 
-def _find_columns(study: Study, names: Sequence[str] | None) -> dict[str, ShownQuantity]:
-    """Returns the quantities of the columns."""
-    if names is None:
-        return study.summary
-    known = study.quantities
-    for name in names:
-        if name not in known:
-            expected = f"expected some of {', '.join(known)}"
-            raise ValueError(f"quantities has {short_repr(name)}; {expected}")
-    return {name: known[name] for name in names}
+def escape_signs(text: str) -> str:
+    r"""Returns text without formulas as LaTeX writes it.
+
+    >>> print(escape_signs("from $5 to $6"))
+    from \$5 to \$6
+    """
+    return "".join(COMMANDS.get(sign, sign) for sign in text)
+
+
+def rounded(*numbers: float, error: float) -> list[str] | None:
+    """Returns numbers with two digits of their error; None if the error is 0 or not known.
+
+    >>> rounded(12.3456, 0.0871, error=0.0871)
+    ['12.346', '0.087']
+    >>> rounded(1234.5, 123.4, error=123.4)
+    ['1230', '120']
+    """
+    if not 1e-9 < error < math.inf:
+        return None
+    decimals = 1 - math.floor(math.log10(float(f"{error:.1e}")))
+    shown = [round(number, decimals) + 0.0 for number in numbers]  # 0, where it would be -0
+    return [f"{number:.{max(decimals, 0)}f}" for number in shown]
+
+
+def p_text(p_value: float) -> str:
+    """Returns a p-value with two digits.
+
+    >>> p_text(0.0314), p_text(3e-7)
+    ('$0.031$', '$< 0.0001$')
+    """
+    return f"$< {SMALLEST:.4f}$" if p_value < SMALLEST else f"${p_value:.2g}$"
+
+
+def explain_stars() -> str:
+    """Returns the words that say what stars are of a p-value."""
+    names = [place * "*" for place in range(1, len(LEVELS) + 1)]
+    *first, last = [f"{name} $p < {level:g}$" for name, level in zip(names, LEVELS)]
+    return f"{', '.join(first)} and {last}"
 
 
 def _row(cells: Sequence[str]) -> str:
     return " & ".join(cells) + r" \\"
 
 
-def _cell(study: Study, pair: PairResult, name: str, shown: ShownQuantity) -> str:
-    """Returns the last value of a quantity, with what it varies by over runs."""
-    value, low, high = pair.last(name, study)
-    error = high - value
-    center, start, end, spread = shown.texts(value, low, high, error, error=error)
-    if pair.runs == 1:
-        return f"${center}$"
-    if study.quantiles or shown.quantity.is_probability:
-        return f"${center}$ (${start}$ to ${end}$)"
-    return rf"${center} \pm {spread}$"
+def _stars(cell: Cell) -> str:
+    """Returns a star for each level that a p-value is below."""
+    if cell.p_value is None:
+        return ""
+    return "*" * sum(cell.p_value < level for level in LEVELS)
+
+
+def _plain_number(cell: Cell, has_stars: bool) -> str:
+    """Returns a number; numbers of a column keep their places whatever stars they have."""
+    stars = ""
+    if has_stars:
+        found = _stars(cell)
+        space = rf"\phantom{{{'*' * (len(LEVELS) - len(found))}}}"
+        stars = f"^{{{found if len(found) == len(LEVELS) else found + space}}}"
+    if cell.ends:
+        start, end = cell.ends
+        return f"${cell.value}{stars}$ (${start}$ to ${end}$)"
+    return rf"${cell.value} \pm {cell.error}{stars}$" if cell.error else f"${cell.value}{stars}$"
+
+
+def _aligned_number(cell: Cell, has_stars: bool) -> str:
+    """Returns a number as siunitx reads it."""
+    number = f"{cell.value} +- {cell.error}" if cell.error else cell.value
+    stars = _stars(cell) if has_stars else ""
+    return f"{number} {{$^{{{stars}}}$}}" if stars else number
+
+
+def _aligned(column: Column, cells: Sequence[Cell]) -> str:
+    """Returns the column of siunitx that has room for numbers."""
+    sign = "-" if any(cell.value.startswith("-") for cell in cells) else ""
+    before, after = _digits([cell.value.lstrip("-") for cell in cells])
+    error = max((len(cell.error.replace(".", "").lstrip("0")) for cell in cells), default=0)
+    uncertainty = f"({error})" if error else ""
+    after_text = ", table-space-text-post = {$^{***}$}" if column.has_stars else ""
+    number = f"{sign}{before}.{after}{uncertainty}"
+    return f"S[table-format = {number}{after_text}]"
+
+
+def _digits(numbers: Sequence[str]) -> tuple[int, int]:
+    """Returns the most digits before and after the point of numbers."""
+    parts = [number.partition(".") for number in numbers]
+    before = max((len(first) for first, _, _ in parts), default=1)
+    after = max((len(last) for _, _, last in parts), default=0)
+    return before, after

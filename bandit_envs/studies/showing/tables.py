@@ -14,7 +14,7 @@ import numpy as np
 from bandit_envs.arrays import Floats
 from bandit_envs.base.saving import atomic_file
 from bandit_envs.metrics import QUANTITIES, kept_steps, of_runs
-from bandit_envs.studies.definition.shown import SHOWN
+from bandit_envs.studies.definition.shown import SHOWN, ShownQuantity
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.showing.tracking import Track, track_nothing
 
@@ -236,6 +236,30 @@ def shows_shares(study: Study, pairs: Sequence[PairResult], name: str) -> bool:
     return bool(study.quantiles) and any(
         shown.shows_share(pair.result[metric].curves, study.kept) for pair in pairs
     )
+
+
+def explain_quantities(
+    study: Study, pairs: Sequence[PairResult], columns: Mapping[str, ShownQuantity]
+) -> list[str]:
+    """Returns texts that say what the numbers in columns of a table are, where that may differ."""
+    parts = []
+    per_step = {name: each for name, each in columns.items() if each.quantity.kind == "per_step"}
+    shares = [each.heading for name, each in per_step.items() if shows_shares(study, pairs, name)]
+    last = [each.heading for each in per_step.values() if each.heading not in shares]
+    probabilities = [each.heading for each in columns.values() if each.quantity.is_probability]
+    if probabilities and not study.quantiles:
+        parts.append(f"{' and '.join(probabilities)}: with Wilson's 95% interval")
+    has_quantiles = [each.heading for each in columns.values() if each.quantiles]
+    if has_quantiles and not study.quantiles:
+        parts.append(f"{' and '.join(has_quantiles)}: with quantiles over runs")
+    if last:
+        has_span = study.quantiles and len(study.kept) > 1
+        span = study.kept[-1] - study.kept[-2] if has_span else 1
+        when = f"over the last {span} steps" if span > 1 else "at the last step"
+        parts.append(f"{' and '.join(last)}: {when}")
+    if shares:
+        parts.append(f"{' and '.join(shares)}: over all steps")
+    return parts
 
 
 def _means_and_errors(pair: PairResult, names: Iterable[str]) -> dict[str, Floats]:
