@@ -79,7 +79,7 @@ def test_a_policy_that_fails_is_named():
         policy=[f"{module}:Stumbling:action=1"],
         panels=["reward"],
     )
-    with pytest.raises(ValueError, match="Stumbling:action=1 in .* no luck"):
+    with pytest.raises(ValueError, match=r"Stumbling:action=1 in .* no luck"):
         forecast(one, list(one.tasks()), seconds=0.1)
 
 
