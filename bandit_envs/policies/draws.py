@@ -108,6 +108,11 @@ def available_only(weights: Floats, available: Mask | None) -> Floats:
     return normalized(found)
 
 
+def rows_of(mask: Mask | None, rows: Indices) -> Mask | None:
+    """Returns some rows of a mask [B, K]; None stands for all actions in all rows."""
+    return None if mask is None else mask[rows]
+
+
 def explore(
     rng: Rng, best: Array, epsilon: float | Floats, available: Mask | None, num_actions: int
 ) -> Array:

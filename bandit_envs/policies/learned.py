@@ -83,6 +83,11 @@ def add_actions(found: Nest, initial: Nest, known: int, num_actions: int) -> Nes
     return found
 
 
+def make_room(shares: Floats, known: int) -> None:
+    """Lowers the shares [B, K] of the first `known` actions, as the others have 1 / K each."""
+    shares[:, :known] *= known / shares.shape[1]
+
+
 def mean_of_known(values: Floats, seen: Mask, otherwise: float) -> Floats:
     """Returns the mean of values [B, K] that were `seen` [B, K], and else a number: [B]."""
     count = seen.sum(axis=1)

@@ -74,7 +74,7 @@ class MaskingWrapper(Wrapper):
         """Draws a mask [B, K].
 
         Args:
-            available: which actions of the wrapped environment are, [B, K]; None if all are.
+            available: the available actions of the wrapped environment, [B, K]; None for all.
             steps: since the reset.
         """
 

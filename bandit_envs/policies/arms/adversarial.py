@@ -11,6 +11,7 @@ import numpy as np
 from bandit_envs.arrays import Floats, Indices
 from bandit_envs.base.checks import check_positive
 from bandit_envs.policies.draws import row_sums
+from bandit_envs.policies.learned import make_room
 from bandit_envs.policies.policy import Policy, PolicyOptions
 from bandit_envs.trajectories import TimeStep, Trajectory
 
@@ -65,7 +66,7 @@ class Exp3Policy(Policy):
     def _add_actions(self, learned: Floats, known: int) -> Floats:
         """Gives new actions the mean of all weights; the others keep their ratios."""
         grown: Floats = super()._add_actions(learned, known)
-        grown[:, :known] *= known / self.num_actions
+        make_room(grown, known)
         return grown
 
     def _mixed(self, weights: Floats) -> Floats:

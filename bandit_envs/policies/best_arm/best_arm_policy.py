@@ -110,22 +110,23 @@ class Search(NamedTuple):
     pulls: Pulls
     stopped: Mask  # whether the row has stopped, [B]
     plan: Any  # what a subclass remembers: a nest of arrays [B, ...], or None
-    open_at: Floats  # the step in which each action was available last, 0 if never, [B, K]
+    closed_for: Floats  # how many steps ago each action was available last, inf if never, [B, K]
 
-    def compared(self) -> Mask:
-        """Returns among which actions each row looks for the best: [B, K].
+    def compared(self, rows: Indices | None = None) -> Mask | None:
+        """Returns among which actions rows look for the best: [n, K]; None if among all.
 
-        They are those that were available in the last half of its steps, or the last `PATIENCE`;
-        all before its first reward.
+        They are those that were available in the last half of a row's steps, or the last
+        `PATIENCE`; all before its first reward.
+
+        Args:
+            rows: [n]; None for all rows.
         """
+        if self.closed_for.max() == 0.0:  # as in most searches
+            return None
         steps = self.pulls.steps[:, np.newaxis]
-        is_open = np.asarray(self.open_at == steps)
-        if is_open.all():  # as in most searches
-            return is_open
-        closed_for = steps - self.open_at
-        is_near = closed_for < np.maximum(PATIENCE, 0.5 * steps)
-        found = (self.open_at > 0.0) & is_near
-        return np.asarray(found | ~found.any(axis=1, keepdims=True))
+        found = self.closed_for < np.maximum(PATIENCE, 0.5 * steps)
+        found |= ~found.any(axis=1, keepdims=True)
+        return found if rows is None else np.asarray(found[rows])
 
     def open(self, available: Mask | None, goes_on: bool) -> None:
         """Says that actions [B, K] were available, None for all, in a step that is learned next.
@@ -134,13 +135,14 @@ class Search(NamedTuple):
             available: which actions were.
             goes_on: whether rows that have stopped go on if others than those compared were.
         """
-        shown = np.ones(self.open_at.shape, np.bool_) if available is None else available
-        now = self.pulls.steps[:, np.newaxis] + 1.0
-        if self.stopped.any():
-            if goes_on:
-                self.stopped[(shown & ~self.compared()).any(axis=1)] = False
-            shown = shown & ~self.stopped[:, np.newaxis]
-        np.copyto(self.open_at, now, where=shown)
+        compared = self.compared()
+        if available is None and compared is None:
+            return
+        shown = np.ones(self.closed_for.shape, np.bool_) if available is None else available
+        if goes_on and compared is not None:
+            self.stopped[(shown & ~compared).any(axis=1)] = False
+        closed_for = np.where(shown, 0.0, self.closed_for + 1.0)
+        np.copyto(self.closed_for, closed_for, where=~self.stopped[:, np.newaxis])
 
 
 class BestArmPolicy(Policy):
@@ -305,7 +307,7 @@ class BestArmPolicy(Policy):
             pulls=Pulls.initial(self.batch_size, self.num_actions),
             stopped=np.zeros(self.batch_size, np.bool_),
             plan=self._initial_plan(),
-            open_at=np.zeros(self._table_shape),
+            closed_for=np.full(self._table_shape, np.inf),
         )
 
     def _learn(self, learned: Search, trajectory: Trajectory) -> Search:
@@ -318,11 +320,7 @@ class BestArmPolicy(Policy):
 
     def _with_pending(self, learned: Search, pending: Indices) -> Search:
         exploring = np.where(learned.stopped[:, np.newaxis], 0, pending)
-        added = exploring.sum(axis=1, keepdims=True)
-        return learned._replace(
-            pulls=learned.pulls.with_pending(exploring, self.reward_range),
-            open_at=np.where(learned.open_at > 0.0, learned.open_at + added, 0.0),
-        )
+        return learned._replace(pulls=learned.pulls.with_pending(exploring, self.reward_range))
 
     def _add_actions(self, learned: Search, known: int) -> Search:
         """Lets all rows go on: which of more actions is the best is another question."""
@@ -364,6 +362,16 @@ class BestArmPolicy(Policy):
             both = allowed & available
             allowed = np.where(both.any(axis=1, keepdims=True), both, available)
         return search.pulls.leaders(allowed)
+
+
+def among(table: Array, compared: Mask | None, otherwise: float) -> Array:
+    """Returns a new table [n, K], with another value for actions that are not `compared` [n, K]."""
+    return table.copy() if compared is None else np.where(compared, table, otherwise)
+
+
+def num_compared(compared: Mask | None, num_actions: int) -> Indices | int:
+    """Returns how many of K actions are `compared` [n, K]: [n, 1], or K for all rows."""
+    return num_actions if compared is None else compared.sum(axis=1, keepdims=True)
 
 
 def scores_in_turn(active: Mask, pulls: Pulls) -> Floats:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from bandit_envs.arrays import Floats, Indices, Mask
-from bandit_envs.policies.best_arm.best_arm_policy import BestArmPolicy, Pulls, Search
+from bandit_envs.policies.best_arm.best_arm_policy import BestArmPolicy, Pulls, Search, among
 from bandit_envs.policies.best_arm.reward_laws import RewardLaw, law_of
 from bandit_envs.policies.best_arm.stopping import StoppingLevel
+from bandit_envs.policies.draws import rows_of
 from bandit_envs.policies.policy import PolicyOptions
 
 
@@ -50,7 +51,7 @@ class ChernoffPolicy(BestArmPolicy):
         self.reward_range = self._law.reward_range
 
     def _follow(
-        self, plan: Any, rows: Indices, pulls: Pulls, leaders: Indices, compared: Mask
+        self, plan: Any, rows: Indices, pulls: Pulls, leaders: Indices, compared: Mask | None
     ) -> None:
         """Changes the plan after a reward of each of some rows.
 
@@ -59,7 +60,7 @@ class ChernoffPolicy(BestArmPolicy):
             rows: those that had not stopped, [n] with n > 0. Nothing else may change.
             pulls: of these rows.
             leaders: the action of each of these rows with the largest mean reward, [n].
-            compared: the actions that count, [n, K].
+            compared: the actions that count, [n, K]; None if all do.
         """
 
     def _reward_law(self) -> RewardLaw:
@@ -67,7 +68,7 @@ class ChernoffPolicy(BestArmPolicy):
 
     def _update(self, search: Search, rows: Indices) -> None:
         pulls = search.pulls.take(rows)
-        compared = search.compared()[rows]
+        compared = search.compared(rows)
         leaders = pulls.leaders(compared)
         level = self._level.after(pulls.steps, self.num_actions)
         search.stopped[rows] = is_evident(self._law, pulls, leaders, compared, level)
@@ -75,7 +76,7 @@ class ChernoffPolicy(BestArmPolicy):
 
 
 def is_evident(
-    law: RewardLaw, pulls: Pulls, leaders: Indices, compared: Mask, level: Floats
+    law: RewardLaw, pulls: Pulls, leaders: Indices, compared: Mask | None, level: Floats
 ) -> Mask:
     """Returns whether the evidence that a row's leader is the best is above a level: [n].
 
@@ -86,28 +87,29 @@ def is_evident(
         law: of the rewards.
         pulls: of n rows.
         leaders: the actions with the largest mean rewards, [n].
-        compared: the actions that count, [n, K]. A row with one of them has no evidence.
+        compared: the actions that count, [n, K]; None if all do. A row with one has no evidence.
         level: [n], at least 0.
     """
     rows = np.arange(len(leaders))
-    values = np.where(compared, pulls.values, -np.inf)
+    values = among(pulls.values, compared, -np.inf)
     values[rows, leaders] = -np.inf
     second = values.argmax(axis=1)
+    has_rival = values[rows, second] > -np.inf
     found = law.likelihood_ratio(
         pulls.counts[rows, leaders],
         pulls.values[rows, leaders],
         pulls.counts[rows, second],
         pulls.values[rows, second],
     )
-    evident: Mask = (found > level) & (compared.sum(axis=1) > 1)
+    evident: Mask = (found > level) & has_rival
     likely = np.flatnonzero(evident)
     if likely.size:
-        found = evidence(law, pulls.take(likely), leaders[likely], compared[likely])
+        found = evidence(law, pulls.take(likely), leaders[likely], rows_of(compared, likely))
         evident[likely] = found > level[likely]
     return evident
 
 
-def evidence(law: RewardLaw, pulls: Pulls, leaders: Indices, compared: Mask) -> Floats:
+def evidence(law: RewardLaw, pulls: Pulls, leaders: Indices, compared: Mask | None) -> Floats:
     """Returns how surely each row's leader is better than any other action: [n].
 
     It is the smallest likelihood ratio of the leader and another action that counts, and 0 if one
@@ -117,7 +119,7 @@ def evidence(law: RewardLaw, pulls: Pulls, leaders: Indices, compared: Mask) -> 
         law: of the rewards.
         pulls: of n rows.
         leaders: the actions with the largest mean rewards, [n].
-        compared: the actions that count, [n, K].
+        compared: the actions that count, [n, K]; None if all do.
     """
     rows = np.arange(len(leaders))
     ratios = law.likelihood_ratio(
@@ -126,6 +128,6 @@ def evidence(law: RewardLaw, pulls: Pulls, leaders: Indices, compared: Mask) -> 
         pulls.counts,
         pulls.values,
     )
-    ratios[~compared] = np.inf
+    ratios = among(ratios, compared, np.inf)
     ratios[rows, leaders] = np.inf
     return np.asarray(np.maximum(ratios.min(axis=1), 0.0))

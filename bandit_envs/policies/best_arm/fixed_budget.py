@@ -13,11 +13,17 @@ from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_positive
 from bandit_envs.policies.best_arm.best_arm_policy import BestArmPolicy, Search, scores_in_turn
 from bandit_envs.policies.policy import PolicyOptions
 
-PLANNED = "its budget of steps is planned for these"
-"""Why such a policy cannot have more actions."""
+
+class FixedBudgetPolicy(BestArmPolicy):
+    """Stops when its budget of steps is spent; the budget is planned for K actions."""
+
+    _goes_on = False
+
+    def _set_num_actions(self, num_actions: int) -> None:
+        raise self._without_more_actions("its budget of steps is planned for these")
 
 
-class UniformAllocationPolicy(BestArmPolicy):
+class UniformAllocationPolicy(FixedBudgetPolicy):
     """Chooses all actions equally often, and recommends the one with the largest mean reward.
 
         A_t = argmin_a N(a)
@@ -34,14 +40,9 @@ class UniformAllocationPolicy(BestArmPolicy):
     array([[0.5, 0.5]])
     """
 
-    _goes_on = False
-
     def __init__(self, budget: int, **options: typing.Unpack[PolicyOptions]) -> None:
         super().__init__(**options)
         self._budget = check_integer("budget", budget, minimum=self.num_actions)
-
-    def _set_num_actions(self, num_actions: int) -> None:
-        raise self._without_more_actions(PLANNED)
 
     def _exploration_scores(self, search: Search) -> Floats:
         return -search.pulls.counts
@@ -50,7 +51,7 @@ class UniformAllocationPolicy(BestArmPolicy):
         search.stopped[rows] = search.pulls.steps[rows] >= self._budget
 
 
-class UCBEPolicy(BestArmPolicy):
+class UCBEPolicy(FixedBudgetPolicy):
     """Chooses the largest upper confidence bound, of a width that does not grow with time.
 
         A_t = argmax_a Q(a) + sqrt(a / N(a))
@@ -72,15 +73,10 @@ class UCBEPolicy(BestArmPolicy):
     array([[0.5, 0.5]])
     """
 
-    _goes_on = False
-
     def __init__(self, budget: int, a: float, **options: typing.Unpack[PolicyOptions]) -> None:
         super().__init__(**options)
         self._budget = check_integer("budget", budget, minimum=self.num_actions)
         self._a = check_positive("a", a, maximum=MAX_PARAMETER)
-
-    def _set_num_actions(self, num_actions: int) -> None:
-        raise self._without_more_actions(PLANNED)
 
     def _exploration_scores(self, search: Search) -> Floats:
         with np.errstate(divide="ignore"):
@@ -93,7 +89,7 @@ class UCBEPolicy(BestArmPolicy):
         search.stopped[rows] = search.pulls.steps[rows] >= self._budget
 
 
-class SuccessiveRejectsPolicy(BestArmPolicy):
+class SuccessiveRejectsPolicy(FixedBudgetPolicy):
     """Chooses all candidates equally often, and drops the worst at the end of each of K - 1 rounds.
 
         n_k = ceil((n - K) / (L (K + 1 - k))),    L = 1/2 + 1/2 + 1/3 + ... + 1/K
@@ -114,15 +110,10 @@ class SuccessiveRejectsPolicy(BestArmPolicy):
     array([[0.5, 0.5]])
     """
 
-    _goes_on = False
-
     def __init__(self, budget: int, **options: typing.Unpack[PolicyOptions]) -> None:
         super().__init__(**options)
         check_integer("budget", budget, minimum=self.num_actions + 1)
         self._rounds = _rounds_of_rejects(budget, self.num_actions)
-
-    def _set_num_actions(self, num_actions: int) -> None:
-        raise self._without_more_actions(PLANNED)
 
     def _initial_plan(self) -> Survivors:
         return Survivors.initial(self.batch_size, self.num_actions)
@@ -138,7 +129,7 @@ class SuccessiveRejectsPolicy(BestArmPolicy):
         return active
 
 
-class SequentialHalvingPolicy(BestArmPolicy):
+class SequentialHalvingPolicy(FixedBudgetPolicy):
     """Chooses all candidates equally often, and drops the worse half at the end of each round.
 
         R = ceil(log2 K) rounds, of floor(n / (|S| R)) choices of each candidate in S
@@ -161,8 +152,6 @@ class SequentialHalvingPolicy(BestArmPolicy):
     array([[0.5, 0.5]])
     """
 
-    _goes_on = False
-
     def __init__(
         self, budget: int, reuse: bool = True, **options: typing.Unpack[PolicyOptions]
     ) -> None:
@@ -173,9 +162,6 @@ class SequentialHalvingPolicy(BestArmPolicy):
         check_integer("budget", budget, minimum=number * self.num_actions)
         self._rounds = _rounds_of_halving(budget, self.num_actions)
         self._reuse = reuse
-
-    def _set_num_actions(self, num_actions: int) -> None:
-        raise self._without_more_actions(PLANNED)
 
     def _initial_plan(self) -> Survivors:
         return Survivors.initial(self.batch_size, self.num_actions)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from bandit_envs.arrays import Floats, Indices, Mask, check_array
 from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_numbers, check_positive
-from bandit_envs.policies.best_arm.best_arm_policy import BestArmPolicy, Pulls, Search
+from bandit_envs.policies.best_arm.best_arm_policy import BestArmPolicy, Pulls, Search, among
 from bandit_envs.policies.best_arm.reward_laws import NormalLaw, RewardLaw
 from bandit_envs.policies.best_arm.stopping import check_delta
 from bandit_envs.policies.policy import PolicyOptions
@@ -84,8 +84,8 @@ class GOptimalPolicy(BestArmPolicy):
         pulls = search.pulls.take(rows)
         covariances = self._covariances(pulls)
         values = self._values(pulls, covariances)
-        compared = search.compared()[rows]
-        values = np.where(compared, values, -np.inf)
+        compared = search.compared(rows)
+        values = among(values, compared, -np.inf)
         leaders = values.argmax(axis=1)
         differences = self._features[leaders][:, np.newaxis] - self._features
         variances = np.einsum("nkd,nkd->nk", differences @ covariances, differences)
@@ -94,8 +94,9 @@ class GOptimalPolicy(BestArmPolicy):
         widths = self._std * np.sqrt(2.0 * level[:, np.newaxis] * variances)
         gaps = values.max(axis=1, keepdims=True) - values
         gaps[np.arange(len(rows)), leaders] = np.inf
+        has_rival = gaps.min(axis=1) < np.inf
         is_clear = (gaps > widths).all(axis=1)
-        search.stopped[rows] = is_clear & (compared.sum(axis=1) > 1)
+        search.stopped[rows] = is_clear & has_rival
 
     def _recommended(self, search: Search, available: Mask | None) -> Indices:
         values = self._values(search.pulls, self._covariances(search.pulls))

@@ -121,7 +121,9 @@ def optimal_weights(
     ratios = np.full_like(others, np.inf)
     if start is not None:
         given = _best_first(start, leaders)
-        np.divide(given[:, 1:], given[:, :1], out=ratios, where=given[:, :1] > 0.0)
+        np.divide(
+            given[:, 1:], given[:, :1], out=ratios, where=given.min(axis=1, keepdims=True) > 0.0
+        )
     # Where the best action has changed, the last proportions are not a good start.
     is_near = ratios.max(axis=1) <= LARGEST_RATIO
     state = _Iterates(law, best, others, ratios, np.empty(len(means)))

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from bandit_envs.arrays import Floats, Indices, Mask
-from bandit_envs.policies.best_arm.best_arm_policy import BestArmPolicy, Pulls, Search
+from bandit_envs.policies.best_arm.best_arm_policy import BestArmPolicy, Pulls, Search, among
+from bandit_envs.policies.draws import rows_of
 
 
 class Pair(NamedTuple):
@@ -49,11 +50,11 @@ class PairPolicy(BestArmPolicy):
         second = plan.second[rows]
         plan.first[rows] = second
         plan.second[rows] = -1
-        compared = search.compared()[rows]
+        compared = search.compared(rows)
         is_ready = _is_ready(search.pulls.counts[rows], compared)
         deciding = np.flatnonzero((second < 0) & is_ready)
         if deciding.size:
-            self._decide(search, rows[deciding], compared[deciding])
+            self._decide(search, rows[deciding], rows_of(compared, deciding))
 
     def _with_pending(self, learned: Search, pending: Indices) -> Search:
         """Plans the action of the pair that was chosen less often, by bounds as of now.
@@ -66,32 +67,34 @@ class PairPolicy(BestArmPolicy):
         rows = np.flatnonzero(_is_ready(learned.pulls.counts, compared) & ~learned.stopped)
         if rows.size:
             pulls = search.pulls.take(rows)
-            leaders, rivals, _ = self._pairs(pulls, compared[rows])
+            leaders, rivals, _ = self._pairs(pulls, rows_of(compared, rows))
             at = np.arange(len(rows))
             is_led = pulls.counts[at, leaders] > pulls.counts[at, rivals]
             first[rows] = np.where(is_led, rivals, leaders)
         return search._replace(plan=learned.plan._replace(first=first))
 
-    def _decide(self, search: Search, rows: Indices, compared: Mask) -> None:
-        """Chooses the next two actions of some rows among those compared [n, K], or stops."""
+    def _decide(self, search: Search, rows: Indices, compared: Mask | None) -> None:
+        """Chooses the next two of the compared actions [n, K] of some rows, or stops."""
         pulls = search.pulls.take(rows)
         leaders, rivals, rival_bounds = self._pairs(pulls, compared)
         search.stopped[rows] = rival_bounds < self._lower_bounds(pulls, leaders)
         search.plan.first[rows] = leaders
         search.plan.second[rows] = rivals
 
-    def _pairs(self, pulls: Pulls, compared: Mask) -> tuple[Indices, Indices, Floats]:
+    def _pairs(self, pulls: Pulls, compared: Mask | None) -> tuple[Indices, Indices, Floats]:
         """Returns the leaders of n rows, their rivals, and the upper bounds of these: [n] each."""
         rows = np.arange(len(pulls.steps))
         leaders = pulls.leaders(compared)
         tried = pulls._replace(counts=np.maximum(pulls.counts, 1.0))
-        bounds = np.where(compared, self._upper_bounds(tried), -np.inf)
+        bounds = among(self._upper_bounds(tried), compared, -np.inf)
         bounds[rows, leaders] = -np.inf
         rivals = bounds.argmax(axis=1)
         return leaders, rivals, bounds[rows, rivals]
 
 
-def _is_ready(counts: Floats, compared: Mask) -> Mask:
+def _is_ready(counts: Floats, compared: Mask | None) -> Mask:
     """Returns in which rows two actions or more count, and all that do have rewards: [n]."""
+    if compared is None:
+        return np.asarray(counts.all(axis=1))
     is_tried = (counts > 0.0) | ~compared
     return np.asarray(is_tried.all(axis=1) & (compared.sum(axis=1) > 1))

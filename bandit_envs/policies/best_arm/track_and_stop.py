@@ -9,11 +9,12 @@ import numpy as np
 
 from bandit_envs.arrays import Floats, Indices, Mask, Rng
 from bandit_envs.base.checks import check_number
-from bandit_envs.policies.best_arm.best_arm_policy import Pulls, Search
+from bandit_envs.policies.best_arm.best_arm_policy import Pulls, Search, among, num_compared
 from bandit_envs.policies.best_arm.chernoff_policy import ChernoffPolicy
 from bandit_envs.policies.best_arm.optimal_proportions import optimal_weights
 from bandit_envs.policies.best_arm.reward_laws import RewardLaw
-from bandit_envs.policies.draws import argmax_random_ties
+from bandit_envs.policies.draws import argmax_random_ties, rows_of
+from bandit_envs.policies.learned import make_room
 from bandit_envs.policies.policy import Actions, Policy, PolicyOptions
 from bandit_envs.trajectories import TimeStep
 
@@ -86,19 +87,19 @@ class TrackAndStopPolicy(ChernoffPolicy):
 
     def _add_actions(self, learned: Search, known: int) -> Search:
         grown = super()._add_actions(learned, known)
-        grown.plan.weights[:, :known] *= known / self.num_actions
+        make_room(grown.plan.weights, known)
         return grown
 
     def _exploration_scores(self, search: Search) -> Floats:
         pulls = search.pulls
         t = pulls.steps[:, np.newaxis].astype(np.float64)
         compared = search.compared()
-        fewest = np.maximum(np.sqrt(t) - compared.sum(axis=1, keepdims=True) / 2.0, 1.0)
+        fewest = np.maximum(np.sqrt(t) - num_compared(compared, self.num_actions) / 2.0, 1.0)
         is_forced = _fewest_choices(pulls, compared) < fewest
         return np.where(is_forced, 0.0, t * search.plan.weights) - pulls.counts
 
     def _follow(
-        self, plan: Tracking, rows: Indices, pulls: Pulls, leaders: Indices, compared: Mask
+        self, plan: Tracking, rows: Indices, pulls: Pulls, leaders: Indices, compared: Mask | None
     ) -> None:
         follow_means(
             law=self._law,
@@ -146,7 +147,7 @@ class CTrackingPolicy(ChernoffPolicy):
 
     def _add_actions(self, learned: Search, known: int) -> Search:
         grown = super()._add_actions(learned, known)
-        grown.plan.weights[:, :known] *= known / self.num_actions
+        make_room(grown.plan.weights, known)
         return grown
 
     def _exploration_scores(self, search: Search) -> Floats:
@@ -168,7 +169,7 @@ class CTrackingPolicy(ChernoffPolicy):
         rows: Indices,
         pulls: Pulls,
         leaders: Indices,
-        compared: Mask,
+        compared: Mask | None,
     ) -> None:
         follow_means(
             law=self._law,
@@ -181,9 +182,9 @@ class CTrackingPolicy(ChernoffPolicy):
         plan.sums[rows] += with_floor(plan.weights[rows], pulls.steps, compared)
 
 
-def _fewest_choices(pulls: Pulls, compared: Mask) -> Floats:
-    """Returns how often the action that counts and was chosen least was: [B, 1]."""
-    return np.asarray(np.where(compared, pulls.counts, np.inf).min(axis=1, keepdims=True))
+def _fewest_choices(pulls: Pulls, compared: Mask | None) -> Floats:
+    """Returns how often the action was chosen that was chosen least of those compared: [B, 1]."""
+    return np.asarray(among(pulls.counts, compared, np.inf).min(axis=1, keepdims=True))
 
 
 def follow_means(
@@ -193,7 +194,7 @@ def follow_means(
     rows: Indices,
     pulls: Pulls,
     leaders: Indices,
-    compared: Mask,
+    compared: Mask | None,
 ) -> None:
     """Sets proportions to those that are the best if the means are those found.
 
@@ -205,35 +206,41 @@ def follow_means(
         rows: those whose means have changed, [n].
         pulls: of these rows.
         leaders: the action of each of these rows with the largest mean reward, [n].
-        compared: the actions that count, [n, K]. The others get 0.
+        compared: the actions that count, [n, K]; None if all do. The others get 0.
     """
+    if compared is None:
+        tried = np.flatnonzero(pulls.counts.all(axis=1))
+        if tried.size:
+            changed = rows[tried]
+            weights[changed], _ = optimal_weights(
+                law, pulls.values[tried], leaders[tried], TOLERANCE, start=weights[changed]
+            )
+        return
     is_tried = (pulls.counts > 0.0) | ~compared
     tried = np.flatnonzero(is_tried.all(axis=1) & (compared.sum(axis=1) > 1))
-    if not tried.size:
-        return
     patterns = compared[tried]
-    for pattern in patterns[:1] if patterns.all() else np.unique(patterns, axis=0):
+    for pattern in np.unique(patterns, axis=0):
         alike = tried[(patterns == pattern).all(axis=1)]
         columns = np.flatnonzero(pattern)
-        places = rows[alike]
-        start = weights[np.ix_(places, columns)]
-        start[(start <= 0.0).any(axis=1)] = 0.0  # those with a new action start elsewhere
+        places = np.ix_(rows[alike], columns)
         found, _ = optimal_weights(
             law=law,
             means=pulls.values[np.ix_(alike, columns)],
             leaders=np.searchsorted(columns, leaders[alike]),
             tolerance=TOLERANCE,
-            start=start,
+            start=weights[places],
         )
-        weights[places] = 0.0
-        weights[np.ix_(places, columns)] = found
+        weights[rows[alike]] = 0.0
+        weights[places] = found
 
 
-def with_floor(weights: Floats, steps: Indices, compared: Mask) -> Floats:
+def with_floor(weights: Floats, steps: Indices, compared: Mask | None) -> Floats:
     """Returns proportions [n, K] of at least eps after so many steps [n]; they sum to 1.
 
-    Actions that are not compared, [n, K], get 0.
+    Actions that are not `compared` [n, K] get 0; None compares all.
     """
+    if compared is None:
+        compared = np.ones(weights.shape, np.bool_)
     count = compared.sum(axis=1, keepdims=True)
     eps = 0.5 / np.sqrt(count**2 + steps[:, np.newaxis])
     above = np.where(compared, np.maximum(weights - eps, 0.0), 0.0)
@@ -286,7 +293,7 @@ class TopTwoThompsonSamplingPolicy(ChernoffPolicy):
         actions = self._recommended(learned, available)
         rows = np.flatnonzero(~learned.stopped)
         if rows.size:
-            allowed = None if available is None else available[rows]
+            allowed = rows_of(available, rows)
             actions[rows] = self._explore(rng, learned.pulls.take(rows), allowed)
         return actions
 
@@ -300,7 +307,7 @@ class TopTwoThompsonSamplingPolicy(ChernoffPolicy):
                 first = argmax_random_ties(rng, untried.astype(np.float64), available)
                 rest = np.flatnonzero(~untried.any(axis=1))
                 if rest.size:
-                    allowed = None if available is None else available[rest]
+                    allowed = rows_of(available, rest)
                     first[rest] = self._draw_top_two(rng, pulls.take(rest), allowed)
                 return first
         return self._draw_top_two(rng, pulls, available)
@@ -314,7 +321,7 @@ class TopTwoThompsonSamplingPolicy(ChernoffPolicy):
             rows = rows[available[rows].sum(axis=1) > 1]  # else there is no other action
         size = 4
         while rows.size:
-            allowed = None if available is None else available[rows]
+            allowed = rows_of(available, rows)
             values = self._draw(rng, pulls.take(rows), size, allowed)
             if size >= MAX_DRAWS:
                 values[np.arange(len(rows)), -1, leaders[rows]] = -np.inf
