@@ -136,7 +136,7 @@ def test_intervals_hold_at_all_looks_together(tmp_path, open_service):
 
 
 def test_rare_actions_have_intervals_that_tell_something(tmp_path):
-    """A value whose rewards are weighted by 30 is known to 0.2 after 20,000 users."""
+    """A value whose rewards are weighted by 30 is known to a third after 20,000 users."""
     with open_shop(tmp_path, contextual(EpsilonGreedy(0.1)), synchronous="off") as service:
         for block in range(40):
             serve(service, 500, seed=block)
