@@ -277,6 +277,24 @@ def test_no_file_and_other_files_are_refused(tmp_path):
         read_report(tmp_path / "text.sqlite")
 
 
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("UPDATE decisions SET probability = 0.0", "was drawn with probability 0.0"),
+        ("UPDATE decisions SET action = 7", "action 7 of 3 was drawn"),
+        ("UPDATE meta SET value = '[1' WHERE name = 'reward_range'", "expected two numbers"),
+        ("DELETE FROM meta WHERE name = 'reward_range'", "expected two numbers"),
+    ],
+    ids=["probability", "action", "range", "no range"],
+)
+def test_a_damaged_file_is_refused(tmp_path, query, message):
+    with open_arms(tmp_path) as service:
+        serve(service, 10)
+    change(tmp_path, query)
+    with pytest.raises(ValueError, match=f"is damaged: .*{message}"):
+        read_report(tmp_path / "shop.sqlite")
+
+
 def test_a_page_has_tables_and_pictures_of_names_as_they_are(tmp_path):
     pytest.importorskip("matplotlib")
     names = ["<b>red</b>", "$green", "blue"]
