@@ -1,6 +1,7 @@
 """What a report tells of a file of decisions, while services write to it."""
 
 import contextlib
+import html
 import math
 import sqlite3
 import subprocess
@@ -248,6 +249,21 @@ def test_other_policies_are_evaluated_on_the_log(tmp_path):
     assert (row.policy, row.estimator) == ("constant:number=2", "snips")
     assert row.value == pytest.approx(report.actions[2].value)
     assert "constant:number=2" in str(report)
+
+
+def test_a_report_says_why_to_distrust_an_estimate(tmp_path):
+    pytest.importorskip("matplotlib")
+    with open_shop(tmp_path, contextual(EpsilonGreedy(0.05))) as service:
+        for block in range(4):
+            serve(service, 50, seed=block)
+        report = service.report(["constant:number=0", "constant:number=1"], "ips")
+    warned = [row for row in report.evaluation.rows if row.warnings]
+    assert warned
+    report.write_page(tmp_path / "page.html")
+    page = html.unescape((tmp_path / "page.html").read_text("utf-8"))
+    for row in warned:
+        assert f"{row.policy}, ips: {row.warnings}" in str(report)
+        assert row.warnings in page
 
 
 def test_a_file_without_decisions_has_a_report(tmp_path):
