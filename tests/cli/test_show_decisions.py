@@ -22,7 +22,7 @@ def test_show_prints_a_report_and_writes_a_page_beside_the_file(decisions, capsy
     assert main(["show", str(decisions), "--range", "0", "1", "--policy", "random"]) == 0
     printed = capsys.readouterr().out
     assert "40 decisions, 20 rewards, mean 1" in printed
-    assert "20 decisions wait for a reward" in printed
+    assert "20 decisions waiting for a reward" in printed
     assert "snips" in printed
     page = decisions.with_suffix(".html").read_text("utf-8")
     assert "Other policies on this log" in page

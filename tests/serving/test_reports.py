@@ -1,6 +1,7 @@
 """What a report tells of a file of decisions, while services write to it."""
 
 import contextlib
+import html
 import math
 import sqlite3
 import subprocess
@@ -136,7 +137,7 @@ def test_intervals_hold_at_all_looks_together(tmp_path, open_service):
 
 
 def test_rare_actions_have_intervals_that_tell_something(tmp_path):
-    """A value whose rewards are weighted by 30 is known to 0.2 after 20,000 users."""
+    """A value whose rewards are weighted by 30 is known to a third after 20,000 users."""
     with open_shop(tmp_path, contextual(EpsilonGreedy(0.1)), synchronous="off") as service:
         for block in range(40):
             serve(service, 500, seed=block)
@@ -250,6 +251,21 @@ def test_other_policies_are_evaluated_on_the_log(tmp_path):
     assert "constant:number=2" in str(report)
 
 
+def test_a_report_says_why_to_distrust_an_estimate(tmp_path):
+    pytest.importorskip("matplotlib")
+    with open_shop(tmp_path, contextual(EpsilonGreedy(0.05))) as service:
+        for block in range(4):
+            serve(service, 50, seed=block)
+        report = service.report(["constant:number=0", "constant:number=1"], "ips")
+    warned = [row for row in report.evaluation.rows if row.warnings]
+    assert warned
+    report.write_page(tmp_path / "page.html")
+    page = html.unescape((tmp_path / "page.html").read_text("utf-8"))
+    for row in warned:
+        assert f"{row.policy}, ips: {row.warnings}" in str(report)
+        assert row.warnings in page
+
+
 def test_a_file_without_decisions_has_a_report(tmp_path):
     with open_arms(tmp_path) as service:
         report = service.report(reward_range=(0.0, 1.0))
@@ -275,6 +291,24 @@ def test_no_file_and_other_files_are_refused(tmp_path):
     (tmp_path / "text.sqlite").write_text("not a database, but a text that is long enough" * 30)
     with pytest.raises(ValueError, match="is not a file of decisions"):
         read_report(tmp_path / "text.sqlite")
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("UPDATE decisions SET probability = 0.0", "was drawn with probability 0.0"),
+        ("UPDATE decisions SET action = 7", "action 7 of 3 was drawn"),
+        ("UPDATE meta SET value = '[1' WHERE name = 'reward_range'", "expected two numbers"),
+        ("DELETE FROM meta WHERE name = 'reward_range'", "expected two numbers"),
+    ],
+    ids=["probability", "action", "range", "no range"],
+)
+def test_a_damaged_file_is_refused(tmp_path, query, message):
+    with open_arms(tmp_path) as service:
+        serve(service, 10)
+    change(tmp_path, query)
+    with pytest.raises(ValueError, match=f"is damaged: .*{message}"):
+        read_report(tmp_path / "shop.sqlite")
 
 
 def test_a_page_has_tables_and_pictures_of_names_as_they_are(tmp_path):

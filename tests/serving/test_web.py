@@ -111,4 +111,4 @@ def test_the_web_service_refuses_what_is_wrong_and_goes_on(folder):
         assert "has no such decision" in unknown.json()["detail"]
         assert client.post("/reward/visit-1", params={"value": 1.0}).json() == {"is_new": True}
         assert client.post("/reward/visit-1", params={"value": 0.0}).json() == {"is_new": False}
-        assert "1 decisions, 1 rewards" in client.get("/report").text
+        assert "1 decision, 1 reward, mean 1" in client.get("/report").text

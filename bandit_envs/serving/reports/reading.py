@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.arrays import Floats, Mask
-from bandit_envs.base.checks import MAX_REWARD, check_confidence, check_number
+from bandit_envs.arrays import Floats, Indices, Mask
+from bandit_envs.base.checks import MAX_REWARD, check_confidence, check_number, short_repr
 from bandit_envs.logged.files.decision_tables import open_to_read, unpack_masks
 from bandit_envs.logged.files.decisions import DecisionFile
 from bandit_envs.serving.reports.periods import Periods
@@ -182,11 +182,10 @@ def _read_facts(file: DecisionFile) -> FileFacts:
         ((timeouts,),) = connection.execute(query, (file.until,))
         query = "SELECT length(features) FROM decisions LIMIT 1"
         width = [each for (each,) in connection.execute(query)]
-    low, high = json.loads(meta["reward_range"])
     now = time.time()
     return FileFacts(
-        policy=meta["policy"],
-        reward_range=(low, high),
+        policy=meta.get("policy", ""),
+        reward_range=_parse_range(meta.get("reward_range", ""), file.path),
         is_open=is_open,
         first_time=min(times, default=now),
         last_time=max(times, default=now),
@@ -195,10 +194,21 @@ def _read_facts(file: DecisionFile) -> FileFacts:
     )
 
 
+def _parse_range(text: str, path: Path) -> tuple[float, float]:
+    """Returns the range of rewards that a file has; ValueError if it has none."""
+    try:
+        low, high = json.loads(text)
+        return float(low), float(high)
+    except (TypeError, ValueError):
+        problem = f"reward_range is {short_repr(text)}; expected two numbers"
+        raise ValueError(f"{path} is damaged: its {problem}") from None
+
+
 def _scan_decisions(file: DecisionFile) -> Iterator[DecisionRows]:
     """Yields all decisions, in their order."""
     for rows in file.scan_rows(DECISIONS, BATCH_ROWS):
         _, times, actions, probabilities, masks, is_pending = zip(*rows)
+        _check_decisions(file, np.array(actions), np.array(probabilities))
         yield DecisionRows(
             times=np.array(times),
             actions=np.array(actions),
@@ -206,6 +216,16 @@ def _scan_decisions(file: DecisionFile) -> Iterator[DecisionRows]:
             available=_unpack(file, masks),
             is_pending=np.array(is_pending, np.bool_),
         )
+
+
+def _check_decisions(file: DecisionFile, actions: Indices, probabilities: Floats) -> None:
+    """Raises ValueError if there is no such action, or it cannot have been drawn."""
+    number = len(file.encoding.actions)
+    good = (actions >= 0) & (actions < number) & (probabilities > 0.0) & (probabilities <= 1.0)
+    if not good.all():
+        row = int(np.argmin(good))
+        found = f"action {actions[row]} of {number} was drawn with probability {probabilities[row]}"
+        raise ValueError(f"{file.path} is damaged: {found}")
 
 
 def _scan_rewards(file: DecisionFile) -> Iterator[RewardRows]:

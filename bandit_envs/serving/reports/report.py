@@ -12,7 +12,7 @@ from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.serving.reports.periods import to_utc
 from bandit_envs.serving.reports.rows import ActionReport, PeriodReport
-from bandit_envs.serving.reports.texts import align, format_age
+from bandit_envs.serving.reports.texts import align, count, format_age
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -86,7 +86,7 @@ class ServiceReport:
         ]
         if self.evaluation is not None:
             parts.append(align(estimates_table(self.evaluation)))
-            parts.append("\n".join(self.evaluation.notes))
+            parts.append("\n".join(notes_of(self.evaluation)))
         return "\n\n".join(part for part in parts if part)
 
     def summary(self) -> Iterator[str]:
@@ -94,14 +94,14 @@ class ServiceReport:
         yield f"{self.name} at {to_utc(self.time):%Y-%m-%d %H:%M:%S} UTC"
         yield f"Policy at first: {self.policy}"
         mean = f", mean {self.mean_reward:.4g}" if self.rewards else ""
-        yield f"{self.decisions:,} decisions, {self.rewards:,} rewards{mean}"
+        yield f"{count(self.decisions, 'decision')}, {count(self.rewards, 'reward')}{mean}"
         ages = ""
         if self.pending:
-            median = f"half of them for more than {format_age(self.median_age)}"
-            ages = f", {median}, the oldest for {format_age(self.oldest)}"
-        yield f"{self.pending:,} decisions wait for a reward{ages}"
+            median = f"half of them for at least {format_age(self.median_age)}"
+            ages = f": {median}, the oldest for {format_age(self.oldest)}"
+        yield f"{count(self.pending, 'decision')} waiting for a reward{ages}"
         if self.timeouts:
-            yield f"{self.timeouts:,} decisions had no reward before the timeout"
+            yield f"{count(self.timeouts, 'decision')} without a reward before the timeout"
         if self.decisions:
             certain = f"{self.certain / self.decisions:.1%} of the decisions were certain"
             smallest = f"the smallest probability of a decision was {self.smallest_probability:.3g}"
@@ -174,7 +174,7 @@ class ServiceReport:
             table = estimates_table(self.evaluation)
             figure = self.evaluation.plot()
             others = "Other policies on this log"
-            sections.append(Section(others, table, self.evaluation.notes, figure))
+            sections.append(Section(others, table, notes_of(self.evaluation), figure))
         atomic_write(Path(file), [make_page(title, summary, sections).encode()])
 
 
@@ -189,6 +189,13 @@ def estimates_table(evaluation: Evaluation) -> list[list[str]]:
         cells += [f"{row.value:.4f}", f"{row.low:.4f} to {row.high:.4f}"]
         lines.append(cells + (gains if row.gain_rows else ["", ""]))
     return lines
+
+
+def notes_of(evaluation: Evaluation) -> list[str]:
+    """Returns what policies have learned from, and reasons to distrust estimates."""
+    warned = [row for row in evaluation.rows if row.warnings]
+    reasons = [f"{row.policy}, {row.estimator}: {row.warnings}" for row in warned]
+    return [*evaluation.notes, *reasons]
 
 
 def _action_cells(row: ActionReport) -> list[str]:

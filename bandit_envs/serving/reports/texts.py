@@ -18,6 +18,11 @@ def align(table: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
+def count(number: int, noun: str) -> str:
+    """Returns a number with a noun."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def format_age(seconds: float) -> str:
     """Returns a duration in the largest unit of which it has at least one."""
     name, unit = next((each for each in AGES if seconds >= each[1]), AGES[-1])
