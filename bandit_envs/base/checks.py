@@ -29,8 +29,8 @@ INTP, UINTP = np.dtype(np.intp), np.dtype(np.uintp)
 
 
 def short_repr(value: Any, width: int = 160) -> str:
-    """Returns the `repr` of a value for a message, cut to a readable length."""
-    text = repr(value)
+    """Returns the `repr` of a value for a message: one line, cut to a readable length."""
+    text = " ".join(repr(value).split())
     return text if len(text) <= width else f"{text[: width - 3]}..."
 
 

@@ -10,6 +10,7 @@ import abc
 import collections
 import dataclasses
 import datetime
+import math
 import numbers
 import re
 from collections.abc import Iterable, Sequence
@@ -57,10 +58,15 @@ def parse_number(value: Any) -> int | float | None:
         if re.fullmatch(r"[+-]?[0-9]{1,18}", text):
             return int(text)
         return float(text) if NUMBER.fullmatch(text) else TRUTHS.get(text.lower())
-    if isinstance(value, numbers.Integral):
+    if isinstance(value, (numbers.Integral, np.bool_)):
         return int(value)
     is_number = isinstance(value, numbers.Number) and not isinstance(value, numbers.Complex)
-    return float(value) if is_number or isinstance(value, numbers.Real) else None
+    if not is_number and not isinstance(value, numbers.Real):
+        return None
+    try:
+        return float(value)
+    except (OverflowError, ValueError):  # such as a large fraction, and Decimal("sNaN")
+        return math.nan
 
 
 def parse_time(value: Any) -> np.datetime64 | None:
@@ -79,6 +85,9 @@ def parse_time(value: Any) -> np.datetime64 | None:
             return np.datetime64(value.replace(tzinfo=None).isoformat(), "us")
         if isinstance(value, datetime.date):
             return np.datetime64(value.isoformat(), "us")
+        if isinstance(value, np.datetime64):
+            time: np.datetime64 = value.astype("M8[us]")
+            return time
     except ValueError:  # such as of February 30
         pass
     return None
@@ -160,7 +169,9 @@ class TimeColumn(Column):
         return [f"{self.name}.{part}" for part in parts]
 
     def encode(self, cells: Array) -> Floats:
-        days = (as_times(cells) - ORIGIN).astype(np.int64) / DAY
+        times = as_times(cells)
+        days = (times - ORIGIN).astype(np.int64) / DAY
+        days[np.isnat(times)] = np.nan
         of_day = 2.0 * np.pi * (days % 1.0)
         of_week = 2.0 * np.pi * (days % 7.0) / 7.0
         years = (days + 2.0) / DAYS_OF_YEAR

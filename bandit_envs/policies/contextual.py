@@ -154,8 +154,8 @@ class ContextualPolicy(Policy):
         after = self.model.learn(learned.model, rows)
         return LearnedParts(after, state, learned.num_rewards + added)
 
-    def _checked(self, action: Any, reward: Any) -> tuple[Array, Array]:
-        indices, rewards = super()._checked(action, reward)
+    def check_feedback(self, action: Any, reward: Any) -> tuple[Array, Array]:
+        indices, rewards = super().check_feedback(action, reward)
         return indices, self.model.check_rewards(rewards) if self.model.learns else rewards
 
     def _select(self, rng: Rng, learned: LearnedParts, time_step: TimeStep) -> Actions:

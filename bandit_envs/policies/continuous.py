@@ -90,7 +90,7 @@ class ContinuousPolicy(Policy):
         name = type(self).__name__
         return NotImplementedError(f"{name} chooses among all numbers; use density_of()")
 
-    def _checked(self, action: Any, reward: Any) -> tuple[Array, Array]:
+    def check_feedback(self, action: Any, reward: Any) -> tuple[Array, Array]:
         checked = check_action(action, self._action_spec, self.batch_size)
         return checked, check_rewards(reward, self.batch_size, *self.reward_range)
 

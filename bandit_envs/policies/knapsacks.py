@@ -71,7 +71,7 @@ class KnapsackPolicy(Policy):
         earnings = self._earnings(rng, learned, time_step)
         return argmax_random_ties(rng, earnings, self._available(time_step.observation))
 
-    def _checked(self, action: Any, reward: Any) -> tuple[Array, Array]:
+    def check_feedback(self, action: Any, reward: Any) -> tuple[Array, Array]:
         """Returns actions [B], and rewards [B, 2] whose costs are shares of `max_cost`."""
         indices = check_indices(action, *self._table_shape)
         paid = as_numbers("reward is", reward)

@@ -19,6 +19,14 @@ Warm: TypeAlias = Literal["mean", "empirical_bayes"]
 WARM = ("mean", "empirical_bayes")
 
 
+def check_warm(warm: Any) -> Warm | None:
+    """Returns what new actions start from; ValueError if it is nothing known."""
+    if warm is None or (isinstance(warm, str) and warm in WARM):
+        return warm  # type: ignore[return-value]
+    expected = "None, " + ", ".join(map(repr, WARM))
+    raise ValueError(f"warm is {short_repr(warm)}; expected one of {expected}")
+
+
 class Spread(NamedTuple):
     """How means of actions are spread, in each row: [B] each."""
 

@@ -25,10 +25,10 @@ from bandit_envs.nests import Nest
 from bandit_envs.policies.beliefs import Beliefs
 from bandit_envs.policies.draws import available_only, draw_indices, row_sums
 from bandit_envs.policies.learned import (
-    WARM,
     Warm,
     add_actions,
     check_layout,
+    check_warm,
     layout,
     merge_rows,
     repeat_rows,
@@ -340,9 +340,7 @@ class Policy(Stateful, abc.ABC):
         """
         known = self.num_actions
         check_integer("num_actions", num_actions, minimum=known)
-        if warm is not None and warm not in WARM:
-            expected = "None, " + ", ".join(map(repr, WARM))
-            raise ValueError(f"warm is {short_repr(warm)}; expected one of {expected}")
+        check_warm(warm)
         if num_actions == known:
             return self.replicate(self.batch_size)
         copied = copy.copy(self)
@@ -563,11 +561,15 @@ class Policy(Stateful, abc.ABC):
 
     def _check_trajectory(self, trajectory: Trajectory) -> Trajectory:
         self._check_batch("trajectory", trajectory, Trajectory)
-        action, reward = self._checked(trajectory.action, trajectory.reward)
+        action, reward = self.check_feedback(trajectory.action, trajectory.reward)
         return trajectory._replace(action=action, reward=reward)
 
-    def _checked(self, action: Any, reward: Any) -> tuple[Array, Array]:
-        """Returns what was done and paid as `_learn` takes it, or raises TypeError, ValueError."""
+    def check_feedback(self, action: Any, reward: Any) -> tuple[Array, Array]:
+        """Returns what was done and paid in each row, as `_learn` takes it.
+
+        Raises:
+            TypeError, ValueError: it is no action of the policy, or no reward that it takes.
+        """
         indices = check_indices(action, *self._table_shape)
         if not self.can_learn and (isinstance(reward, dict) or np.ndim(reward) > 1):
             return indices, reward  # vectors and nests: nothing is learned from them

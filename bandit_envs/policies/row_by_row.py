@@ -209,11 +209,11 @@ class RowByRowPolicy(Policy):
         self._check_batch("time_step", time_step, TimeStep)
         return time_step, _check_length("action", action, self.batch_size)
 
-    def _checked(self, action: Any, reward: Any) -> tuple[Nest, Nest]:
+    def check_feedback(self, action: Any, reward: Any) -> tuple[Nest, Nest]:
         actions = _check_length("action", action, self.batch_size)
         rewards = _check_length("reward", reward, self.batch_size)
         checked: tuple[Nest, Nest] = self._ask(
-            lambda policy, row: policy._checked(*row), (actions, rewards)
+            lambda policy, row: policy.check_feedback(*row), (actions, rewards)
         )
         return checked
 

@@ -56,7 +56,7 @@ class SlatePolicy(Policy):
             raise ValueError(f"{env.name} has actions of shape {shape}; expected slates, (S,)")
         return {**super().arguments_for(env), "num_slots": shape[0]}
 
-    def _checked(self, action: Any, reward: Any) -> tuple[Slates, Array]:
+    def check_feedback(self, action: Any, reward: Any) -> tuple[Slates, Array]:
         slates = check_indices(action, *self._table_shape, (self._num_slots,))
         check_distinct(slates, self.num_actions)
         paid = np.asarray(reward)

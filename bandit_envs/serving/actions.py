@@ -9,6 +9,7 @@ import numpy as np
 
 from bandit_envs.arrays import Mask, read_only
 from bandit_envs.base.checks import short_repr
+from bandit_envs.datasets.encoding import LONE_SURROGATE
 from bandit_envs.serving.store import ActionRow
 
 
@@ -64,7 +65,14 @@ def check_name(name: Any) -> str:
         raise TypeError(f"action is {short_repr(name)}; expected a name, a str")
     if not name:
         raise ValueError("action is ''; expected a name")
-    return name
+    return check_text("action", name)
+
+
+def check_text(what: str, text: str) -> str:
+    """Returns a text; ValueError if it has half a character, which no file can keep."""
+    if LONE_SURROGATE.search(text):
+        raise ValueError(f"{what} is {short_repr(text)}; expected a text that UTF-8 can write")
+    return text
 
 
 def check_names(names: Any, num_actions: int) -> tuple[str, ...]:

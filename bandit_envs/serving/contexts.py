@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 import math
+import numbers
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,6 +27,9 @@ Features: TypeAlias = TableEncoding | Mapping[str, str | Sequence[str]] | None
 
 WIDEST = MAX_REWARD
 """The largest size of a feature, so that no square of it overflows."""
+
+TEXTS = (str, numbers.Number, datetime.date, np.generic)
+"""What may be a text of a column, as `str` shows it."""
 
 TOLD = 100
 """A warning tells of so many unknown texts."""
@@ -123,8 +128,8 @@ class ContextReader:
             raise ValueError(f"context has {name!r}; expected {expected}")
 
     def _read_text(self, column: TextColumn, places: dict[str, int], cell: Any) -> list[float]:
-        if cell is None or cell != cell:
-            raise ValueError(f"context[{column.name!r}] is {cell!r}; expected a text")
+        if not isinstance(cell, TEXTS) or cell != cell:
+            raise ValueError(f"context[{column.name!r}] is {short_repr(cell)}; expected a text")
         text = str(cell)
         features = [0.0] * len(column.levels)
         place = places.get(text)
@@ -160,7 +165,7 @@ def _read_number(name: str, cell: Any) -> float:
 def _read_other(column: Column, cell: Any) -> list[float]:
     """Returns the features of a cell of a column that reads arrays, such as of times."""
     cells = np.empty(1, object)
-    cells[0] = cell
+    cells[0] = cell if isinstance(cell, Hashable) else None
     features: list[float] = column.encode(cells)[0].tolist()
     if not all(map(math.isfinite, features)):
         raise ValueError(

@@ -54,7 +54,7 @@ class PolicyKeeper(abc.ABC):
         self.reload()
 
     def reload(self) -> None:
-        """Returns to the state that is saved in the file."""
+        """Returns to what the file says, which `find_last` has found, without writing."""
         self.number, state = self._store.load_state()
         num_actions = state.sizes["num_actions"]
         policy = self._first.replicate(1)
@@ -111,6 +111,7 @@ class Learner(PolicyKeeper):
         self._is_changed = False  # since the policy was saved
         self._ended = 0  # no decision up to this number waits for a reward
         self._waiting: list[SeenEvent] = []
+        self._catch_up()
 
     def prepare(self) -> None:
         self._end_waits()
@@ -146,14 +147,13 @@ class Learner(PolicyKeeper):
         """Writes for which decisions the time is over."""
         if self._schedule.timeout is None:
             return
-        limit = self._store.time - self._schedule.timeout
-        for row in self._store.scan_decisions(self._ended):
-            if row.time > limit:
+        for wait in self._store.scan_waits(self._ended):
+            if not self._schedule.is_over(wait.time, self._store.time):
                 break
-            if not self._store.has_ended(row.number):
+            if not wait.has_ended:
                 reward = self._schedule.timeout_reward
-                self._store.add_event(Event("timeout", row.number, value=reward))
-            self._ended = row.number
+                self._store.add_event(Event("timeout", wait.number, value=reward))
+            self._ended = wait.number
 
     def _catch_up(self) -> None:
         """Applies all rows up to the last, in order."""
@@ -164,6 +164,7 @@ class Learner(PolicyKeeper):
             decisions = self._store.scan_decisions(self.number)
             rows = heapq.merge(rows, decisions, key=operator.attrgetter("number"))
         for row in rows:
+            self.number = row.number  # also if it cannot be applied
             if isinstance(row, DecisionRow):
                 self._change(self.policy.expect_rewards, [row.action])
             else:

@@ -87,7 +87,7 @@ class SampledLaw(ChoiceLaw):
 
     def __init__(self, share: float, samples: int) -> None:
         super().__init__(share)
-        self._samples = check_integer("samples", samples, minimum=1)
+        self._samples = samples
         self._wide: Policy | None = None
 
     def forget(self) -> None:
@@ -110,6 +110,8 @@ def make_law(policy: Policy, samples: int | None, share: float) -> ChoiceLaw:
     Raises:
         TypeError: the policy does not know its probabilities, and `samples` is None.
     """
+    if samples is not None:
+        check_integer("samples", samples, minimum=1)
     if policy.knows_probabilities:
         return KnownLaw(share)
     mixed = _share_of(policy)

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import socket
 import sqlite3
+import time
 from pathlib import Path
 
 from bandit_envs.logged.files.decision_tables import errors_of
 
 SUFFIX = "-learner"
 """Follows the name of the file whose decisions the process learns from."""
+
+
+PAUSES = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)
+"""The longest pauses in seconds between attempts, if several processes begin at once."""
 
 
 class LearnerLock:
@@ -35,7 +41,8 @@ class LearnerLock:
                 self._path, timeout=0.0, isolation_level=None, check_same_thread=False
             )
         try:
-            self._lock(path)
+            with errors_of(self._path):
+                self._lock(path)
         except BaseException:
             self._connection.close()
             raise
@@ -45,31 +52,45 @@ class LearnerLock:
         self._connection.close()
 
     def _lock(self, path: Path) -> None:
-        try:
+        for pause in PAUSES:
+            if not self._begin():
+                break
             self._write_owner()
-            self._connection.execute("BEGIN IMMEDIATE")  # others can still read the owner
-            found = self._read_owner()
+            if self._begin() and self._read_owner() == self._owner:
+                return  # others can still read the owner
+            self._roll_back()
+            time.sleep(random.uniform(0.0, pause))  # others began between the two transactions
+        raise OSError(
+            f"{path}: {self._describe_owner()} learns from its decisions, and one at a time can; "
+            "close it, or open this one with learns=False to decide alone"
+        )
+
+    def _begin(self) -> bool:
+        """Returns whether no other process was in a transaction, so that this one is."""
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
-            if "locked" not in str(error):
-                raise OSError(f"{self._path}: {error}") from error
-            found = self._read_owner()
-            self._refuse(path, found)
-        if found != self._owner:  # between the two transactions
-            self._refuse(path, found)
+            if "locked" in str(error):
+                return False
+            raise
+        return True
+
+    def _roll_back(self) -> None:
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
 
     def _write_owner(self) -> None:
-        self._connection.execute("BEGIN IMMEDIATE")
         self._connection.execute("CREATE TABLE IF NOT EXISTS owner (name TEXT)")
         self._connection.execute("DELETE FROM owner")
         self._connection.execute("INSERT INTO owner VALUES (?)", (self._owner,))
         self._connection.execute("COMMIT")
+
+    def _describe_owner(self) -> str:
+        owner = self._read_owner()
+        return "another service of this process" if owner == self._owner else owner
 
     def _read_owner(self) -> str:
         with contextlib.suppress(sqlite3.OperationalError):  # it is being written
             for (name,) in self._connection.execute("SELECT name FROM owner"):
                 return str(name)
         return "another process"
-
-    def _refuse(self, path: Path, owner: str) -> None:
-        problem = f"{path}: {owner} learns from its decisions, and one at a time can"
-        raise OSError(f"{problem}; learns=False opens it to decide alone")

@@ -86,15 +86,16 @@ def create_or_check(
         meta = {"policy": repr(policy), "seed": str(seed), "reward_range": rewards}
         store.create(names, encoding or TableEncoding(), meta, policy.get_state())
         return seed
-    meta = store.read_meta()
     found = repr(policy)
-    if found != meta["policy"]:
-        raise ValueError(f"policy is {found}; {store.path} was made for {meta['policy']}")
+    known = store.read_meta("policy")
+    if found != known:
+        raise ValueError(f"policy is {found}; {store.path} was made for {known}")
     _check_actions(store, policy, actions)
     _check_features(store, features)
-    if seed is not None and seed != int(meta["seed"]):
-        raise ValueError(f"seed is {seed}; {store.path} was made with the seed {meta['seed']}")
-    return int(meta["seed"])
+    known_seed = int(store.read_meta("seed"))
+    if seed is not None and seed != known_seed:
+        raise ValueError(f"seed is {seed}; {store.path} was made with the seed {known_seed}")
+    return known_seed
 
 
 def _names_of(policy: Policy, path: Path) -> tuple[str, ...]:

@@ -34,6 +34,10 @@ class Schedule:
             if self.timeout is None:
                 raise ValueError("timeout_reward is given, and timeout is None; expected seconds")
 
+    def is_over(self, since: float, now: float) -> bool:
+        """Returns whether a decision of some time waits for its reward no more."""
+        return self.timeout is not None and since <= now - self.timeout
+
     def is_due(self, waiting: int, since: float, now: float) -> bool:
         """Returns whether it is time to learn.
 

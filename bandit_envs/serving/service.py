@@ -7,6 +7,7 @@ import os
 import threading
 import uuid
 import warnings
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -16,10 +17,11 @@ from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import MAX_REWARD, check_number, short_repr
 from bandit_envs.datasets.encoding import TableEncoding
 from bandit_envs.logged.files import read_log
+from bandit_envs.logged.files.decision_tables import errors_of
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.policies import Policy
-from bandit_envs.policies.learned import Warm
-from bandit_envs.serving.actions import check_name
+from bandit_envs.policies.learned import Warm, check_warm
+from bandit_envs.serving.actions import ActionTable, check_name, check_text
 from bandit_envs.serving.contexts import ContextReader, Features, check_width
 from bandit_envs.serving.keepers import Follower, Learner, PolicyKeeper, observe
 from bandit_envs.serving.laws import make_law
@@ -71,13 +73,15 @@ class DecisionService:
             there are none, contexts are arrays.
         seed: of all draws, an integer; None for fresh entropy.
         samples: for a policy that does not know its probabilities: so many of its choices are
-            drawn, and one of them at random is the decision. Its probability is its frequency.
+            drawn, and one of them at random is the decision. Its probability is its frequency. Give
+            `share`, too: an action that is in none of the choices could not be drawn, and what a
+            log says of it is too little.
         share: the probability of drawing any of the available actions instead. No probability of
             an available action is below share / K then.
         learn_every: the policy learns when so many rewards have come.
         learn_seconds: or, at the next call, when the first of them has waited so long.
         timeout: after so many seconds, a decision waits for a reward no more, which later changes
-            nothing; None for never.
+            nothing; None for never. All processes of a file should have the same.
         timeout_reward: what counts as the reward then; None for nothing: the decision is not
             learned, and is in no log.
         synchronous: what a power cut may lose, not a killed process: "full" nothing, at the cost of
@@ -117,7 +121,9 @@ class DecisionService:
         learns: bool = True,
     ) -> None:
         check_policy(policy)
-        schedule = Schedule(learn_every, learn_seconds, timeout, timeout_reward)
+        self._schedule = Schedule(learn_every, learn_seconds, timeout, timeout_reward)
+        if timeout_reward is not None:
+            policy.check_feedback([0], [timeout_reward])
         self._law = make_law(policy, samples, share)
         self._lock = threading.RLock()
         self._process = os.getpid()
@@ -132,8 +138,9 @@ class DecisionService:
             self._learner_lock = LearnerLock(self.path) if learns else None
             if self._learner_lock is not None:
                 undo.callback(self._learner_lock.release)
-            self._open(policy, actions, features, seed, schedule)
-            self._undo = undo.pop_all()
+            self._open(policy, actions, features, seed)
+            self._release = weakref.finalize(self, undo.pop_all().close)
+            self._release.atexit = False  # in a process that was forked, too
 
     def _open(
         self,
@@ -141,7 +148,6 @@ class DecisionService:
         actions: Sequence[str] | None,
         features: Features,
         seed: int | None,
-        schedule: Schedule,
     ) -> None:
         """Creates the tables or checks them, and brings the policy up to the last row."""
         store = self._store
@@ -149,12 +155,12 @@ class DecisionService:
             self._seed = create_or_check(store, policy, actions, features, seed)
             self._columns = store.read_encoding().features
             self._contexts = ContextReader(self._columns, self._find_width(policy))
+            store.find_last()
             self._keeper: PolicyKeeper = (
                 Follower(store, policy, self._law)
                 if self._learner_lock is None
-                else Learner(store, policy, self._law, schedule)
+                else Learner(store, policy, self._law, self._schedule)
             )
-            store.find_last()
             self._keeper.finish()
             self._check_features()
 
@@ -251,6 +257,7 @@ class DecisionService:
         """
         with self._transaction():
             learner = self._require_learner("add_action")
+            check_warm(warm)
             learner.learn_now()
             names = learner.actions.names
             if check_name(name) in learner.actions.open_names:
@@ -295,12 +302,12 @@ class DecisionService:
     @property
     def actions(self) -> tuple[str, ...]:
         """The names of all actions, in the order of their numbers, retired ones included."""
-        return self._keeper.actions.names
+        return self._find_actions().names
 
     @property
     def open_actions(self) -> tuple[str, ...]:
         """The names of the actions that may be chosen."""
-        return self._keeper.actions.open_names
+        return self._find_actions().open_names
 
     @property
     def encoding(self) -> TableEncoding:
@@ -311,6 +318,7 @@ class DecisionService:
     def policy(self) -> Policy:
         """A copy of the policy, with what it has learned and the names of the actions."""
         with self._lock:
+            self._find_actions()
             copied = self._keeper.policy.replicate(1)
             copied.encoding = self.encoding
         return copied
@@ -335,14 +343,18 @@ class DecisionService:
 
     def close(self) -> None:
         """Saves the policy and closes the file. Whoever does not call it loses nothing."""
+        if os.getpid() != self._process:
+            return  # its connection is not of this process, which must not write by it
         with self._lock:
             if not self._is_open:
                 return
             self._is_open = False
-            with self._undo:
+            try:
                 if isinstance(self._keeper, Learner) and not self._is_stale:
                     with self._store.transaction():
                         self._keeper.save()
+            finally:
+                self._release()
 
     def __enter__(self) -> DecisionService:
         return self
@@ -359,25 +371,36 @@ class DecisionService:
 
         If anything fails, the file is as before, and the policy as the file says.
         """
+        if os.getpid() != self._process:  # the lock may be of a thread that this one does not have
+            problem = f"process {self._process} has opened the service of {self.path}"
+            raise OSError(f"{problem}; open it anew in each process")
         with self._lock:
             if not self._is_open:
                 raise ValueError(f"the service of {self.path} is closed")
-            if os.getpid() != self._process:
-                problem = f"process {self._process} has opened the service of {self.path}"
-                raise OSError(f"{problem}; open it anew in each process")
-            if self._is_stale:
-                self._keeper.reload()
-                self._is_stale = False
-            number = self._keeper.number
+            is_stale = self._is_stale
+            number = None if is_stale else self._keeper.number
+            self._is_stale = True
             try:
                 with self._store.transaction():
                     self._store.find_last()
+                    if is_stale:
+                        self._keeper.reload()
                     self._keeper.prepare()
                     yield
-            except BaseException as error:
-                has_seen_more = self._keeper.number != number
-                self._is_stale = has_seen_more or not isinstance(error, (TypeError, ValueError))
+            except (TypeError, ValueError):
+                self._is_stale = self._keeper.number != number or self._store.has_new_rows
                 raise
+            self._is_stale = False
+
+    def _find_actions(self) -> ActionTable:
+        """Returns the actions, without those of a call that has failed."""
+        with self._lock:
+            if self._is_stale and self._is_open:
+                with errors_of(self.path):
+                    self._store.find_last()
+                    self._keeper.reload()
+                self._is_stale = False
+            return self._keeper.actions
 
     def _decide(self, name: str, features: Floats, available: Iterable[str] | None) -> DecisionRow:
         """Draws and writes the next decision."""
@@ -411,8 +434,9 @@ class DecisionService:
         if isinstance(value, (bool, np.bool_)):
             value = float(value)
         number = check_number("reward", value, -MAX_REWARD, MAX_REWARD)
-        self._keeper.policy._checked([row.action], [number])
-        if self._store.has_ended(row.number):
+        self._keeper.policy.check_feedback([row.action], [number])
+        is_over = self._schedule.is_over(row.time, self._store.time)
+        if is_over or self._store.has_ended(row.number):
             return False
         self._store.add_event(Event("reward", row.number, value=number))
         return True
@@ -465,4 +489,4 @@ class DecisionService:
 def _check_id(name: Any) -> str:
     if not isinstance(name, str) or not name:
         raise TypeError(f"id is {short_repr(name)}; expected a str that is not empty")
-    return name
+    return check_text("id", name)

@@ -28,6 +28,10 @@ EVENTS = """
     FROM events LEFT JOIN decisions ON decisions.number = events.decision
     WHERE events.number > ? AND events.number <= ? ORDER BY events.number
 """
+WAITS = """
+    SELECT number, time, EXISTS (SELECT 1 FROM events WHERE decision = decisions.number)
+    FROM decisions WHERE number > ? ORDER BY number
+"""
 
 
 class DecisionRow(NamedTuple):
@@ -64,6 +68,14 @@ class SeenEvent(NamedTuple):
     features: bytes
 
 
+class Wait(NamedTuple):
+    """The number and the time of a decision, and whether it has its reward, or waits no more."""
+
+    number: int
+    time: float
+    has_ended: bool
+
+
 class ActionRow(NamedTuple):
     """The name of an action, and whether it may be chosen."""
 
@@ -86,6 +98,7 @@ class Store:
         self.path = path
         self.number = 0
         """Of the last row, as `find_last` has found it in this transaction."""
+        self._last_number = 0
         self.time = 0.0
         """Of this transaction, in seconds since 1970."""
         with errors_of(path):
@@ -114,14 +127,18 @@ class Store:
     def transaction(self) -> Iterator[None]:
         """Lets no other process write until the end, and commits then; rolls back on errors."""
         with errors_of(self.path):
-            self._connection.execute("BEGIN IMMEDIATE")
+            self._roll_back()  # what an interrupt has left open
             try:
+                self._connection.execute("BEGIN IMMEDIATE")
                 yield
                 self._connection.execute("COMMIT")
             except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
+                self._roll_back()
                 raise
+
+    def _roll_back(self) -> None:
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
 
     def create(
         self, actions: Sequence[str], encoding: TableEncoding, meta: Mapping[str, str], state: Any
@@ -142,9 +159,10 @@ class Store:
             self._connection.execute("INSERT INTO meta VALUES (?, ?)", (name, value))
         self.save_state(0, state)
 
-    def read_meta(self) -> dict[str, str]:
-        """Returns what the file says of itself."""
-        return dict(self._connection.execute("SELECT name, value FROM meta"))
+    def read_meta(self, name: str) -> str:
+        """Returns what the file says of itself under a name."""
+        (text,) = self._read_row("SELECT value FROM meta WHERE name = ?", name)
+        return str(text)
 
     def read_encoding(self) -> TableEncoding:
         """Returns the encoding of the features."""
@@ -170,8 +188,16 @@ class Store:
         self.time = time.time()
         for query in LAST_ROWS:
             for last_number, last_time in self._connection.execute(query):
+                if not isinstance(last_time, float):
+                    raise self._damage(f"row {last_number} has the time {last_time!r}")
                 self.number = max(self.number, last_number)
                 self.time = max(self.time, last_time)
+        self._last_number = self.number
+
+    @property
+    def has_new_rows(self) -> bool:
+        """Whether decisions or events were written since `find_last`."""
+        return self.number != self._last_number
 
     def find_decision(self, name: str) -> DecisionRow | None:
         """Returns the decision of an id."""
@@ -184,6 +210,11 @@ class Store:
         query = "SELECT * FROM decisions WHERE number > ? ORDER BY number"
         for row in self._connection.execute(query, (after,)):
             yield DecisionRow(*row)
+
+    def scan_waits(self, after: int) -> Iterator[Wait]:
+        """Yields whether decisions have ended whose numbers are larger than one, in order."""
+        for number, seconds, has_ended in self._connection.execute(WAITS, (after,)):
+            yield Wait(number, seconds, bool(has_ended))
 
     def has_ended(self, decision: int) -> bool:
         """Returns whether a decision has its reward, or waits no more."""
@@ -230,9 +261,18 @@ class Store:
 
     def load_state(self) -> tuple[int, Any]:
         """Returns this number with the state."""
-        query = "SELECT number, state FROM checkpoint"
-        number, content = self._connection.execute(query).fetchone()
+        number, content = self._read_row("SELECT number, state FROM checkpoint")
         return number, decode_state(content, str(self.path))
+
+    def _read_row(self, query: str, *parameters: Any) -> Sequence[Any]:
+        """Returns the first row of a query; ValueError if there is none."""
+        found: Sequence[Any] | None = self._connection.execute(query, parameters).fetchone()
+        if found is None:
+            raise self._damage(f"there is no row of {query!r}")
+        return found
+
+    def _damage(self, problem: str) -> ValueError:
+        return ValueError(f"{self.path} is damaged: {problem}")
 
     def _value(self, query: str, *parameters: Any) -> Any:
         """Returns the only value of the first row of a query; None if there is no row."""

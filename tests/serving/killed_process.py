@@ -1,12 +1,10 @@
-"""Serves users from a file, until it is done or killed: python -m tests.serving.killed_process.
+"""Serves users from a file, until it is done or killed.
 
 The workload is a pure function of the number of users. It keeps its own notes of what was answered
 beside the file, as a client would.
 """
 
-import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 
@@ -46,10 +44,16 @@ def context_of(user):
     return {"age": (user * 37 % 101) / 101, "country": "FR" if user % 3 else "DE"}
 
 
-def serve(folder, users, name):
+def serve_quietly(folder, users, name, ready):
+    """Serves users in a process of its own, which says when it is ready."""
+    warnings.simplefilter("ignore")  # of choices that were certain
+    serve(folder, users, name, lambda: ready.send("ready"))
+
+
+def serve(folder, users, name, tell_ready=lambda: None):
     """Serves the users in order; what was answered before is asked again."""
     with open_service(folder, name) as service:
-        print("ready", flush=True)
+        tell_ready()
         done = find_start(folder)
         with (folder / "answers.txt").open("a", encoding="utf-8") as answers:
             for first in range(done, users, BATCH):
@@ -108,8 +112,3 @@ def results(folder, name):
         log = service.log()
         state = encode_state(service.policy.get_state())
     return log, state, read_answers(folder)
-
-
-if __name__ == "__main__":
-    warnings.simplefilter("ignore")  # of choices that were certain
-    serve(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

@@ -1,15 +1,11 @@
 """A process that is killed goes on as if it had not been."""
 
-import subprocess
-import sys
-from pathlib import Path
+import multiprocessing
 
 import numpy as np
 import pytest
 
-from tests.serving.killed_process import results, serve
-
-ROOT = Path(__file__).parents[2]
+from tests.serving.killed_process import results, serve, serve_quietly
 
 
 def serve_with_kills(folder, users, name, kills, seconds):
@@ -23,19 +19,23 @@ def serve_with_kills(folder, users, name, kills, seconds):
         seconds: the mean time of a process after its start. One in eight is killed in its start.
     """
     rng = np.random.default_rng(1)
-    command = [sys.executable, "-m", "tests.serving.killed_process"]
-    command += [str(folder), str(users), name]
+    context = multiprocessing.get_context("forkserver")  # whose processes need not import
+    context.set_forkserver_preload(["tests.serving.killed_process"])
     for killed in range(kills + 1):
-        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
-            wait = rng.uniform(0.1, 0.5)
-            if rng.random() < 7 / 8:
-                process.stdout.readline()
-                wait = rng.uniform(0.0, 2.0 * seconds)
-            try:
-                assert process.wait(wait if killed < kills else None) == 0
-                return killed
-            except subprocess.TimeoutExpired:
-                process.kill()
+        ready, when_ready = context.Pipe(duplex=False)
+        process = context.Process(target=serve_quietly, args=(folder, users, name, when_ready))
+        process.start()
+        when_ready.close()
+        wait = rng.uniform(0.0, 0.1)
+        if rng.random() < 7 / 8:
+            assert ready.recv() == "ready"
+            wait = rng.uniform(0.0, 2.0 * seconds)
+        process.join(wait if killed < kills else None)
+        if process.exitcode is not None:
+            assert process.exitcode == 0
+            return killed
+        process.kill()
+        process.join()
     raise AssertionError("the last process is not killed")
 
 

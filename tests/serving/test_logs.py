@@ -5,8 +5,10 @@ import time
 import numpy as np
 import pytest
 
+from bandit_envs import BetaThompsonSamplingPolicy
 from bandit_envs.logged import (
     InversePropensityScoring,
+    SelfNormalizedIPS,
     learn_from_log,
     probabilities_of,
     scan_log,
@@ -99,3 +101,41 @@ def test_names_and_features_come_from_the_file_alone(tmp_path):
     assert batch.action_names == (*NAMES,)
     assert batch.observation.tolist() == [[0.5, 0.0, 1.0]]
     assert batch.reward.tolist() == [1.0]
+
+
+def test_logged_propensities_are_the_true_ones(tmp_path):
+    """Also of samples, with masks, and while actions come and go."""
+    rng = np.random.default_rng(5)
+    policy = BetaThompsonSamplingPolicy(num_actions=3, seed=0)
+    path = tmp_path / "shop.sqlite"
+    with DecisionService(path, policy, NAMES, seed=3, samples=50, share=0.1) as service:
+        for batch in range(50):
+            if batch == 20:
+                service.add_action("black")
+            if batch == 30:
+                service.retire_action("blue")
+            available = [choose_available(rng, service.open_actions) for _ in range(50)]
+            decisions = service.decide_many([None] * 50, available)
+            rewards = [pays(rng, service.actions.index(each.action)) for each in decisions]
+            service.reward_many([(each.id, pay) for each, pay in zip(decisions, rewards)])
+        log = service.log()
+    means = 0.2 + 0.15 * np.arange(4)
+    uniform = log.available / log.available.sum(axis=1, keepdims=True)
+    first = np.broadcast_to(np.arange(4) == 0, uniform.shape).astype(np.float64)
+    for target in (uniform, first):
+        truth = (target @ means).mean()
+        for estimator in (InversePropensityScoring(), SelfNormalizedIPS()):
+            estimate = estimator.estimate(log, target)
+            assert abs(estimate.value - truth) < 4.0 * estimate.standard_error
+
+
+def choose_available(rng, names):
+    """The first action, and some others; or None for all."""
+    if rng.random() < 0.5:
+        return None
+    return [name for name in names if name == names[0] or rng.random() < 0.6]
+
+
+def pays(rng, action):
+    """A reward whose mean is known."""
+    return float(rng.random() < 0.2 + 0.15 * action)

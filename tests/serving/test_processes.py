@@ -1,5 +1,6 @@
 """Several processes share a file: one learns, others decide."""
 
+import itertools
 import multiprocessing
 import os
 import sqlite3
@@ -7,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bandit_envs.base.saving import encode_state
@@ -18,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_a_second_learner_is_refused_by_name(tmp_path):
     with open_arms(tmp_path) as service:
-        with pytest.raises(OSError, match=f"process {os.getpid()} on .* learns") as error:
+        with pytest.raises(OSError, match="another service of this process learns") as error:
             open_arms(tmp_path)
         assert "learns=False" in str(error.value)
         service.decide()
@@ -119,6 +121,62 @@ def test_processes_write_at_the_same_time(tmp_path):
     write_checkpoint(service.path, first)
     with open_arms(tmp_path) as service:  # which replays all rows
         assert encode_state(service.policy.get_state()) == state
+
+
+def learn_for_ever(folder, ready):
+    """Learns, decides, and changes actions, until the process is killed."""
+    with open_arms(folder, learn_every=3, timeout=0.05) as service:
+        ready.set()
+        for user in itertools.count():
+            service.reward(service.decide(id=f"learner-{os.getpid()}-{user}").id, 1.0)
+            if "red" in service.open_actions:
+                service.retire_action("red")
+            else:
+                service.add_action("red")
+
+
+def names_of_others(path):
+    """The ids of the decisions that processes made that do not learn."""
+    connection = sqlite3.connect(path)
+    rows = connection.execute("SELECT id FROM decisions WHERE id NOT LIKE 'learner%'").fetchall()
+    connection.close()
+    assert len(rows) == 600
+    return [name for (name,) in rows]
+
+
+@pytest.mark.posix
+def test_a_learner_is_killed_while_others_decide(tmp_path):
+    rng = np.random.default_rng(2)
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.serving.test_processes"])
+    with open_arms(tmp_path) as service:
+        first = read_checkpoint(service.path)
+    start = context.Event()
+    start.set()
+    others = [context.Process(target=serve_users, args=(tmp_path, start, 300)) for _ in range(2)]
+    for process in others:
+        process.start()
+    for _ in range(6):
+        ready = context.Event()
+        learner = context.Process(target=learn_for_ever, args=(tmp_path, ready))
+        learner.start()
+        assert ready.wait(60)
+        learner.join(rng.uniform(0.0, 0.4))
+        assert learner.exitcode is None
+        learner.kill()
+        learner.join()
+    for process in others:
+        process.join()
+        assert process.exitcode == 0
+    with open_arms(tmp_path) as service:
+        service.learn()
+        assert not any(service.reward(name, 1.0) for name in names_of_others(service.path))
+        state = encode_state(service.policy.get_state())
+        actions = service.open_actions
+    write_checkpoint(service.path, first)
+    with open_arms(tmp_path) as service:  # which replays all rows
+        assert encode_state(service.policy.get_state()) == state
+        assert service.open_actions == actions
 
 
 LEARNER = """

@@ -131,6 +131,8 @@ def test_policies_that_cannot_be_served_are_refused(tmp_path, policy):
         ({"features": {"age": "numbers"}}, ValueError),
         ({"features": ["age"]}, TypeError),
         ({"share": 2.0}, ValueError),
+        ({"samples": 0}, ValueError),
+        ({"samples": 2.5}, TypeError),
         ({"learn_every": 0}, ValueError),
         ({"timeout_reward": 0.0}, ValueError),
         ({"synchronous": "extra"}, ValueError),

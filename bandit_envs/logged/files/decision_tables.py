@@ -84,9 +84,13 @@ def errors_of(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.OperationalError as error:
-        raise OSError(f"{path}: {error}") from error
-    except sqlite3.DatabaseError as error:
-        raise ValueError(f"{path} is not a file of decisions: {error}") from error
+        raise OSError(f"{path}: {_line_of(error)}") from error
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not a file of decisions: {_line_of(error)}") from error
+
+
+def _line_of(error: Exception) -> str:
+    return " ".join(str(error).split())
 
 
 def check_tables(connection: sqlite3.Connection, path: Path) -> None:

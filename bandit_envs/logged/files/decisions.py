@@ -139,10 +139,11 @@ class DecisionFile:
 
 def read_encoding(connection: sqlite3.Connection, path: Path) -> TableEncoding:
     """Returns the encoding of the features in a file of decisions."""
-    query = "SELECT value FROM meta WHERE name = 'encoding'"
-    ((text,),) = connection.execute(query)
+    rows = connection.execute("SELECT value FROM meta WHERE name = 'encoding'").fetchall()
+    if not rows:
+        raise ValueError(f"{path} is damaged: it has no encoding")
     try:
-        return TableEncoding.from_plain(json.loads(text))
+        return TableEncoding.from_plain(json.loads(rows[0][0]))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
 
@@ -150,8 +151,8 @@ def read_encoding(connection: sqlite3.Connection, path: Path) -> TableEncoding:
 def read_features(packed: Sequence[bytes], path: Path) -> Floats:
     """Returns the features of decisions: [n, D]."""
     sizes = {len(each) for each in packed}
-    if len(sizes) > 1:
-        found = sorted(size // 8 for size in sizes)
+    if len(sizes) > 1 or any(size % 8 for size in sizes):
+        found = sorted(size / 8 for size in sizes)
         raise ValueError(f"{path} has contexts of {found} features; expected one number of them")
     return np.frombuffer(b"".join(packed), "<f8").reshape(len(packed), -1)
 
