@@ -16,7 +16,7 @@ from bandit_envs.evaluations.observer import LogObserver
 
 Item = TypeVar("Item")
 
-WIDTH = None if sys.stdout.isatty() else 120  # of tables; None for that of the terminal
+WIDTH = None if sys.stdout.isatty() else 160  # of tables; None for that of the terminal
 OUT = Console(markup=False, emoji=False, width=WIDTH)  # titles may have brackets
 ERR = Console(markup=False, emoji=False, stderr=True)
 

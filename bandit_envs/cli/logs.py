@@ -6,7 +6,7 @@ from typing import TypedDict
 from bandit_envs.base.checks import check_number
 from bandit_envs.cli.console import OUT
 from bandit_envs.cli.parser import LOGISTIC
-from bandit_envs.evaluations.logs import BATCH_ROWS, AnyLog
+from bandit_envs.evaluations.logs import BATCH_ROWS, AnyLog, as_source
 from bandit_envs.logged import concatenate, estimate_propensities, scan_log
 from bandit_envs.logged.files.log_files import is_archive
 from bandit_envs.logged.files.scan import FileScan, TableScan, WrittenScan
@@ -47,6 +47,8 @@ def open_log(options: argparse.Namespace) -> AnyLog:
     else:
         if options.train_until is not None:
             raise ValueError("a classifier of propensities takes no --train-until")
+        for remark in as_source(found).remarks():  # rows in memory do not know what was left out
+            OUT.print(remark, soft_wrap=True)
         estimated = estimate_propensities(concatenate(list(found)), make_estimator(name))
     OUT.print(str(estimated), soft_wrap=True)
     return estimated
@@ -76,6 +78,10 @@ def _scan_with_advice(options: argparse.Namespace) -> FileScan:
     try:
         found = _scan(options)
     except ValueError as error:
+        lacks_propensity = f"no column {DECISION[2]!r}" in str(error)
+        if lacks_propensity and options.propensity == DECISION[2] and options.action != DECISION[0]:
+            advice = "--propensity names it, or --estimate-propensities estimates what it lacks"
+            raise ValueError(f"{error}; {advice}") from error
         path = options.log.absolute()
         names = [options.action, options.reward, options.propensity]
         if options.features is not None or names != DECISION:

@@ -19,6 +19,12 @@ def show(options: argparse.Namespace) -> int:
         expected = "--policy and --range are of files of decisions"
         raise ValueError(f"{options.folder} is none; {expected}")
     is_evaluation = (options.folder / REPORT).is_file()
+    if not (is_evaluation or (options.folder / "config.json").is_file()):
+        raise ValueError(
+            f"folder {options.folder} holds no results of a study, nor of `evaluate`"
+            if options.folder.is_dir()
+            else f"there is no folder {options.folder}"
+        )
     default = "evaluation.html" if is_evaluation else "study.html"
     file = options.output or options.folder / default
     _check_page(file)

@@ -412,7 +412,10 @@ class CellCounts:
             return NumberColumn(name)
         if self.is_time:
             return TimeColumn(name)
-        advice = "leave it out of the features, or put its rare texts into one"
+        advice = (
+            "leave it out of the features, or put its rare texts into one; dates are written as"
+            " 2024-12-31 or 2024-12-31 23:59"
+        )
         return TextColumn(name, self.levels(name, advice))
 
     def likely_column(self, name: str) -> Column:

@@ -125,9 +125,10 @@ class ChosenPolicy(Contender):
         return self.choice.entry.context != "ignored"
 
     def enter(self, log: OpenLog, training_rows: int | None) -> Candidate:
-        with name_in_errors(f"policy {self.name}", *self.choice.modules):
-            candidate = self._train(self.choice.make(_imitate(log), 0), log, training_rows)
-        return dataclasses.replace(candidate, choice=self.choice)
+        choice = _number_actions(self.choice, log.summary.encoding)
+        with name_in_errors(f"policy {self.name}", *choice.modules):
+            candidate = self._train(choice.make(_imitate(log), 0), log, training_rows)
+        return dataclasses.replace(candidate, choice=choice)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -316,6 +317,25 @@ def _read(spec: str) -> SavedPolicy:
     path, suffix, estimator = spec.partition(f"{SUFFIX}:")
     given = make_estimator(estimator) if suffix else None
     return read_policy(path + SUFFIX if suffix else path, given)
+
+
+def _number_actions(choice: PolicyChoice, encoding: TableEncoding | None) -> PolicyChoice:
+    """Returns a choice that has the number of an action for its name.
+
+    It is so where a parameter is an integer by default, as in `constant:number=shoes`.
+
+    Args:
+        choice: which may have names.
+        encoding: of the log.
+    """
+    names = () if encoding is None else tuple(encoding.actions)
+    allowed = choice.entry.parameters()
+    numbers = {
+        key: names.index(value)
+        for key, value in choice.parameters.items()
+        if isinstance(value, str) and value in names and type(allowed[key].default) is int
+    }
+    return dataclasses.replace(choice, parameters={**choice.parameters, **numbers})
 
 
 def _imitate(log: OpenLog) -> logged.ReplayEnvironment:

@@ -609,3 +609,42 @@ def test_propensities_are_estimated_for_a_table_that_lacks_them(table, tmp_path)
     code, out, _ = run(*command, "--estimate-propensities", "LogisticRegression(C=10)")
     assert code == 0
     assert "propensities were estimated by LogisticRegression, cross-fitted in 3 folds" in out
+
+
+def test_a_parameter_may_be_the_name_of_an_action(table, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    items = np.array(["hats", "shoes", "boots"])[table.action]
+    frame = pandas.DataFrame({"item": items, "paid": table.reward, "p": table.propensity})
+    frame["age"] = table.observation[:, 0]
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    roles = ("--action", "item", "--reward", "paid", "--propensity", "p", "--estimator", "ips")
+    by_name = ("--policy", "constant:number=shoes", "--policy", "constant:number=2")
+    code, out, _ = run("evaluate", tmp_path / "a.csv", *roles, *by_name)
+    assert code == 0
+    values = [line.split() for line in out.splitlines() if line.strip().startswith("ips")]
+    assert values[0] == values[1]
+    code, _, err = run("evaluate", tmp_path / "a.csv", *roles, "--policy", "constant:number=tie")
+    assert code == 2
+    assert "number is 'tie'" in err
+
+
+def test_a_table_without_propensities_is_told_how_to_estimate_them(tmp_path):
+    pytest.importorskip("pandas")
+    (tmp_path / "a.csv").write_text("item,paid,age\nhats,1,30\n")
+    roles = ("--action", "item", "--reward", "paid")
+    code, _, err = run("evaluate", tmp_path / "a.csv", *roles, "--policy", "random")
+    assert code == 2
+    assert "--estimate-propensities" in err
+
+
+def test_a_classifier_of_propensities_says_which_rows_are_left_out(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("sklearn")
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame({"action": rng.integers(0, 2, 400), "reward": 1.0, "age": 1.0 * 30})
+    frame.loc[5, "age"] = np.nan
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    model = ("--estimate-propensities", "LogisticRegression(C=1)", "--drop-missing")
+    code, out, _ = run("evaluate", tmp_path / "a.csv", *model, "--policy", "random")
+    assert code == 0
+    assert "1 of 400 rows miss values, and are left out" in out

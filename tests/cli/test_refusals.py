@@ -50,6 +50,8 @@ MINE = "tests.studies.mine"
             r"figure is paper\.doc; expected .*\.pdf$",
         ),
         (["report", "nowhere"], "folder nowhere holds no results of a study$"),
+        (["show", "nowhere"], "there is no folder nowhere$"),
+        (["show", "."], "holds no results of a study, nor of `evaluate`$"),
         (["sweep", "nowhere.toml"], "nowhere.toml: No such file"),
         (["sweep", "."], "directory"),
         ([], "COMMAND"),

@@ -116,6 +116,11 @@ def test_weights_that_are_all_0_have_a_figure_without_a_warning():
         assert found.plot_weights().axes
 
 
+def test_a_named_policy_of_numbered_actions_is_told_what_is_expected():
+    with pytest.raises(ValueError, match=r"policy random chooses numbered .* such as gaussian"):
+        evaluate_numbers(priced(500), "random")
+
+
 def test_actions_whose_squares_overflow_are_refused():
     with pytest.raises(
         ValueError, match=r"action is 1e\+300 in row 0; expected .* of at most 1e\+100"

@@ -139,6 +139,14 @@ def test_texts_that_are_nearly_all_numbers_are_mistakes(tmp_path):
         from_frame(frame, **ROLES)
 
 
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_a_table_with_other_separators_is_told_so(tmp_path, separator):
+    shop(40).to_csv(tmp_path / "shop.csv", index=False, sep=separator)
+    for features in (None, ["age"]):
+        with pytest.raises(ValueError, match=r"has no column .*; commas separate columns"):
+            read_log(tmp_path / "shop.csv", features=features, **ROLES)
+
+
 def test_too_many_texts_are_refused_by_name(tmp_path):
     frame = shop(400)
     frame["user"] = [f"u{row}" for row in range(400)]

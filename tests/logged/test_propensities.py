@@ -139,7 +139,17 @@ def test_a_wrong_model_is_told_by_the_action():
     propensity = wrong[np.arange(20_000), log.action]
     calibration = Calibration.from_log(dataclasses.replace(log, propensity=propensity), 0, 1e-3)
     (text,) = [each for each in calibration.find_problems() if "of action 0 is" in each]
-    assert "more than 4 standard errors from 1" in text
+    assert "farther from 1 than chance explains" in text
+
+
+def test_later_tables_say_where_the_model_is_wrong():
+    log, _ = drawn(20_000)
+    curved = dataclasses.replace(log, observation=np.exp(2.0 * log.observation))
+    found = estimate_propensities(curved)
+    far = [found.calibration.name_action(action) for action in found.calibration.find_far()]
+    assert far
+    assert f"their model is wrong where it predicts {', '.join(far)}" in found.log.estimated
+    assert "wrong" not in estimate_propensities(log).log.estimated
 
 
 def test_low_propensities_are_raised_and_counted():

@@ -49,6 +49,19 @@ def test_rows_out_of_order_are_named():
         count_rows_by_time("time", "2", parts_of(np.array([1, 2, 2, 1])))
 
 
+@pytest.mark.parametrize("limit", ["2024-1-3", "2024-01-03T00:00", "3 January", "202"])
+def test_a_limit_that_does_not_sort_among_dates_in_texts_is_refused(limit):
+    values = np.array([f"{day} 12:00:00" for day in DATES])
+    with pytest.raises(ValueError, match="'2024-01-01 12:00:00' in the first row; write"):
+        count_rows_by_time("time", limit, parts_of(values))
+
+
+@pytest.mark.parametrize("limit", ["2024-01-03", "2024-01-03 12", "2024-01-03 12:00:00"])
+def test_a_part_of_a_date_cuts_dates_in_texts(limit):
+    values = np.array([f"{day} 12:00:00" for day in DATES])
+    assert count_rows_by_time("time", limit, parts_of(values)) == (3, 1)
+
+
 @pytest.mark.parametrize("values", [[True, False], [1.0, 2.0], [None, 1]])
 def test_a_limit_that_cannot_be_compared_is_refused(values):
     with pytest.raises(ValueError, match=r"time is .* in the first row"):

@@ -309,6 +309,9 @@ def _describe(
 def _enter(contender: Contender, log: OpenLog, numbers: NumberSums) -> Candidate:
     """Returns a policy that meets a log; ValueError if it chooses no numbers."""
     if isinstance(contender, ChosenPolicy):
+        made = contender.choice.entry.make
+        if isinstance(made, type) and not issubclass(made, ContinuousPolicy):
+            raise ValueError(f"policy {contender.name} chooses numbered actions; {EXPECTED}")
         action_spec = BoundedArraySpec((), np.float64, numbers.low, numbers.high, "action")
         env = SpecsOfLog(spec_of_rows(next(iter(log)).observation), action_spec, num_actions=0)
         with name_in_errors(f"policy {contender.name}", *contender.choice.modules):

@@ -222,5 +222,6 @@ def _summarize(log: SlateLog) -> LogSummary:
 def _describe(log: SlateLog, first: str) -> str:
     """Returns lines that describe a log; weights that are shown are those of an estimator."""
     mean = float(_rewards_of(log).mean())
-    sizes = f"{len(log)} slates of {log.num_slots} slots, {log.num_actions} items"
+    slots = "1 slot" if log.num_slots == 1 else f"{log.num_slots} slots"
+    sizes = f"{len(log)} slates of {slots}, {log.num_actions} items"
     return f"{sizes}, mean reward {mean:.4g}\nrows are slates, and weights those of {first}"

@@ -160,6 +160,8 @@ def check_column_names(table: str, names: Sequence[str], found: Sequence[str]) -
     for name in names:
         count = found.count(name)
         if count == 0:
-            raise ValueError(f"{table} has no column {name!r}; it has {list(found)[:20]}")
+            problem = f"{table} has no column {name!r}; it has {list(found)[:20]}"
+            is_one = len(found) == 1 and any(mark in str(found[0]) for mark in ";\t|")
+            raise ValueError(problem + ("; commas separate columns" if is_one else ""))
         if count > 1:
             raise ValueError(f"{table} has {count} columns {name!r}; expected one")

@@ -39,7 +39,7 @@ from bandit_envs.logged.files.frame_batches import (
     scan_frames,
     scan_parquet,
 )
-from bandit_envs.logged.files.frames import encode_frame
+from bandit_envs.logged.files.frames import check_column_names, encode_frame
 from bandit_envs.logged.files.log_files import (
     LOG_SUFFIXES,
     check_suffix,
@@ -119,9 +119,9 @@ def scan_log(
             those of some rows, as `evaluate` and `learn` do of the rows that they use.
 
     Raises:
-        ValueError: there is no log, or a folder has other files; or, while batches are read, a file
-            is damaged or changes, or its columns are not those of the first. The message names the
-            file.
+        ValueError: there is no log, a folder has other files, or without `features`, the first file
+            lacks a column of decisions; or, while batches are read, a file is damaged or changes,
+            or its columns are not those of the first. The message names the file.
 
     >>> import tempfile
     >>> import numpy as np
@@ -152,11 +152,19 @@ def scan_log(
                 raise ValueError(f"logger is for a table of your own; write_log wrote {path}")
             return WrittenScan(parts, batch_rows, time)
     parts = find_parts(Path(path), TABLE_SUFFIXES, only)
-    found = names_in_table(parts.found[0]) if features is None else ()
+    found = _names_of_all(parts.found[0], decision) if features is None else ()
     columns = TableColumns.of_roles(
         decision, features, found, time=time, embedding=embedding, loggers=loggers
     )
     return TableScan(parts, columns, batch_rows, num_actions, drop_missing)
+
+
+def _names_of_all(part: Part, decision: Sequence[str | None]) -> list[str]:
+    """Returns the names of the columns of a table; ValueError if it lacks those of a decision."""
+    found = names_in_table(part)
+    with errors_that_name(part.name):
+        check_column_names("it", [name for name in decision if name is not None], found)
+    return found
 
 
 def read_log(

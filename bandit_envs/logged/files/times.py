@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bandit_envs.arrays import Array
+
+DATE = re.compile(r"\d{4}-\d\d-\d\d")
+"""How a date begins in a column of texts."""
+
+PART_OF_DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?")
+"""A date, or a month or a year."""
 
 
 class TimesOfRows(NamedTuple):
@@ -75,8 +82,23 @@ def _parse_limit(name: str, limit: str, values: Array) -> Any:
         problem = f"{name} is {first} in the first row, and cannot be compared with {limit!r}"
         raise ValueError(problem) from error
     if isinstance(first, str):
+        if DATE.match(first) and not _is_written_as(limit, first):
+            raise ValueError(
+                f"{name} is '{first}' in the first row; write {limit!r} in the same way"
+            )
         return limit
     raise ValueError(f"{name} is {first!r} in the first row; expected a number, a date or text")
+
+
+def _is_written_as(limit: str, date: str) -> bool:
+    """Whether a limit sorts among dates that are written as another one.
+
+    It may be shorter, such as a month. Behind the day, it has the same letter before the hour.
+    """
+    if not PART_OF_DATE.fullmatch(limit[:10]):
+        return False
+    separator = limit[10:11]
+    return not (separator and date[10:11]) or separator == date[10:11]
 
 
 def _parse_number(text: str) -> int | float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import statistics
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,7 +11,8 @@ import numpy as np
 from bandit_envs.arrays import Array, Floats
 from bandit_envs.logged.log import BanditLog
 
-FAR = 4.0  # standard errors between a mean and 1
+CHANCE = 1e-3
+"""How probable it is that the actions of a right model are reported, at most, in a long log."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,17 +82,27 @@ class Calibration:
         variances = np.maximum(self.squares / self.rows - self.means**2, 0.0)
         return np.asarray(np.sqrt(variances / self.rows))
 
+    def find_far(self) -> list[int]:
+        """Returns the actions whose mean is farther from 1 than chance explains.
+
+        The limit, in standard errors, is corrected by Bonferroni for the number of actions.
+        """
+        taken = self.counts > 0
+        tail = CHANCE / (2.0 * max(1, int(np.count_nonzero(taken))))
+        limit = statistics.NormalDist().inv_cdf(1.0 - tail)
+        far = np.abs(self.means - 1.0) > limit * self.standard_errors
+        return list(np.flatnonzero(far & taken).tolist())
+
     def find_problems(self) -> list[str]:
         """Returns the actions whose mean is far from 1, in words."""
-        far = np.abs(self.means - 1.0) > FAR * self.standard_errors
         return [
-            f"the mean of 1/p of action {self._name(action)} is {self.means[action]:.3g}, more than"
-            f" {FAR:g} standard errors from 1; the model of propensities is wrong there"
-            for action in np.flatnonzero(far & (self.counts > 0)).tolist()
+            f"the mean of 1/p of action {self.name_action(action)} is {self.means[action]:.3g},"
+            " farther from 1 than chance explains; the model of propensities is wrong there"
+            for action in self.find_far()
         ]
 
     def __str__(self) -> str:
-        names = [self._name(action) for action in range(len(self.counts))]
+        names = [self.name_action(action) for action in range(len(self.counts))]
         width = max(len("action"), *map(len, names))
         lines = [f"{'action':{width}}  rows      mean of 1/p (expected 1)"]
         for name, count, mean, error in zip(names, self.counts, self.means, self.standard_errors):
@@ -100,7 +112,8 @@ class Calibration:
             lines.append(f"{self.raised} of {self.rows} propensities were below {limit}")
         return "\n".join([*lines, *self.find_problems()])
 
-    def _name(self, action: int) -> str:
+    def name_action(self, action: int) -> str:
+        """Returns the name of an action, or its number."""
         return self.names[action] if self.names else f"{action}"
 
 

@@ -29,6 +29,9 @@ from bandit_envs.policies.scikit_learn.model import (
 
 MIN_PROPENSITY = 1e-3
 
+NAMED = 5
+"""So many actions are named that a model does not fit."""
+
 
 @dataclasses.dataclass(frozen=True)
 class PropensityModel:
@@ -219,4 +222,8 @@ def _note(how: str, calibration: Calibration) -> str:
     if calibration.raised:
         count = f"{calibration.raised} of {calibration.rows}"
         text += f"; {count} were below {calibration.min_propensity:g}, and raised to it"
+    far = [calibration.name_action(action) for action in calibration.find_far()]
+    if far:
+        more = ", ..." if len(far) > NAMED else ""
+        text += f"; their model is wrong where it predicts {', '.join(far[:NAMED])}{more}"
     return text
