@@ -9,7 +9,7 @@ from typing import Any
 from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.base.py_environment import PyEnvironment, check_environment
 from bandit_envs.base.saving import load_state, save_state
-from bandit_envs.base.state import SavedState, Stateful
+from bandit_envs.base.state import SavedState, Stateful, state_to_write
 from bandit_envs.policies import BestArmPolicy, DelayedLearning, Policy
 from bandit_envs.policies.row_by_row import check_problems
 from bandit_envs.specs import BoundedArraySpec, SlateSpec, is_discrete
@@ -117,7 +117,7 @@ class StepDriver(Stateful):
             steps = min(every, self._num_steps - done)
             self._run(None, steps)
             done += steps
-            save_state(checkpoint, (done, self.get_state()))
+            save_state(checkpoint, (done, self))
         return self._env.current_time_step()
 
     def _resume(self, checkpoint: str | os.PathLike[str], trusted: Sequence[str]) -> int:
@@ -127,7 +127,7 @@ class StepDriver(Stateful):
         error before the first step.
         """
         if not os.path.exists(checkpoint):
-            save_state(checkpoint, (0, self.get_state()))
+            save_state(checkpoint, (0, self))
             return 0
         saved = load_state(checkpoint, trusted)
         if not (type(saved) is tuple and len(saved) == 2 and type(saved[0]) is int):
@@ -194,8 +194,8 @@ class StepDriver(Stateful):
             warnings.warn("policy is not among the observers: it has not learned", stacklevel=3)
         return time_step
 
-    def get_state(self) -> Any:
-        states = tuple(part.get_state() for part in self._parts)
+    def _shared_state(self) -> SavedState:
+        states = tuple(state_to_write(part) for part in self._parts)
         return SavedState(self._state_owner(), self._state_key(), states)
 
     def set_state(self, state: Any) -> None:

@@ -5,6 +5,7 @@ import os
 import pickle
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from bandit_envs import KArmedTestbed, UCBPolicy, load_state, save_state
-from bandit_envs.base.saving import FORMAT, decode_archive, encode_archive
+from bandit_envs import KArmedTestbed, LinUCBPolicy, UCBPolicy, load_state, save_state
+from bandit_envs.base.saving import FORMAT, decode_archive, encode_archive, encode_state
+from bandit_envs.specs import ArraySpec
 from tests.saved_runs import ENVIRONMENTS, RUNS, B, continue_run, make_run
 
 ROOT = Path(__file__).parents[1]
@@ -51,6 +53,28 @@ def assert_same(left, right):
             assert_same(one, other)
     else:
         assert repr(left) == repr(right)  # so that NaN is NaN, and -0.0 not 0.0
+
+
+def test_an_object_is_written_as_its_state_is_and_without_a_copy(tmp_path):
+    spec = ArraySpec((200,), np.float64)
+    policy = LinUCBPolicy(observation_spec=spec, num_actions=200, seed=0)  # of 64 MB
+    peaks = []
+    for name, get in (("copied", policy.get_state), ("shared", lambda: policy)):
+        tracemalloc.start()
+        save_state(tmp_path / name, get())
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[0] > 64e6
+    assert peaks[1] < 24e6  # NumPy writes 16 MB at a time
+    assert (tmp_path / "copied").read_bytes() == (tmp_path / "shared").read_bytes()
+
+
+@pytest.mark.parametrize(("environment", "policy"), RUNS)
+def test_a_driver_and_its_parts_are_written_as_their_states_are(environment, policy):
+    driver = make_run(environment, policy, seed=1)
+    driver.run()
+    for each in (driver, *driver._parts):
+        assert encode_state((3, each)) == encode_state((3, each.get_state()))
 
 
 def saved(path, token):

@@ -39,6 +39,13 @@ def as_list(names: str | Sequence[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
+def check_bool(name: str, value: Any) -> bool:
+    """Returns `value` as a bool; TypeError if it is something else."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} is {short_repr(value)}; expected a bool")
+    return bool(value)
+
+
 def check_integer(name: str, value: Any, minimum: int = -(2**63), maximum: int = 2**63 - 1) -> int:
     """Returns `value` as an int from `minimum` to `maximum`."""
     try:

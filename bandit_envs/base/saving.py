@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.state import EncodedModel, ForeignModel
+from bandit_envs.base.state import EncodedModel, ForeignModel, Stateful, state_to_write
 
 KIND = "bandit_envs state"
 """What a file of a state says first."""
@@ -31,11 +31,14 @@ BUFFERS = {"MT19937": 624, "PCG64": 0, "PCG64DXSM": 0, "Philox": 4, "SFC64": 0}
 def save_state(path: str | os.PathLike[str], state: Any) -> None:
     """Writes what `get_state` returned to a file, which `load_state` reads in any process.
 
+    In place of `x.get_state()`, `state` may have x itself, such as a policy. The file is the same,
+    and its arrays are written without a copy in memory.
+
     A crash leaves the old file or the new one. A symbolic link is followed.
 
     Raises:
         TypeError: the state holds something other than arrays, NumPy's generators, numbers,
-            strings, None, models that can be encoded, and dicts, lists, tuples and named tuples of
+            strings, None, models that can be encoded, objects with states, and dicts, lists, tuples and named tuples of
             these.
 
     >>> import tempfile
@@ -48,7 +51,9 @@ def save_state(path: str | os.PathLike[str], state: Any) -> None:
     >>> bool(other.step(3).reward == env.step(3).reward)
     True
     """
-    atomic_write(Path(path), [encode_state(state)])
+    header, arrays = _encoded(state)
+    with atomic_file(Path(path)) as file:
+        _write_archive(file, header, arrays)
 
 
 def load_state(path: str | os.PathLike[str], trusted: Sequence[str] = ()) -> Any:
@@ -76,12 +81,17 @@ def load_state(path: str | os.PathLike[str], trusted: Sequence[str] = ()) -> Any
 
 def encode_state(state: Any) -> bytes:
     """Returns the content of the file that `save_state` writes, and raises as it does."""
+    return encode_archive(*_encoded(state))
+
+
+def _encoded(state: Any) -> tuple[Any, dict[str, Any]]:
+    """Returns the header and the arrays of the file that `save_state` writes."""
     arrays: dict[int, tuple[str, Any]] = {}
     try:
         tree = _encode(state, arrays)
     except RecursionError:
         raise TypeError("state is nested too deeply, or holds itself") from None
-    return encode_archive({"format": f"{KIND} {FORMAT}", "state": tree}, dict(arrays.values()))
+    return {"format": f"{KIND} {FORMAT}", "state": tree}, dict(arrays.values())
 
 
 def decode_state(content: bytes, source: str, trusted: Sequence[str] = ()) -> Any:
@@ -165,9 +175,14 @@ def remove_temporary_files(folder: Path) -> None:
 def encode_archive(header: Any, arrays: Mapping[str, Any]) -> bytes:
     """Returns JSON and arrays without objects as the content of one file."""
     buffer = io.BytesIO()
-    text = np.frombuffer(json.dumps(header).encode(), np.uint8)
-    np.savez(buffer, header=text, **arrays)
+    _write_archive(buffer, header, arrays)
     return buffer.getvalue()
+
+
+def _write_archive(file: BinaryIO, header: Any, arrays: Mapping[str, Any]) -> None:
+    """Writes JSON and arrays without objects to a file, as `encode_archive` returns them."""
+    text = np.frombuffer(json.dumps(header).encode(), np.uint8)
+    np.savez(file, header=text, **arrays)
 
 
 def decode_archive(content: bytes, source: str) -> tuple[Any, dict[str, NDArray[Any]]]:
@@ -200,6 +215,8 @@ def _encode(value: Any, arrays: dict[int, tuple[str, Any]]) -> Any:
         return value
     if kind is dict and all(type(key) is str for key in value):
         return {key: _encode(item, arrays) for key, item in value.items()}
+    if isinstance(value, Stateful):
+        return _encode(state_to_write(value), arrays)
     parts: Iterable[Any]
     if (kind is np.ndarray or isinstance(value, np.generic)) and not value.dtype.hasobject:
         tag = "array" if kind is np.ndarray else "scalar"

@@ -118,7 +118,11 @@ class Stateful:
 
         It can be pickled, and written with `save_state`.
         """
-        return SavedState(self._state_owner(), self._state_key(), copy.deepcopy(self._state))
+        return copy.deepcopy(self._shared_state())
+
+    def _shared_state(self) -> SavedState:
+        """Returns what `get_state` copies. It shares all arrays with the object."""
+        return SavedState(self._state_owner(), self._state_key(), self._state)
 
     def set_state(self, state: Any) -> None:
         """Returns to a `state` of `get_state`: from there on, everything repeats bit for bit.
@@ -159,6 +163,13 @@ class Stateful:
 
     def _check_content(self, content: Any) -> None:
         """Raises an exception if `content` does not fit the object."""
+
+
+def state_to_write(owner: Stateful) -> Any:
+    """Returns the state of an object for writing at once: not copied, unless its class does so."""
+    if type(owner).get_state is Stateful.get_state:
+        return owner._shared_state()
+    return owner.get_state()
 
 
 def _check_constants(state: SavedState, owner: str, sizes: Mapping[str, int | None]) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import check_integer
-from bandit_envs.base.state import Stateful, check_fields
+from bandit_envs.base.state import SavedState, Stateful, check_fields
 from bandit_envs.metrics.statistics import MetricResult, Statistics, is_kept, kept_steps
 from bandit_envs.trajectories import Trajectory
 
@@ -111,10 +111,10 @@ class Metric(Stateful, abc.ABC):
             steps=kept_steps(seen.counts[0], self._every),
         )
 
-    def get_state(self) -> Any:
-        saved = super().get_state()
+    def _shared_state(self) -> SavedState:
+        saved = super()._shared_state()
         seen: _Seen = saved.content
-        return saved._replace(content=seen._replace(points=seen.points[: seen.counts[1]].copy()))
+        return saved._replace(content=seen._replace(points=seen.points[: seen.counts[1]]))
 
     def _initial_memory(self) -> Any:
         """Returns what `_values` remembers before the first step: a nest of arrays."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from bandit_envs.arrays import Array, Floats, Mask, Rng
 from bandit_envs.base.bandit_py_environment import available_actions
-from bandit_envs.base.checks import check_integer, short_repr
+from bandit_envs.base.checks import check_bool, check_integer, short_repr
 from bandit_envs.nests import Nest, flatten
 from bandit_envs.policies.learned import Warm, add_actions
 from bandit_envs.policies.models.inputs import InputReader
@@ -63,10 +63,10 @@ class ContextualPolicy(Policy):
 
     >>> from bandit_envs import ArraySpec, ContextualPolicy
     >>> from bandit_envs.policies.models import Logistic
-    >>> from bandit_envs.policies.rules import UpperBound
+    >>> from bandit_envs.policies.rules import Greedy
     >>> spec = ArraySpec((3,), np.float32)
-    >>> ContextualPolicy(Logistic(), UpperBound(2.0), observation_spec=spec, num_actions=4)
-    ContextualPolicy(Logistic(tikhonov_weight=1.0, initial_value=0.5), UpperBound(alpha=2.0))
+    >>> ContextualPolicy(Logistic(), Greedy(), observation_spec=spec, num_actions=4)
+    ContextualPolicy(Logistic(tikhonov_weight=1.0, initial_value=0.5, dtype='float64'), Greedy())
     """
 
     def __init__(
@@ -215,9 +215,7 @@ def _check_part(name: str, part: Any, kind: type[Any]) -> Any:
 
 def _check_rows(model: ValueModel, independent_rows: bool, batch_size: int) -> bool:
     """Returns whether each row has models of its own; ValueError if the model cannot have them."""
-    if not isinstance(independent_rows, (bool, np.bool_)):
-        raise TypeError(f"independent_rows is {short_repr(independent_rows)}; expected a bool")
-    independent_rows = bool(independent_rows)
+    independent_rows = check_bool("independent_rows", independent_rows)
     if not independent_rows or model.can_have_rows:
         return independent_rows
     if batch_size == 1:  # one problem: its models are those of its only row

@@ -13,6 +13,7 @@ from bandit_envs.arrays import Array, Floats, Indices, Mask, Rng, as_numbers, ch
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import (
     MAX_REWARD,
+    check_bool,
     check_indices,
     check_integer,
     check_rewards,
@@ -153,9 +154,8 @@ class Policy(Stateful, abc.ABC):
         *,
         count_pending: bool = True,
     ) -> None:
-        if not isinstance(count_pending, (bool, np.bool_)):
-            raise TypeError(f"count_pending is {short_repr(count_pending)}; expected a bool")
-        self.can_count_pending = self.can_count_pending and bool(count_pending)
+        is_counting = check_bool("count_pending", count_pending)
+        self.can_count_pending = self.can_count_pending and is_counting
         smallest = 1 if self._action_dtype.kind == "i" else 0
         self.num_actions = check_integer("num_actions", num_actions, smallest)  #: K
         self._set_batch_size(batch_size)

@@ -138,7 +138,7 @@ class Learner(PolicyKeeper):
         if self._waiting or not self._is_changed:
             return
         start = time.monotonic()
-        self._store.save_state(self.number, self.policy.get_state())
+        self._store.save_state(self.number, self.policy)
         self._is_changed = False
         self._saved_at = time.monotonic()
         self._save_cost = self._saved_at - start

@@ -10,7 +10,7 @@ from bandit_envs.arrays import Array, check_result, read_only
 from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.base.known_means import KnownMeans, MappedMeans, Means, TakenAction
 from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment, check_environment
-from bandit_envs.base.state import Memo, SavedState
+from bandit_envs.base.state import Memo, SavedState, state_to_write
 from bandit_envs.nests import Nest
 from bandit_envs.rendering import Knowledge
 from bandit_envs.seeding import Seed
@@ -212,9 +212,9 @@ class Wrapper(KnownMeans, PyEnvironment):
             raise NotImplementedError(f"{self._env.name} is not a bandit")
         return self._env
 
-    def get_state(self) -> SavedState:
-        own: SavedState = super().get_state()
-        return own._replace(content=(own.content, self._env.get_state()))
+    def _shared_state(self) -> SavedState:
+        own = super()._shared_state()
+        return own._replace(content=(own.content, state_to_write(self._env)))
 
     def set_state(self, state: SavedState) -> None:
         own, wrapped = self._restored(state)

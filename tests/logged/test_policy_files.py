@@ -94,7 +94,9 @@ class Last(Rule):
 PAIRS = [
     (Ridge(gamma=0.99), UpperBound(2.0)),
     (Ridge(initial_value="mean"), Mixed(Softmax(cooling=1.0), share=0.05)),
+    (Ridge(diagonal=True, dtype="float32"), UpperBound()),
     (Logistic(), SquareCB(gamma_scale=100.0)),
+    (Logistic(dtype="float32"), Greedy()),
     (BayesianRidge(), FirstPulls(ThompsonSampling(), pulls=2)),
     (FourierFeatures(Logistic(), num_features=20), FirstPulls(Mixed(Greedy()))),
     (Ridge(), AdaptiveGreedy(window=7)),

@@ -87,8 +87,8 @@ def test_a_part_is_what_its_repr_says_and_equals_its_copies(part):
 
 def test_a_policy_says_how_it_was_made():
     assert repr(make_policy(Ridge(0.9), UpperBound(2.0))) == (
-        "ContextualPolicy(Ridge(gamma=0.9, tikhonov_weight=1.0, initial_value=0.0), "
-        "UpperBound(alpha=2.0))"
+        "ContextualPolicy(Ridge(gamma=0.9, tikhonov_weight=1.0, initial_value=0.0, "
+        "diagonal=False, dtype='float64'), UpperBound(alpha=2.0))"
     )
 
 
@@ -96,6 +96,11 @@ WRONG = [
     (Ridge, "gamma", [1.5, -0.1, "1"]),
     (Ridge, "tikhonov_weight", [0, 5e-324, np.inf, None]),
     (Ridge, "initial_value", ["median", np.nan, 1e308, None]),
+    (Ridge, "diagonal", [1, "yes", None]),
+    (Ridge, "dtype", ["float16", "int", 3, object, None]),
+    (BayesianRidge, "diagonal", [1, "yes", None]),
+    (BayesianRidge, "dtype", ["float16", "double precision"]),
+    (Logistic, "dtype", ["float16", "double precision"]),
     (Logistic, "tikhonov_weight", [0.0, "1"]),
     (Logistic, "initial_value", [0.0, 1.0, -1, "mean", None]),
     (BayesianRidge, "a0", [0.0, None]),

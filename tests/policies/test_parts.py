@@ -22,6 +22,8 @@ MINE = "tests.policies.contextual_parts"
         ("ridge", Ridge()),
         ("ridge:gamma=0.99", Ridge(0.99)),
         ('ridge:gamma=0.99,initial_value="mean"', Ridge(0.99, initial_value="mean")),
+        ("ridge:diagonal=true,dtype=float32", Ridge(diagonal=True, dtype="float32")),
+        ("logistic:dtype=float32", Logistic(dtype="float32")),
         ("ridge:initial_value=mean", Ridge(initial_value="mean")),
         ('fourier:model="logistic:tikhonov_weight=2",seed=3', FourierFeatures(Logistic(2), seed=3)),
         ("fourier:model=logistic", FourierFeatures(Logistic())),

@@ -138,8 +138,10 @@ def test_a_warm_model_learns_as_a_ridge_whose_prior_has_this_mean():
 WARM_MODELS = {
     "ridge": Ridge(),
     "ridge from the mean": Ridge(initial_value="mean"),
+    "diagonal ridge": Ridge(diagonal=True),
     "logistic": Logistic(),
     "bayesian ridge": BayesianRidge(),
+    "diagonal bayesian ridge": BayesianRidge(diagonal=True),
     "fourier ridge": FourierFeatures(Ridge(), num_features=16),
 }
 

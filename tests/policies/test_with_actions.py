@@ -255,7 +255,10 @@ def test_known_actions_are_predicted_as_before(rule):
                 each.model.means(each.get_state().content.learned.model, each._reader.read(seen, 3))
                 for each, seen in ((policy, narrow), (wide, observation))
             ]
-            np.testing.assert_allclose(means[1][:, :K], means[0], rtol=1e-12, atol=1e-14)
+            accuracy = 1e-5 if "float32" in repr(model) else 1e-12
+            np.testing.assert_allclose(
+                means[1][:, :K], means[0], rtol=accuracy, atol=accuracy / 100
+            )
 
 
 def test_rows_with_a_policy_each_get_more_actions():

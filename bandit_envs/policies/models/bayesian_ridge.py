@@ -12,11 +12,23 @@ from bandit_envs.base.checks import (
     MAX_PARAMETER,
     MAX_REWARD,
     MIN_STD,
+    check_bool,
     check_number,
     check_positive,
 )
+from bandit_envs.policies.models.diagonal_ridge import (
+    draw_errors,
+    initial_models,
+    lengths,
+    ridge_models,
+)
 from bandit_envs.policies.models.inputs import Contexts, Inputs, Items, ModelSizes, TrainingRows
-from bandit_envs.policies.models.ridge_models import RidgeModels, draw_errors, start_with_mean
+from bandit_envs.policies.models.ridge_models import start_with_mean
+from bandit_envs.policies.models.single_precision import (
+    check_dtype,
+    check_rows_for,
+    check_weight_of,
+)
 from bandit_envs.policies.models.value_model import ValueModel
 
 
@@ -25,7 +37,7 @@ class LinearPosteriors(NamedTuple):
 
     Fields:
         theta: [R, M, D], the means of the coefficients.
-        whitening: [R, M, D, D], W of each model: W^T W = A^-1.
+        whitening: [R, M, D, D], W of each model: W^T W = A^-1; [R, M, D] if A is diagonal.
         counts: [R, M], how many rows each has learned from.
         losses: [R, M], squared errors plus tikhonov_weight |theta|^2 of each.
     """
@@ -37,12 +49,22 @@ class LinearPosteriors(NamedTuple):
 
     @classmethod
     def initial(
-        cls, num_rows: int, num_outputs: int, dim: int, tikhonov_weight: float
+        cls,
+        num_rows: int,
+        num_outputs: int,
+        dim: int,
+        tikhonov_weight: float,
+        *,
+        diagonal: bool = False,
+        dtype: str = "float64",
     ) -> LinearPosteriors:
         """Returns what is known of models of `dim` features before the first row."""
-        models = RidgeModels.initial(num_rows * num_outputs, dim, tikhonov_weight)
         shape = (num_rows, num_outputs)
-        return cls(*models.reshaped(*shape), counts=np.zeros(shape), losses=np.zeros(shape))
+        models = initial_models(
+            num_rows * num_outputs, dim, tikhonov_weight, diagonal=diagonal, dtype=dtype
+        )
+        theta, whitening = models.reshaped(*shape)
+        return cls(theta, whitening, counts=np.zeros(shape), losses=np.zeros(shape))
 
     def learn(
         self,
@@ -57,7 +79,8 @@ class LinearPosteriors(NamedTuple):
         Returns:
             What is known after it; the arrays are updated in place.
         """
-        models = RidgeModels(self.theta, self.whitening).reshaped(self.counts.size)
+        check_rows_for(self.theta.dtype, features, rewards)
+        models = ridge_models(self.theta, self.whitening).reshaped(self.counts.size)
         growth = models.learn(
             model=model,
             features=features,
@@ -69,13 +92,13 @@ class LinearPosteriors(NamedTuple):
         shape = self.counts.shape
         self.losses[...] += growth.reshape(shape)
         self.counts[...] += np.bincount(model, minlength=self.counts.size).reshape(shape)
-        return LinearPosteriors(*models.reshaped(*shape), self.counts, self.losses)
+        return self
 
     def deviations(self, inputs: Inputs, a0: float, b0: float) -> Floats:
         """Returns sqrt(b / a x . A^-1 x) of every action, of its posterior: [B, K]."""
         a = a0 + 0.5 * self.counts
         b = b0 + 0.5 * self.losses
-        return np.asarray(np.sqrt(b / a) * inputs.lengths(self.whitening))
+        return np.asarray(np.sqrt(b / a) * lengths(inputs, self.whitening))
 
     def draw(self, rng: Rng, inputs: Inputs, a0: float, b0: float, scale: float = 1.0) -> Floats:
         """Draws beta . x of every action from its posterior: [B, K].
@@ -111,13 +134,16 @@ class BayesianRidge(ValueModel):
 
     with A = X^T X + tikhonov_weight I and mu = A^-1 X^T (r - v0). The loss of mu is the sum of its
     squared errors, plus tikhonov_weight times its squared length. A bound is `radius` times
-    sqrt(b / a x . A^-1 x) from the prediction, with the parameters a and b of the posterior.
+    sqrt(b / a x . A^-1 x) from the prediction, with the parameters a and b of the posterior. With
+    `diagonal`, only the diagonal of A is kept, as in `Ridge`.
 
     Args:
         a0: the shape of the variance's prior, above 0.
         b0: its scale, above 0.
         tikhonov_weight: the precision of the coefficients' prior, in units of 1 / sigma^2.
         initial_value: v0, the reward that is predicted before anything was seen.
+        diagonal: whether only the diagonal of A is kept.
+        dtype: "float64" or "float32", of the numbers that are kept, as in `Ridge`.
 
     Source: Riquelme, Tucker & Snoek, Deep Bayesian Bandits Showdown (2018), LinFullPost, whose
     values are the defaults.
@@ -130,19 +156,28 @@ class BayesianRidge(ValueModel):
     b0: float = 6.0
     tikhonov_weight: float = 0.25
     initial_value: float = 0.0
+    diagonal: bool = False
+    dtype: str = "float64"
 
     can_have_rows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_positive("a0", self.a0, MIN_STD, MAX_PARAMETER)
         check_positive("b0", self.b0, MIN_STD, MAX_PARAMETER)
-        check_positive("tikhonov_weight", self.tikhonov_weight, MIN_STD, MAX_PARAMETER)
+        object.__setattr__(self, "dtype", check_dtype(self.dtype))
+        check_weight_of(self.dtype, self.tikhonov_weight)
+        check_bool("diagonal", self.diagonal)
         check_number("initial_value", self.initial_value, -MAX_REWARD, MAX_REWARD)
 
     def initial(self, sizes: ModelSizes, rng: Rng) -> LinearPosteriors:
         dim = sizes.num_features + 1
         return LinearPosteriors.initial(
-            sizes.num_rows, sizes.num_outputs, dim, self.tikhonov_weight
+            sizes.num_rows,
+            sizes.num_outputs,
+            dim,
+            self.tikhonov_weight,
+            diagonal=self.diagonal,
+            dtype=self.dtype,
         )
 
     def learn(self, learned: LinearPosteriors, rows: TrainingRows) -> LinearPosteriors:

@@ -11,6 +11,7 @@ import numpy as np
 from bandit_envs.arrays import Array, Floats, Indices
 from bandit_envs.nests import Nest
 from bandit_envs.policies.models.features import ContextReader, ItemReader, item_products
+from bandit_envs.policies.models.single_precision import like
 
 SCRATCH = 2**21
 """How many numbers W x may have of several models at a time."""
@@ -60,30 +61,36 @@ class Contexts(NamedTuple):
         """Returns what a model gets: [B, D]."""
         return self.context
 
+    def like(self, weights: Floats) -> Contexts:
+        """Returns the inputs in the dtype of weights."""
+        return self._replace(context=like(self.context, weights))
+
     def squared(self) -> Contexts:
         """Returns the squares of all features."""
         return self._replace(context=np.square(self.context))
 
     def products(self, weights: Floats) -> Floats:
         """Returns w . x of every action, with weights [R, K, D]: [B, K]."""
+        context = like(self.context, weights)
         if self.are_problems:
-            return np.asarray((weights @ self.context[:, :, np.newaxis])[..., 0])
-        return np.asarray(self.context @ weights[0].T)
+            return np.asarray((weights @ context[:, :, np.newaxis])[..., 0], np.float64)
+        return np.asarray(context @ weights[0].T, np.float64)
 
     def lengths(self, roots: Floats) -> Floats:
         """Returns the length of W x of every action, with matrices W [R, K, D, D]: [B, K]."""
-        size, dim = self.context.shape
+        context = like(self.context, roots)
+        size, dim = context.shape
         if self.are_problems:
             num_models = roots.shape[1]
             stacked = roots.reshape(size, num_models * dim, dim)  # faster than one by one
-            found = (stacked @ self.context[:, :, np.newaxis]).reshape(size, num_models, dim)
-            return np.asarray(np.sqrt(np.einsum("bkd,bkd->bk", found, found)))
+            found = (stacked @ context[:, :, np.newaxis]).reshape(size, num_models, dim)
+            return np.asarray(np.sqrt(np.einsum("bkd,bkd->bk", found, found)), np.float64)
         (matrices,) = roots
         squares = np.empty((size, len(matrices)))
-        step = max(1, SCRATCH // max(1, self.context.size))
+        step = max(1, SCRATCH // max(1, context.size))
         for start in range(0, len(matrices), step):
             several = matrices[start : start + step]
-            found = self.context @ several.reshape(len(several) * dim, dim).T
+            found = context @ several.reshape(len(several) * dim, dim).T
             found = found.reshape(size, len(several), dim)
             squares[:, start : start + step] = np.einsum("bkd,bkd->bk", found, found)
         return np.sqrt(squares)
@@ -107,29 +114,38 @@ class Items(NamedTuple):
         repeated = np.repeat(self.context[:, np.newaxis], self.actions.shape[1], axis=1)
         return np.concatenate((repeated, self.actions), axis=2)
 
+    def like(self, weights: Floats) -> Items:
+        """Returns the inputs in the dtype of weights."""
+        context = like(self.context, weights)
+        return self._replace(context=context, actions=like(self.actions, weights))
+
     def squared(self) -> Items:
         """Returns the squares of all features."""
         return self._replace(context=np.square(self.context), actions=np.square(self.actions))
 
     def products(self, weights: Floats) -> Floats:
         """Returns w . x of every action, with weights [R, 1, D]: [B, K]."""
-        return item_products(weights[:, 0], self.context, self.actions)
+        context = like(self.context, weights)
+        found = item_products(weights[:, 0], context, like(self.actions, weights))
+        return np.asarray(found, np.float64)
 
     def lengths(self, roots: Floats) -> Floats:
         """Returns the length of W x of every action, with matrices W [R, 1, D, D]: [B, K]."""
-        dim = self.context.shape[1]
-        size, num_actions, arm_dim = self.actions.shape
+        context = like(self.context, roots)
+        actions = like(self.actions, roots)
+        dim = context.shape[1]
+        size, num_actions, arm_dim = actions.shape
         if self.are_problems:
             matrices = roots[:, 0]
-            found = self.actions @ np.swapaxes(matrices[:, :, dim:], 1, 2)
-            of_context = (matrices[:, :, :dim] @ self.context[:, :, np.newaxis])[..., 0]
+            found = actions @ np.swapaxes(matrices[:, :, dim:], 1, 2)
+            of_context = (matrices[:, :, :dim] @ context[:, :, np.newaxis])[..., 0]
         else:
             (matrix,) = roots[0]
-            flat = self.actions.reshape(size * num_actions, arm_dim)
+            flat = actions.reshape(size * num_actions, arm_dim)
             found = (flat @ matrix[:, dim:].T).reshape(size, num_actions, len(matrix))
-            of_context = self.context @ matrix[:, :dim].T
+            of_context = context @ matrix[:, :dim].T
         found += of_context[:, np.newaxis]
-        return np.asarray(np.sqrt(np.einsum("bkd,bkd->bk", found, found)))
+        return np.asarray(np.sqrt(np.einsum("bkd,bkd->bk", found, found)), np.float64)
 
 
 Inputs = Contexts | Items

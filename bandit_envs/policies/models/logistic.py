@@ -9,11 +9,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bandit_envs.arrays import Floats, Rng, sigmoid
-from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_number, check_positive
+from bandit_envs.base.checks import check_number
 from bandit_envs.policies.draws import draw_normal
 from bandit_envs.policies.models.inputs import Inputs, ModelSizes, TrainingRows
 from bandit_envs.policies.models.logistic_models import LogisticModels
 from bandit_envs.policies.models.ridge_models import start_with_mean
+from bandit_envs.policies.models.single_precision import (
+    check_dtype,
+    check_rows_for,
+    check_weight_of,
+)
 from bandit_envs.policies.models.value_model import ValueModel
 
 
@@ -35,6 +40,8 @@ class Logistic(ValueModel):
         tikhonov_weight: the precision of every weight's prior, from 1e-37 to 1e37.
         initial_value: sigma(s0), the reward that is predicted before anything was seen; above 0 and
             below 1.
+        dtype: "float64" or "float32", of the numbers that are kept, two a feature. float32 takes
+            features up to 1e9, and a tikhonov_weight from 1e-12 to 1e12.
 
     Source: Chapelle & Li, An Empirical Evaluation of Thompson Sampling (2011), algorithm 3.
 
@@ -44,39 +51,42 @@ class Logistic(ValueModel):
 
     tikhonov_weight: float = 1.0
     initial_value: float = 0.5
+    dtype: str = "float64"
 
     reward_range: ClassVar[tuple[float, float]] = (0.0, 1.0)  # type: ignore[misc]
     can_have_rows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_positive("tikhonov_weight", self.tikhonov_weight, MIN_STD, MAX_PARAMETER)
+        object.__setattr__(self, "dtype", check_dtype(self.dtype))
+        check_weight_of(self.dtype, self.tikhonov_weight)
         if not 0.0 < check_number("initial_value", self.initial_value, 0.0, 1.0) < 1.0:
             found = f"initial_value is {self.initial_value}"
             raise ValueError(f"{found}; expected a number above 0 and below 1")
 
     def initial(self, sizes: ModelSizes, rng: Rng) -> LogisticModels:
         shape = (sizes.num_rows, sizes.num_outputs, sizes.num_features)
-        return LogisticModels.initial(shape, self.tikhonov_weight)
+        return LogisticModels.initial(shape, self.tikhonov_weight, self.dtype)
 
     def learn(self, learned: LogisticModels, rows: TrainingRows) -> LogisticModels:
-        shape = learned.mean.shape
-        num_rows, num_outputs, dim = shape
+        check_rows_for(learned.mean.dtype, rows.features, rows.reward)
+        num_rows, num_outputs, dim = learned.mean.shape
         flat = (num_rows * num_outputs, dim)
         models = LogisticModels(learned.mean.reshape(flat), learned.precision.reshape(flat))
-        after = models.updated(
+        models.learn(
             model=rows.models(num_outputs),
             context=rows.features,
             rewards=rows.reward.astype(np.float64),
             start=self._start,
             are_problems=rows.are_problems,
         )
-        return LogisticModels(after.mean.reshape(shape), after.precision.reshape(shape))
+        return learned
 
     def can_start_warm(self, are_of_actions: bool) -> bool:
         return not are_of_actions
 
     def start_warm(self, learned: LogisticModels, known: int) -> LogisticModels:
-        has_learned = np.any(learned.precision[:, :known] > self.tikhonov_weight, axis=2)
+        weight = learned.precision.dtype.type(self.tikhonov_weight)
+        has_learned = np.any(learned.precision[:, :known] > weight, axis=2)
         start_with_mean(learned.mean, has_learned)
         return learned
 
@@ -106,4 +116,4 @@ class Logistic(ValueModel):
     def _deviations(self, learned: LogisticModels, inputs: Inputs) -> Floats:
         """Returns the standard deviations of w . x of every action: [B, K]."""
         # The product of x and independent normal weights is normal.
-        return np.sqrt(inputs.squared().products(1.0 / learned.precision))
+        return np.sqrt(inputs.like(learned.precision).squared().products(1.0 / learned.precision))

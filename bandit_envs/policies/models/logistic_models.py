@@ -10,6 +10,9 @@ import numpy as np
 from bandit_envs.arrays import Floats, Indices, sigmoid
 from bandit_envs.policies.models.ridge_models import add_rows, dots
 
+SCRATCH = 2**24
+"""How many numbers the Hessians of several models may have at a time."""
+
 ACCURACY = 1e-9  # of the square of Newton's step, in units of the posterior's variance
 MAX_STEPS = 100
 MAX_HALVINGS = 60
@@ -18,20 +21,25 @@ PRECISION = 1e-12  # of the factor, which is from -1 to 1, and of what it adds t
 
 
 class LogisticModels(NamedTuple):
-    """Normal posteriors of the independent weights of logistic models."""
+    """Normal posteriors of the independent weights of logistic models.
+
+    The arrays may be float32. Arithmetic is in float64 all the same.
+    """
 
     mean: Floats  # m, [..., D]
     precision: Floats  # q, [..., D]
 
     @classmethod
-    def initial(cls, shape: tuple[int, ...], tikhonov_weight: float) -> LogisticModels:
-        """Returns models of nothing, whose weights have the mean 0."""
-        return cls(np.zeros(shape), np.full(shape, tikhonov_weight))
-
-    def updated(
-        self, model: Indices, context: Floats, rewards: Floats, start: float, are_problems: bool
+    def initial(
+        cls, shape: tuple[int, ...], tikhonov_weight: float, dtype: str = "float64"
     ) -> LogisticModels:
-        """Returns what M models [M, D] know after n rows.
+        """Returns models of nothing, whose weights have the mean 0."""
+        return cls(np.zeros(shape, dtype), np.full(shape, tikhonov_weight, dtype))
+
+    def learn(
+        self, model: Indices, context: Floats, rewards: Floats, start: float, are_problems: bool
+    ) -> None:
+        """Adds n rows to M models [M, D], in place.
 
         Args:
             model: [n], of each row.
@@ -41,24 +49,47 @@ class LogisticModels(NamedTuple):
             are_problems: whether the models of all rows differ. Then what a model learns depends on
                 no other row, not even by rounding.
         """
-        mean = self.mean.copy()
-        precision = self.precision.copy()
         if are_problems:
-            mean[model], precision[model] = _after_one_row_each(
-                mean[model], precision[model], context, rewards, start
-            )
+            after = _after_one_row_each(*self._of(model), context, rewards, start)
+            self._put(model, after)
         elif len(model) == 1:
-            (one,) = model
-            _add_row(mean[one], precision[one], context[0], float(rewards[0]), start)
+            known = self._of(model)
+            _add_row(known.mean[0], known.precision[0], context[0], float(rewards[0]), start)
+            self._put(model, known)
         else:
-            order = model.argsort(kind="stable")
-            models, first, place = np.unique(model[order], return_index=True, return_inverse=True)
-            batch = _Batch(context[order], rewards[order], first, place, start)
-            mean[models] = batch.mode(mean[models], precision[models])
-            scores = batch.scores(mean[models])[:, np.newaxis]
-            curvature = np.square(batch.context) * sigmoid(scores) * sigmoid(-scores)
-            precision[models] += np.add.reduceat(curvature, first)
-        return LogisticModels(mean, precision)
+            self._learn_batch(model, context, rewards, start)
+
+    def _learn_batch(self, model: Indices, context: Floats, rewards: Floats, start: float) -> None:
+        """Adds n rows, as `learn`: first to the models that have one each, then to the others."""
+        order = model.argsort(kind="stable")
+        models, first, counts = np.unique(model[order], return_index=True, return_counts=True)
+        is_single = counts == 1
+        rows = order[first[is_single]]
+        after = _after_one_row_each(*self._of(model[rows]), context[rows], rewards[rows], start)
+        self._put(model[rows], after)
+        order = order[~is_single.repeat(counts)]
+        models = models[~is_single]
+        counts = counts[~is_single]
+        step = max(1, SCRATCH // max(1, context.shape[1] ** 2))
+        for begin in range(0, len(models), step):
+            several = models[begin : begin + step]
+            sizes = counts[begin : begin + step]
+            ends = sizes.cumsum()
+            rows = order[: ends[-1]]
+            order = order[ends[-1] :]
+            place = np.arange(len(several)).repeat(sizes)
+            batch = _Batch(context[rows], rewards[rows], ends - sizes, place, start)
+            self._put(several, batch.posterior(self._of(several)))
+
+    def _of(self, models: Indices) -> LogisticModels:
+        """Returns a copy of some models, in float64."""
+        mean = self.mean[models].astype(np.float64)
+        return LogisticModels(mean, self.precision[models].astype(np.float64))
+
+    def _put(self, models: Indices, known: LogisticModels) -> None:
+        """Sets what some models know."""
+        self.mean[models] = known.mean
+        self.precision[models] = known.precision
 
 
 def _add_row(mean: Floats, precision: Floats, x: Floats, reward: float, start: float) -> None:
@@ -104,7 +135,7 @@ def _sigmoid(score: float) -> float:
 
 def _after_one_row_each(
     mean: Floats, precision: Floats, x: Floats, rewards: Floats, start: float
-) -> tuple[Floats, Floats]:
+) -> LogisticModels:
     """Returns what n models [n, D] know after a row each, as `_add_row` does it."""
     direction = x / precision
     scores = start + dots(mean, x)
@@ -129,7 +160,10 @@ def _after_one_row_each(
             break
     chances = sigmoid(scores + factors * spreads)
     curvature = (chances * (1.0 - chances))[:, np.newaxis]
-    return mean + factors[:, np.newaxis] * direction, precision + np.square(x) * curvature
+    return LogisticModels(
+        mean=mean + factors[:, np.newaxis] * direction,
+        precision=precision + np.square(x) * curvature,
+    )
 
 
 class _Batch(NamedTuple):
@@ -140,6 +174,13 @@ class _Batch(NamedTuple):
     first: Indices  # the first row of each model, [k]
     place: Indices  # the number of each row's model, [n]
     start: float  # s0, the log-odds beside w . x
+
+    def posterior(self, prior: LogisticModels) -> LogisticModels:
+        """Returns what the k models know after these rows."""
+        mean = self.mode(prior.mean, prior.precision)
+        scores = self.scores(mean)[:, np.newaxis]
+        curvature = np.square(self.context) * sigmoid(scores) * sigmoid(-scores)
+        return LogisticModels(mean, prior.precision + np.add.reduceat(curvature, self.first))
 
     def mode(self, prior: Floats, precision: Floats) -> Floats:
         """Returns the most likely weights of each model: [k, D].

@@ -8,15 +8,20 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from bandit_envs.arrays import Floats, Rng
-from bandit_envs.base.checks import MAX_REWARD, check_number, short_repr
+from bandit_envs.base.checks import MAX_REWARD, check_bool, check_number, short_repr
 from bandit_envs.policies.draws import draw_normal
-from bandit_envs.policies.models.inputs import Inputs, Items, ModelSizes, TrainingRows
-from bandit_envs.policies.models.ridge_models import (
-    RidgeModels,
-    check_ridge,
-    differs,
+from bandit_envs.policies.models.diagonal_ridge import (
     draw_errors,
-    start_with_mean,
+    initial_models,
+    lengths,
+    ridge_models,
+)
+from bandit_envs.policies.models.inputs import Inputs, Items, ModelSizes, TrainingRows
+from bandit_envs.policies.models.ridge_models import differs, start_with_mean
+from bandit_envs.policies.models.single_precision import (
+    check_dtype,
+    check_rows_for,
+    check_weight_of,
 )
 from bandit_envs.policies.models.value_model import ValueModel
 
@@ -42,7 +47,7 @@ class LinearModels(NamedTuple):
 
     Fields:
         theta: [R, M, D], the weights of features.
-        whitening: [R, M, D, D], W of each model: W^T W = A^-1.
+        whitening: [R, M, D, D], W of each model: W^T W = A^-1; [R, M, D] if A is diagonal.
         baselines: `Baselines` if models start at the mean of all rewards, and else ().
     """
 
@@ -62,13 +67,26 @@ class Ridge(ValueModel):
     not decay. A prediction has the standard deviation sqrt(x . A^-1 x), in units of the noise of
     rewards; a draw is theta' . x with theta' ~ N(theta, scale^2 A^-1).
 
+    A model of D features keeps D^2 numbers. With `diagonal`, it keeps 2 D: the diagonal of A alone.
+    Before the rows of a step, weights are taken for independent, N(theta[i], 1 / A[i, i]), and
+
+        theta = argmin_w  sum_i A[i, i] (w[i] - theta[i])^2 / 2 + sum_rows (r - v0 - w . x)^2 / 2
+
+    is the estimate after them, as in `Logistic`. This is exact if features are uncorrelated.
+    Otherwise predictions depend on the order of rows, and deviations are too small for some x and
+    too large for others.
+
     Args:
         gamma: forgetting factor, from 0 to 1: what was seen t steps ago has the weight gamma^t.
         tikhonov_weight: the weight of the L2 regularisation, from 1e-37 to 1e37.
         initial_value: v0, the reward that is predicted before anything was seen. "mean" is the mean
             of all rewards so far, which may change: where little was seen, it is predicted.
+        diagonal: whether only the diagonal of A is kept. Then "mean" is not possible.
+        dtype: "float64" or "float32", of the numbers that are kept. float32 takes features up to
+            1e9, rewards up to 1e12 and a tikhonov_weight from 1e-12 to 1e12.
 
-    Source: TF-Agents' `LinearBanditAgent`, whose parameter names are kept.
+    Source: TF-Agents' `LinearBanditAgent`, whose parameter names are kept; the diagonal: Chapelle &
+    Li, An Empirical Evaluation of Thompson Sampling (2011), algorithm 3, with squared errors.
 
     >>> Ridge(tikhonov_weight=0.5).abilities() >= {"interval", "draw"}
     True
@@ -77,11 +95,19 @@ class Ridge(ValueModel):
     gamma: float = 1.0
     tikhonov_weight: float = 1.0
     initial_value: float | Literal["mean"] = 0.0
+    diagonal: bool = False
+    dtype: str = "float64"
 
     can_have_rows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_ridge(self.gamma, self.tikhonov_weight)
+        check_number("gamma", self.gamma, 0.0, 1.0)
+        object.__setattr__(self, "dtype", check_dtype(self.dtype))
+        check_weight_of(self.dtype, self.tikhonov_weight)
+        check_bool("diagonal", self.diagonal)
+        if self.diagonal and self.initial_value == "mean":
+            found = 'initial_value is "mean" and diagonal True'
+            raise ValueError(f"{found}; expected a number, as the mean needs all of A")
         if self.initial_value != "mean":
             if isinstance(self.initial_value, str):
                 found = short_repr(self.initial_value)
@@ -90,19 +116,27 @@ class Ridge(ValueModel):
 
     def initial(self, sizes: ModelSizes, rng: Rng) -> LinearModels:
         num_rows, num_outputs, dim = sizes.num_rows, sizes.num_outputs, sizes.num_features
-        models = RidgeModels.initial(num_rows * num_outputs, dim, self.tikhonov_weight)
-        models = models.reshaped(num_rows, num_outputs)
+        models = initial_models(
+            num_rows * num_outputs,
+            dim,
+            self.tikhonov_weight,
+            diagonal=self.diagonal,
+            dtype=self.dtype,
+        )
+        theta, whitening = models.reshaped(num_rows, num_outputs)
         shape = (num_rows, num_outputs, dim)
         baselines: Any = ()
         if self.initial_value == "mean":
             counts = np.zeros(num_rows)
-            baselines = Baselines(np.zeros(shape), np.zeros(shape), counts, counts.copy())
-        return LinearModels(*models, baselines)
+            totals = np.zeros(shape, self.dtype)
+            baselines = Baselines(totals, totals.copy(), counts, counts.copy())
+        return LinearModels(theta, whitening, baselines)
 
     def learn(self, learned: LinearModels, rows: TrainingRows) -> LinearModels:
         theta, whitening, baselines = learned
+        check_rows_for(theta.dtype, rows.features, rows.reward)
         num_rows, num_outputs = theta.shape[:2]
-        models = RidgeModels(theta, whitening).reshaped(num_rows * num_outputs)
+        models = ridge_models(theta, whitening).reshaped(num_rows * num_outputs)
         of_row = rows.models(num_outputs)
         models.learn(
             model=of_row,
@@ -113,8 +147,8 @@ class Ridge(ValueModel):
             are_problems=rows.are_problems,
         )
         if baselines != ():
-            self._learn_baselines(baselines, rows, of_row, models.whitening)
-        return LinearModels(*models.reshaped(num_rows, num_outputs), baselines)
+            self._learn_baselines(baselines, rows, of_row, models[1])
+        return learned
 
     def can_start_warm(self, are_of_actions: bool) -> bool:
         return not are_of_actions
@@ -137,13 +171,13 @@ class Ridge(ValueModel):
 
     def interval(self, learned: LinearModels, inputs: Inputs, radius: Any) -> tuple[Floats, Floats]:
         means = self.means(learned, inputs)
-        widths = radius * inputs.lengths(learned.whitening)
+        widths = radius * lengths(inputs, learned.whitening)
         return means - widths, means + widths
 
     def draw(self, rng: Rng, learned: LinearModels, inputs: Inputs, scale: float) -> Floats:
         if isinstance(inputs, Items):  # one draw of the only model for each row
             return self._draw_weights(rng, learned, inputs, scale)
-        deviations = inputs.lengths(learned.whitening)
+        deviations = lengths(inputs, learned.whitening)
         return draw_normal(rng, self.means(learned, inputs), scale * deviations)
 
     def _draw_weights(self, rng: Rng, learned: LinearModels, inputs: Items, scale: float) -> Floats:

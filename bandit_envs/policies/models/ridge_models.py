@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.arrays import Array, Floats, Indices, Mask, Rng
-from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_number, check_positive
+from bandit_envs.arrays import Array, Floats, Indices, Mask
+
+WIDE = 2**21
+"""How many numbers of models of float32 are float64 at a time, while they learn."""
 
 LARGE = 48
 """Features from which on a model is so large that models are updated one after the other."""
@@ -37,21 +39,26 @@ class RidgeModels(NamedTuple):
 
     Source: Potter's and Andrews' square-root forms of the Kalman filter, as in Kaminski, Bryson &
     Schmidt, Discrete square root filtering: a survey of current techniques (1971).
+
+    The arrays may be float32. Arithmetic is in float64 all the same.
     """
 
     theta: Floats  # [M, D], the estimates
     whitening: Floats  # [M, D, D], W of each model: W^T W = A^-1
 
     @classmethod
-    def initial(cls, num_models: int, dim: int, tikhonov_weight: float) -> RidgeModels:
+    def initial(
+        cls, num_models: int, dim: int, tikhonov_weight: float, dtype: str = "float64"
+    ) -> RidgeModels:
         """Returns models of nothing, whose estimates are zero; warns if they take gigabytes."""
-        gigabytes = 8e-9 * num_models * dim**2  # of `whitening`, 8 bytes a number
+        gigabytes = 1e-9 * np.dtype(dtype).itemsize * num_models * dim**2  # of `whitening`
         if gigabytes > 1.0:
             found = f"{num_models} linear models of {dim} features take {gigabytes:.1f} GB"
-            warnings.warn(f"{found}; features of actions would need one model", stacklevel=2)
-        whitening = np.zeros((num_models, dim, dim))
+            advice = "features of actions would need one model, and diagonal=True two numbers"
+            warnings.warn(f"{found}; {advice} a feature", stacklevel=2)
+        whitening = np.zeros((num_models, dim, dim), dtype)
         _set_diagonal(whitening, tikhonov_weight)
-        return cls(np.zeros((num_models, dim)), whitening)
+        return cls(np.zeros((num_models, dim), dtype), whitening)
 
     def reshaped(self, *shape: int) -> RidgeModels:
         """Returns the same models, numbered otherwise, such as by [R, M] in place of [R M]."""
@@ -75,6 +82,15 @@ class RidgeModels(NamedTuple):
         If rows are problems, row i of the batch is the only one of its problem. Then what a model
         learns depends on no other row, not even by rounding.
         """
+        if self.theta.dtype != np.float64:
+            return self._learn_wide(
+                model,
+                features,
+                rewards,
+                gamma=gamma,
+                tikhonov_weight=tikhonov_weight,
+                are_problems=are_problems,
+            )
         if not are_problems:
             return self.update(model, features, rewards, gamma, tikhonov_weight)
         if gamma == 1.0:
@@ -84,6 +100,27 @@ class RidgeModels(NamedTuple):
         return self._learn_and_forget(
             model, features, rewards, gamma=gamma, tikhonov_weight=tikhonov_weight
         )
+
+    def _learn_wide(
+        self, model: Indices, features: Floats, rewards: Array, *, gamma: float, **options: Any
+    ) -> Floats:
+        """Adds a batch to models of float32, as `learn`: some at a time are float64 for it."""
+        num_models, dim = self.theta.shape
+        growth = np.zeros(num_models)
+        changed = np.unique(model) if gamma == 1.0 else np.arange(num_models)
+        step = max(1, WIDE // max(1, dim**2))
+        for start in range(0, len(changed), step):
+            several = changed[start : start + step]
+            theta = self.theta[several].astype(np.float64)
+            wide = RidgeModels(theta, self.whitening[several].astype(np.float64))
+            rows = np.flatnonzero((model >= several[0]) & (model <= several[-1]))
+            place = np.searchsorted(several, model[rows])
+            growth[several] = wide.learn(
+                place, features[rows], rewards[rows], gamma=gamma, **options
+            )
+            self.theta[several] = wide.theta
+            self.whitening[several] = wide.whitening
+        return growth
 
     def _learn_and_forget(
         self,
@@ -159,25 +196,18 @@ class RidgeModels(NamedTuple):
         return growth
 
 
-def draw_errors(rng: Rng, roots: Floats, size: int, are_problems: bool) -> Floats:
-    """Draws theta' - theta of one model for each of `size` rows, from N(0, A^-1): [size, D].
+def differs(roots: Floats, diagonal: float) -> Mask:
+    """Returns which models have a root of A^-1 that is not the unit matrix times a number: [R, M].
 
     Args:
-        rng: draws.
-        roots: W of the model of each row [size, D, D], or of the only one, [1, D, D].
-        size: the number of rows.
-        are_problems: whether each row has a model of its own.
+        roots: [R, M, D, D], or the diagonals of such, [R, M, D].
+        diagonal: the number.
     """
-    noise = rng.standard_normal((size, roots.shape[1]))
-    if are_problems:
-        return np.asarray((noise[:, np.newaxis] @ roots)[:, 0])
-    return np.asarray(noise @ roots[0])
-
-
-def differs(roots: Floats, diagonal: float) -> Mask:
-    """Returns which of matrices [R, M, D, D] are not the unit matrix times a number: [R, M]."""
-    unit = diagonal * np.eye(roots.shape[-1])
-    return np.asarray((np.abs(roots - unit) > 1e-9 * diagonal).any(axis=(2, 3)))
+    dim = roots.shape[-1]
+    unit = diagonal * (np.ones(dim) if roots.ndim == 3 else np.eye(dim))
+    accuracy = 1e-9 if roots.dtype == np.float64 else 1e-6
+    is_other = np.abs(roots - unit) > accuracy * diagonal
+    return np.asarray(is_other.any(axis=tuple(range(2, roots.ndim))))
 
 
 def start_with_mean(weights: Floats, has_learned: Mask) -> None:
@@ -195,13 +225,6 @@ def start_with_mean(weights: Floats, has_learned: Mask) -> None:
     weights[rows, known:] = (total[rows] / count[rows, np.newaxis])[:, np.newaxis]
 
 
-def check_ridge(gamma: float, tikhonov_weight: float) -> tuple[float, float]:
-    """Returns the forgetting factor and the weight of the regularisation of `RidgeModels`."""
-    factor = check_number("gamma", gamma, 0.0, 1.0)
-    weight = check_positive("tikhonov_weight", tikhonov_weight, MIN_STD, MAX_PARAMETER)
-    return factor, weight
-
-
 def add_rows(factor: Floats, model: Indices, rows: Floats) -> None:
     """Adds rows to the least-squares problems of several models, in place.
 
@@ -212,7 +235,7 @@ def add_rows(factor: Floats, model: Indices, rows: Floats) -> None:
     dim = factor.shape[1]
     for models, block in _blocks(model, rows):
         problem = np.concatenate((factor[models], block), axis=1)
-        factor[models] = _triangle(problem)[:, :dim]
+        factor[models] = triangle_of(problem)[:, :dim]
 
 
 def _set_diagonal(whitening: Floats, tikhonov_weight: float) -> None:
@@ -313,7 +336,7 @@ def _add_few(theta: Floats, whitening: Floats, white: Floats, errors: Floats) ->
     """
     num_rows = white.shape[-2]
     eye = np.broadcast_to(np.eye(num_rows), (*white.shape[:-1], num_rows))
-    root = _triangle(np.concatenate((_transposed(white), eye), axis=-2))
+    root = triangle_of(np.concatenate((_transposed(white), eye), axis=-2))
     diagonal = np.diagonal(root, axis1=-2, axis2=-1)
     root *= np.sign(diagonal)[..., np.newaxis]
     inverse = _transposed(np.linalg.inv(root))
@@ -335,14 +358,14 @@ def _add_many(theta: Floats, whitening: Floats, white: Floats, errors: Floats) -
     problem[..., :dim, :dim] = np.eye(dim)
     problem[..., dim:, :dim] = white
     problem[..., dim:, dim] = errors
-    triangle = _triangle(problem)
+    triangle = triangle_of(problem)
     inverse = np.linalg.inv(triangle[..., :dim, :dim])
     theta += _times(_transposed(whitening), _times(inverse, triangle[..., :dim, dim]))
     whitening[...] = _transposed(inverse) @ whitening
     return np.asarray(np.square(triangle[..., dim, dim]))
 
 
-def _triangle(matrices: Floats) -> Any:
+def triangle_of(matrices: Floats) -> Any:
     """Returns R of matrices = Q R."""
     return np.linalg.qr(matrices, mode="r")
 

@@ -84,10 +84,10 @@ def test_the_mode_is_found_whatever_the_size_of_the_features(size, penalty, rows
     x = size * rng.normal(size=(rows, D))
     x[:, 2] = x[:, 1]  # and collinear
     rewards = (rng.random(rows) < 0.5).astype(float)
-    before = LogisticModels.initial((1, D), penalty)
     for are_problems in {False, rows == 1}:
-        after = before.updated(np.zeros(rows, int), x, rewards, 0.0, are_problems)
-        weights = after.mean[0]
+        models = LogisticModels.initial((1, D), penalty)
+        models.learn(np.zeros(rows, int), x, rewards, 0.0, are_problems)
+        weights = models.mean[0]
         p = sigmoid(x @ weights)
         hessian = penalty * np.eye(D) + x.T @ (x * (p * (1 - p))[:, np.newaxis])
         scale = np.sqrt(np.diag(hessian))
