@@ -18,11 +18,11 @@ WARM = ("mean", "empirical_bayes")
 
 
 class Spread(NamedTuple):
-    """How means of actions are spread, in each row: [B] each."""
+    """How the mean reward of a new action is distributed if it is like the others: [B] each."""
 
-    mean: Floats  # of a new action
-    variance: Floats  # of a new action
-    excess: Floats  # what of it the noise of rewards does not explain
+    mean: Floats
+    variance: Floats
+    excess: Floats  # tau^2, the variance that the noise of rewards does not explain
 
 
 def add_actions(found: Nest, initial: Nest, known: int, num_actions: int) -> Nest:
