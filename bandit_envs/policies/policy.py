@@ -28,10 +28,14 @@ from bandit_envs.policies.draws import available_only, draw_indices, row_sums
 from bandit_envs.policies.learned import (
     Warm,
     add_actions,
+    add_pending,
     check_layout,
     check_warm,
+    end_pending,
     layout,
     merge_rows,
+    pad_pending,
+    pending_of_rows,
     repeat_rows,
     take_rows,
 )
@@ -244,7 +248,7 @@ class Policy(Stateful, abc.ABC):
         after = self._learn_from(self._state.learned, checked, chosen)
         rng, _, _, pending = self._state
         if pending is not None:
-            pending = self._less_pending(pending, checked.action, chosen)
+            pending = end_pending(pending, checked.action, chosen)
         self._state = PolicyState(rng, after, True, pending)
 
     def expect_rewards(self, action: Any, rows: Mask | None = None) -> None:
@@ -264,12 +268,9 @@ class Policy(Stateful, abc.ABC):
             TypeError: `can_count_pending` is False.
             ValueError: an argument does not fit.
         """
-        self._check_counts_pending()
-        indices = check_indices(action, *self._table_shape)
-        chosen = None if rows is None else self._check_rows(rows)
-        pending = self.pending
-        pending.reshape(-1)[self._places(indices, chosen)] += 1
-        self._state = self._state._replace(pending=pending if pending.any() else None)
+        indices, chosen = self._check_pending(action, rows)
+        after = add_pending(self.pending, indices, chosen)
+        self._state = self._state._replace(pending=after)
 
     def stop_expecting(self, action: Any, rows: Mask | None = None) -> None:
         """Ends the wait of one choice of an action in each row: its reward never comes.
@@ -282,13 +283,9 @@ class Policy(Stateful, abc.ABC):
             TypeError: `can_count_pending` is False.
             ValueError: an argument does not fit.
         """
-        self._check_counts_pending()
-        indices = check_indices(action, *self._table_shape)
-        chosen = None if rows is None else self._check_rows(rows)
-        pending = self._state.pending
-        if pending is not None:
-            after = self._less_pending(pending, indices, chosen)
-            self._state = self._state._replace(pending=after)
+        indices, chosen = self._check_pending(action, rows)
+        after = end_pending(self._state.pending, indices, chosen)
+        self._state = self._state._replace(pending=after)
 
     def reset(self) -> None:
         """Forgets everything learned, and what is pending. The random generator is not reset."""
@@ -304,7 +301,7 @@ class Policy(Stateful, abc.ABC):
         rng, learned, is_trained, pending = copy.deepcopy(self._state)
         if self.learns_by_row:
             learned = repeat_rows(learned, self.batch_size, copied.batch_size)
-        pending = repeat_rows(pending, self.batch_size, copied.batch_size)
+        pending = pending_of_rows(pending, np.arange(copied.batch_size) % self.batch_size)
         copied._state = PolicyState(rng, learned, is_trained, pending)
         return copied
 
@@ -345,7 +342,7 @@ class Policy(Stateful, abc.ABC):
             return self.replicate(self.batch_size)
         copied = copy.copy(self)
         copied._set_num_actions(num_actions)
-        rng, learned, is_trained, _ = copy.deepcopy(self._state)
+        rng, learned, is_trained, pending = copy.deepcopy(self._state)
         if self._knows_nothing():
             learned = copied._initial()
         else:
@@ -355,7 +352,7 @@ class Policy(Stateful, abc.ABC):
                 raise self._without_more_actions(f"it {error}") from error
         if warm is not None:
             learned = copied._start_warm(learned, known, warm)
-        copied._state = PolicyState(rng, learned, is_trained, self._pending_of(num_actions))
+        copied._state = PolicyState(rng, learned, is_trained, pad_pending(pending, num_actions))
         return copied
 
     def _initial(self) -> Any:
@@ -392,13 +389,6 @@ class Policy(Stateful, abc.ABC):
         if type(self)._select is Policy._select:
             raise NotImplementedError(f"{name} defines neither _select nor _probabilities")
         raise NotImplementedError(f"{name} has no closed form; use estimated_probabilities()")
-
-    def _pending_of(self, num_actions: int) -> Indices | None:
-        """Returns what is pending, in a table of more actions: [B, num_actions]."""
-        pending = self._state.pending
-        if pending is None:
-            return None
-        return np.pad(pending, ((0, 0), (0, num_actions - self.num_actions)))
 
     def _knows_nothing(self) -> bool:
         """Returns whether all that it knows is what `_initial` says."""
@@ -467,22 +457,18 @@ class Policy(Stateful, abc.ABC):
         _, learned, _, pending = self._state
         return learned if pending is None else self._with_pending(learned, pending)
 
-    def _places(self, action: Indices, rows: Mask | None) -> Indices:
-        """Returns where actions [B] of some rows are in a flat table [B, K]."""
-        places: Indices = self._row_offsets + action
-        return places if rows is None else places[rows]
+    def _check_pending(self, action: Any, rows: Mask | None) -> tuple[Indices, Mask | None]:
+        """Returns the actions [B] and the rows of choices that are pending, or were.
 
-    def _less_pending(self, pending: Indices, action: Any, rows: Mask | None) -> Indices | None:
-        """Returns what is pending after one choice of an action in each of some rows is not."""
-        places = self._places(action, rows)
-        after = pending.copy()
-        after.reshape(-1)[places] = np.maximum(pending.take(places) - 1, 0)
-        return after if after.any() else None
-
-    def _check_counts_pending(self) -> None:
+        Raises:
+            TypeError: it does not count them.
+            ValueError: an argument does not fit.
+        """
         if not self.can_count_pending:
             found = f"{type(self).__name__} does not count pending choices"
             raise TypeError(f"{found}; expected a policy whose can_count_pending is True")
+        indices = check_indices(action, *self._table_shape)
+        return indices, None if rows is None else self._check_rows(rows)
 
     def _restricted(self, probabilities: Floats, observation: Nest) -> Floats:
         """Returns `probabilities` [B, K], given that an available action is chosen."""

@@ -399,9 +399,9 @@ POLICIES: dict[str, PolicyEntry] = {entry.id: entry for entry in _ENTRIES}
 
 
 def ignores_contexts(policy: policies.Policy) -> bool:
-    """Returns whether a policy looks at no context, but for which actions it makes available.
+    """Returns whether a policy ignores contexts, except for which actions are available.
 
-    It does not know that of a user's class.
+    Of a user's class, this is not known: it returns False.
     """
     entries = [entry for entry in _ENTRIES if entry.context == "ignored"]
     return any(type(policy) is entry.make for entry in entries)

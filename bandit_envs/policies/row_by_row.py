@@ -15,7 +15,7 @@ from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.nests import Nest, flatten, map_structure
 from bandit_envs.policies.best_arm.best_arm_policy import BestArmPolicy
-from bandit_envs.policies.learned import Warm
+from bandit_envs.policies.learned import Warm, none_if_zero, pad_pending, pending_of_rows
 from bandit_envs.policies.policy import Policy, PolicyState
 from bandit_envs.rendering import Knowledge
 from bandit_envs.seeding import Seed
@@ -101,9 +101,7 @@ class RowByRowPolicy(Policy):
         learned = tuple(copy.deepcopy(policy._state.learned) for policy in policies)
         is_trained = any(policy._state.is_trained for policy in policies)
         pending = np.concatenate([policy.pending for policy in policies])
-        self._state = PolicyState(
-            self._state.rng, learned, is_trained, pending if pending.any() else None
-        )
+        self._state = PolicyState(self._state.rng, learned, is_trained, none_if_zero(pending))
         for policy in self._policies:
             del policy._state  # `_ask_alone` gives each what it knows
 
@@ -138,15 +136,14 @@ class RowByRowPolicy(Policy):
     def replicate(self, batch_size: int) -> Policy:
         copied = copy.copy(self)
         copied._set_batch_size(batch_size)
-        rows = [row % self.batch_size for row in range(copied.batch_size)]
+        rows = np.arange(copied.batch_size) % self.batch_size
         copied._policies = tuple(copy.copy(self._policies[row]) for row in rows)
         learned = tuple(copy.deepcopy(self._state.learned[row]) for row in rows)
-        pending = self._state.pending
         copied._state = PolicyState(
             rng=copy.deepcopy(self._state.rng),
             learned=learned,
             is_trained=self._state.is_trained,
-            pending=None if pending is None else pending[rows],
+            pending=pending_of_rows(self._state.pending, rows),
         )
         return copied
 
@@ -167,7 +164,7 @@ class RowByRowPolicy(Policy):
             rng=copy.deepcopy(self._state.rng),
             learned=learned,
             is_trained=self._state.is_trained,
-            pending=self._pending_of(num_actions),
+            pending=pad_pending(self._state.pending, num_actions),
         )
         return copied
 
@@ -182,10 +179,8 @@ class RowByRowPolicy(Policy):
         """
         policy = self._policies[row]
         rng, learned, is_trained, pending = self._state
-        if pending is not None:
-            pending = pending[row : row + 1]
-            pending = pending if pending.any() else None
-        policy._state = PolicyState(rng, learned[row], is_trained, pending)
+        own = pending_of_rows(pending, np.array([row]))
+        policy._state = PolicyState(rng, learned[row], is_trained, own)
         try:
             return question(policy)
         finally:

@@ -91,7 +91,7 @@ def test_batches_give_the_estimate_of_the_whole_log(name, parameters, rows, log)
     assert numbers_of(gains[0]) == pytest.approx(numbers_of(gains[1]), rel=1e-12, abs=1e-12)
 
 
-@pytest.mark.parametrize("rows", [1, 100])
+@pytest.mark.parametrize("rows", [pytest.param(1, marks=pytest.mark.slow), 100])
 def test_gains_over_an_estimate_are_those_of_the_whole_log_too(rows, log):
     batches = [log[start : start + rows] for start in range(0, SIZE, rows)]
     with warnings.catch_warnings():

@@ -73,6 +73,7 @@ def test_wilson_intervals_are_those_of_the_formula(errors, runs, low, high):
     np.testing.assert_allclose(found, [low, high], atol=1e-4)
 
 
+@pytest.mark.slow
 def test_means_are_biased_at_a_stop_and_intervals_hold():
     env = BernoulliPyEnvironment(MEANS, batch_size=300, seed=0)
     policy = TrackAndStopPolicy(0.1, num_actions=3, batch_size=300, seed=1)

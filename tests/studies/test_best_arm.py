@@ -69,6 +69,7 @@ def test_a_policy_that_recommends_nothing_has_no_errors():
     assert Study.from_dict(mixed).metrics == ("reward", "percent_optimal", "regret")
 
 
+@pytest.mark.slow
 def test_a_study_shows_the_bias_at_the_stop_and_how_often_intervals_hold(tmp_path):
     values = {
         **VALUES,

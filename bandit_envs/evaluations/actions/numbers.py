@@ -196,8 +196,8 @@ def evaluate_numbers(
     should hardly vary: what is estimated is what the actions that they draw would have earned.
 
     A warning says where an estimate differs from that at half its bandwidth by more than noise: the
-    bandwidth is then too large. Intervals have all of the normal interval and of the interval of
-    the estimate that both bandwidths extrapolate to a bandwidth of 0.
+    bandwidth is then too large. Both also extrapolate to an estimate at a bandwidth of 0. An
+    interval covers the normal interval, and that of the extrapolated estimate.
 
     Args:
         log: as for `evaluate`; its `num_actions` is 0.

@@ -94,15 +94,16 @@ def evaluate_prices(
     routers = list(collect(ROUTERS, policies, expand_routers).values())
     limit = None if budget is None else check_positive("budget", budget, maximum=MAX_PARAMETER)
     requests = _complete_requests(outcomes)
-    split = _split(requests, held_out, check_integer("seed", seed, minimum=0))
+    learned, others = _split(requests, held_out, check_integer("seed", seed, minimum=0))
     trial = Trial(
-        *split,
+        learned=learned,
+        held_out=others,
         passes=check_integer("passes", passes, minimum=1),
         seed=seed,
         confidence=level,
         observer=observer or LogObserver(),
     )
-    tried = _prices_of(trial.learned, prices)
+    tried = _prices_of(learned, prices)
     points = [point for router in routers for point in trial.try_prices(router, tried)]
     notes = [*_describe(outcomes, trial)]
     at_budget = []
@@ -220,7 +221,7 @@ class Spent(NamedTuple):
 def _complete_requests(outcomes: Outcomes) -> Requests:
     """Returns the requests that all models have answered; ValueError without costs."""
     if outcomes.costs is None:
-        raise ValueError("the table has no costs; expected some, which prices are of")
+        raise ValueError("the table has no costs; expected a cost of each outcome")
     found = Requests(outcomes.contexts, outcomes.rewards, outcomes.costs)
     if outcomes.available is None:
         return found

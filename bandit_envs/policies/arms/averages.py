@@ -56,13 +56,13 @@ class Averages(NamedTuple):
             inverses = 1.0 / counts
         return self._replace(
             counts=counts,
-            values=with_hopes(self.values, self.counts > 0.0, pending, reward_range),
+            values=optimistic_means(self.values, self.counts > 0.0, pending, reward_range),
             inverses=inverses,
             steps=self.steps + pending.sum(axis=1),
         )
 
 
-def with_hopes(
+def optimistic_means(
     values: Floats, is_known: Mask, pending: Indices, reward_range: tuple[float, float]
 ) -> Floats:
     """Returns mean rewards [B, K] in which actions that wait for their first reward have the best.

@@ -9,7 +9,7 @@ import numpy as np
 
 from bandit_envs.arrays import Array, Floats, Indices
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_positive
-from bandit_envs.policies.arms.averages import with_hopes
+from bandit_envs.policies.arms.averages import optimistic_means
 from bandit_envs.policies.arms.index_policy import IndexPolicy
 from bandit_envs.policies.policy import PolicyOptions
 from bandit_envs.trajectories import TimeStep, Trajectory
@@ -81,7 +81,7 @@ class DiscountedUCBPolicy(IndexPolicy):
         is_known = learned.inverses < NEVER
         counts = np.where(is_known, 1.0 / learned.inverses, 0.0) + pending
         inverses = 1.0 / np.maximum(counts, 1.0 / NEVER)
-        values = with_hopes(learned.values, is_known, pending, self.reward_range)
+        values = optimistic_means(learned.values, is_known, pending, self.reward_range)
         return Discounted(values, inverses, learned.total + pending.sum(axis=1))
 
 
@@ -165,7 +165,7 @@ class SlidingWindowUCBPolicy(IndexPolicy):
         return learned._replace(steps=learned.steps + 1)
 
     def _with_pending(self, learned: RecentSteps, pending: Indices) -> RecentSteps:
-        means = with_hopes(
+        means = optimistic_means(
             values=learned.sums / np.maximum(learned.counts, 1.0),
             is_known=learned.counts > 0.0,
             pending=pending,

@@ -9,7 +9,7 @@ import numpy as np
 
 from bandit_envs.arrays import Floats, Indices
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_positive
-from bandit_envs.policies.arms.averages import Averages, current_step, with_hopes
+from bandit_envs.policies.arms.averages import Averages, current_step, optimistic_means
 from bandit_envs.policies.arms.upper_bounds import UpperBoundPolicy
 from bandit_envs.policies.policy import PolicyOptions
 from bandit_envs.trajectories import Trajectory
@@ -76,7 +76,7 @@ class UCBPolicy(UpperBoundPolicy):
         with np.errstate(divide="ignore"):
             widths = 1.0 / np.sqrt(counts)
         return ConfidenceBounds(
-            values=with_hopes(learned.values, learned.counts > 0, pending, self.reward_range),
+            values=optimistic_means(learned.values, learned.counts > 0, pending, self.reward_range),
             counts=counts,
             widths=widths,
             steps=learned.steps + pending.sum(axis=1),

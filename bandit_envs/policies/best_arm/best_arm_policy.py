@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.arrays import Array, Floats, Indices, Mask, Rng
 from bandit_envs.base.checks import check_integer, check_number
-from bandit_envs.policies.arms.averages import with_hopes
+from bandit_envs.policies.arms.averages import optimistic_means
 from bandit_envs.policies.beliefs import Beliefs
 from bandit_envs.policies.best_arm.report import BestArmReport, log_term_of, names_of
 from bandit_envs.policies.best_arm.reward_laws import BernoulliLaw, NormalLaw, RewardLaw
@@ -64,7 +64,7 @@ class Pulls(NamedTuple):
         The means are those of the rewards so far, and the sums are as if the others had this mean.
         """
         counts = self.counts + pending
-        values = with_hopes(self.values, self.counts > 0.0, pending, reward_range)
+        values = optimistic_means(self.values, self.counts > 0.0, pending, reward_range)
         return Pulls(
             counts=counts,
             sums=np.where(pending > 0, counts * values, self.sums),

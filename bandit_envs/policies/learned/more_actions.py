@@ -1,17 +1,15 @@
-"""What policies have learned: nests of arrays with the rows first, and of numbers for all rows."""
+"""What policies have learned of some actions, as what they know of more; and how these start."""
 
 from __future__ import annotations
 
-import functools
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.arrays import Floats, Indices, Mask
-from bandit_envs.base.checks import short_repr
+from bandit_envs.arrays import Floats, Mask
 from bandit_envs.base.state import ForeignModel
-from bandit_envs.nests import Nest, map_structure
+from bandit_envs.nests import Nest
 
 Warm: TypeAlias = Literal["mean", "empirical_bayes"]
 """What new actions start from in place of the prior: see `Policy.with_actions`."""
@@ -28,36 +26,11 @@ def check_warm(warm: Any) -> Warm | None:
 
 
 class Spread(NamedTuple):
-    """How means of actions are spread, in each row: [B] each."""
+    """How the mean reward of a new action is distributed if it is like the others: [B] each."""
 
-    mean: Floats  # of a new action
-    variance: Floats  # of a new action
-    excess: Floats  # what of it the noise of rewards does not explain
-
-
-def take_rows(nest: Nest, rows: Mask) -> Nest:
-    """Returns some rows of a nest; a leaf may be None."""
-    return map_structure(functools.partial(_take, rows), nest)
-
-
-def merge_rows(before: Nest, after: Nest, rows: Mask) -> Nest:
-    """Returns `after` in the `rows`, and `before` in all others.
-
-    A number is shared by all rows: it is the new one.
-
-    Raises:
-        ValueError: an array does not have the rows first.
-    """
-    return map_structure(functools.partial(_merge, rows), before, after)
-
-
-def repeat_rows(nest: Nest, batch_size: int, new_size: int) -> Nest:
-    """Returns arrays [batch_size, ...] as [new_size, ...], whose row i is their row i mod B.
-
-    Numbers and all else are shared by all rows.
-    """
-    rows = np.arange(new_size) % batch_size
-    return map_structure(functools.partial(_repeat, rows, batch_size), nest)
+    mean: Floats
+    variance: Floats
+    excess: Floats  # tau^2, the variance that the noise of rewards does not explain
 
 
 def add_actions(found: Nest, initial: Nest, known: int, num_actions: int) -> Nest:
@@ -136,31 +109,6 @@ def spread_of_known(means: Floats, variances: Floats, seen: Mask) -> Spread:
     return Spread(mean, np.where(excess > 0.0, variance, np.maximum(variance, largest)), excess)
 
 
-def check_layout(what: str, found: Nest, initial: Nest) -> None:
-    """Checks that `found` is of the class, dtypes and shapes of what `_initial` returned.
-
-    Args:
-        what: the beginning of a message, such as "_learn returned".
-        found: what may have been learned.
-        initial: what a policy knows at first.
-
-    Raises:
-        TypeError, ValueError: it is not.
-    """
-    expected = layout(initial)
-    if type(found) is not type(initial):
-        name = type(initial).__name__
-        raise TypeError(f"{what} {short_repr(found)}; expected a {name} as of _initial, {expected}")
-    if layout(found) != expected:
-        problem = f"{what} {layout(found)}"
-        raise ValueError(f"{problem}; expected arrays as those of _initial, {expected}")
-
-
-def layout(nest: Nest) -> Nest:
-    """Returns the dtype and the shape of each leaf, in words."""
-    return map_structure(_layout, nest)
-
-
 def _add_to_array(
     found: NDArray[Any], initial: NDArray[Any], known: int, num_actions: int
 ) -> NDArray[Any]:
@@ -175,35 +123,3 @@ def _add_to_array(
     grown = np.array(initial, order="C")
     grown[tuple(map(slice, found.shape))] = found
     return grown
-
-
-def _take(rows: Mask, leaf: Any) -> Any:
-    return None if leaf is None else np.asarray(leaf)[rows]
-
-
-def _merge(rows: Mask, before: Any, after: Any) -> Any:
-    shape = np.shape(after)
-    if shape[:1] == rows.shape:
-        is_new = rows.reshape(-1, *[1] * (len(shape) - 1))
-        return np.where(is_new, after, before)
-    if isinstance(after, (int, float, np.number)) or np.array_equal(before, after):
-        return after
-    problem = "cannot learn from some rows only, as an array of `learned` is not [B, ...]"
-    expected = "the rows first, or learns_by_row = False if rows share a model"
-    raise ValueError(f"policy {problem}; expected {expected}")
-
-
-def _repeat(rows: Indices, batch_size: int, leaf: Any) -> Any:
-    if isinstance(leaf, np.ndarray) and leaf.shape[:1] == (batch_size,):
-        return leaf[rows]
-    return leaf
-
-
-def _layout(leaf: Any) -> str:
-    """Returns the dtype and the shape of a leaf; the class of one that is not a number."""
-    if isinstance(leaf, ForeignModel):
-        return leaf.layout()
-    if not isinstance(leaf, (np.ndarray, np.generic, int, float)):
-        return type(leaf).__name__
-    kind = "array" if isinstance(leaf, np.ndarray) else "number"
-    return f"{kind} {np.asarray(leaf).dtype}{list(np.shape(leaf))}"
