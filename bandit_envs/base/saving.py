@@ -38,8 +38,8 @@ def save_state(path: str | os.PathLike[str], state: Any) -> None:
 
     Raises:
         TypeError: the state holds something other than arrays, NumPy's generators, numbers,
-            strings, None, models that can be encoded, objects with states, and dicts, lists, tuples and named tuples of
-            these.
+            strings, None, models that can be encoded, objects with states, and dicts, lists,
+            tuples and named tuples of these.
 
     >>> import tempfile
     >>> from bandit_envs import KArmedTestbed

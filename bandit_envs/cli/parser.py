@@ -232,17 +232,7 @@ def _add_evaluate(subcommands: Subcommands) -> None:
     parser.group("estimates").add_argument("--all-rows", action="store_true", help=text)
     text = "also a table for the rows of each value of a column, such as a feature, or step"
     parser.group("estimates").add_argument("--by", metavar="COLUMN", help=text)
-    text = "actions are real numbers such as prices, and propensities their densities"
-    parser.group("actions that are numbers").add_argument(
-        "--continuous", action="store_true", help=text
-    )
-    text = (
-        "of kernels, with --continuous: a number; rule, by the spread of the actions, the default; "
-        "or slope, which chooses; may be repeated"
-    )
-    parser.group("actions that are numbers").add_argument(
-        "--bandwidth", action="append", metavar="H", help=text
-    )
+    _add_numbers(parser)
     _add_slates(parser)
     text = "replace the estimates in the folder (default: refuse, or a new folder in results/)"
     parser.group("results").add_argument("--overwrite", action="store_true", help=text)
@@ -252,6 +242,18 @@ def _add_evaluate(subcommands: Subcommands) -> None:
     _add_latex(parser.group("results"))
     _add_readers(parser, "read the files of a folder in so many processes (default: 1)")
     _add_output(parser)
+
+
+def _add_numbers(parser: Parser) -> None:
+    """Adds the options of logs whose actions are numbers."""
+    group = parser.group("actions that are numbers")
+    text = "actions are real numbers such as prices, and propensities their densities"
+    group.add_argument("--continuous", action="store_true", help=text)
+    text = (
+        "of kernels, with --continuous: a number; rule, by the spread of the actions, the default; "
+        "or slope, which chooses; may be repeated"
+    )
+    group.add_argument("--bandwidth", action="append", metavar="H", help=text)
 
 
 def _add_slates(parser: Parser) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.arrays import Floats, Mask
+from bandit_envs.base.checks import short_repr
 from bandit_envs.base.state import ForeignModel
 from bandit_envs.nests import Nest
 
