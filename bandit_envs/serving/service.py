@@ -74,8 +74,8 @@ class DecisionService:
         seed: of all draws, an integer; None for fresh entropy.
         samples: for a policy that does not know its probabilities: so many of its choices are
             drawn, and one of them at random is the decision. Its probability is its frequency. Give
-            `share`, too: an action that is in none of the choices could not be drawn, and what a
-            log says of it is too little.
+            `share`, too: without it, an action in none of the choices has the probability 0, and
+            estimates from the log are too small.
         share: the probability of drawing any of the available actions instead. No probability of
             an available action is below share / K then.
         learn_every: the policy learns when so many rewards have come.
@@ -140,7 +140,7 @@ class DecisionService:
                 undo.callback(self._learner_lock.release)
             self._open(policy, actions, features, seed)
             self._release = weakref.finalize(self, undo.pop_all().close)
-            self._release.atexit = False  # in a process that was forked, too
+            self._release.atexit = False  # a forked process must not close it at its end
 
     def _open(
         self,
@@ -318,9 +318,9 @@ class DecisionService:
     def policy(self) -> Policy:
         """A copy of the policy, with what it has learned and the names of the actions."""
         with self._lock:
-            self._find_actions()
+            encoding = self.encoding  # after which a call that has failed is undone
             copied = self._keeper.policy.replicate(1)
-            copied.encoding = self.encoding
+            copied.encoding = encoding
         return copied
 
     def log(self) -> BanditLog:
@@ -371,9 +371,7 @@ class DecisionService:
 
         If anything fails, the file is as before, and the policy as the file says.
         """
-        if os.getpid() != self._process:  # the lock may be of a thread that this one does not have
-            problem = f"process {self._process} has opened the service of {self.path}"
-            raise OSError(f"{problem}; open it anew in each process")
+        self._check_process()
         with self._lock:
             if not self._is_open:
                 raise ValueError(f"the service of {self.path} is closed")
@@ -392,8 +390,16 @@ class DecisionService:
                 raise
             self._is_stale = False
 
+    def _check_process(self) -> None:
+        """Raises OSError in a forked process, where the lock may be held for ever."""
+        if os.getpid() != self._process:
+            problem = f"process {self._process} has opened the service of {self.path}"
+            raise OSError(f"{problem}; open it anew in each process")
+
     def _find_actions(self) -> ActionTable:
         """Returns the actions, without those of a call that has failed."""
+        if self._is_open:
+            self._check_process()
         with self._lock:
             if self._is_stale and self._is_open:
                 with errors_of(self.path):

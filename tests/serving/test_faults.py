@@ -202,7 +202,7 @@ def test_a_service_that_is_dropped_lets_others_learn(tmp_path):
 def use_inherited(service, answers):
     """Uses the service of another process, and closes it."""
     answers.put(type(service).__name__)
-    for call in (service.decide, service.learn, lambda: service.reward("one", 1.0)):
+    for call in (service.decide, lambda: service.actions, lambda: service.reward("one", 1.0)):
         try:
             call()
         except OSError as error:
