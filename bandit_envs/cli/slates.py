@@ -1,6 +1,7 @@
 """The options of logs of slates, for the subcommand `evaluate`."""
 
 import argparse
+from collections.abc import Sequence
 
 from bandit_envs import evaluations
 from bandit_envs.cli.logs import named_features
@@ -51,6 +52,22 @@ def _read(options: argparse.Namespace) -> SlateLog:
     propensity = options.propensity
     if propensity == "propensity" and (slot_propensity or prefix_propensity):
         propensity = None  # no option names it
+    try:
+        return _read_columns(options, propensity, slot_propensity, prefix_propensity)
+    except ValueError as error:
+        if "no column 'propensity'" not in str(error):
+            raise
+        advice = "--propensity, --slot-propensity or --prefix-propensity names its probabilities"
+        raise ValueError(f"{error}; {advice}") from error
+
+
+def _read_columns(
+    options: argparse.Namespace,
+    propensity: str | None,
+    slot_propensity: Sequence[str],
+    prefix_propensity: Sequence[str],
+) -> SlateLog:
+    """Returns the log of some columns of probabilities, and of others that the options name."""
     return read_slates(
         options.log.absolute(),
         options.only,

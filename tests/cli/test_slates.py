@@ -97,3 +97,11 @@ def test_options_of_slates_need_slates(file):
     outcome = run("evaluate", file, "--slate", "visit", "--policy", "random")
     assert outcome.code == 2
     assert "--slate is for logs of slates; expected --slates" in outcome.err
+
+
+def test_a_table_without_the_default_column_is_told_which_options_name_probabilities(file):
+    table = pandas.read_csv(file).drop(columns="propensity")
+    table.to_csv(file, index=False)
+    outcome, _ = estimate(file)
+    assert outcome.code == 2
+    assert "--slot-propensity or --prefix-propensity" in outcome.err

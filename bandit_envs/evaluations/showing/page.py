@@ -15,7 +15,10 @@ from bandit_envs.evaluations.showing.report import PolicyWeights, Report
 from bandit_envs.studies.plots import to_image
 from bandit_envs.studies.showing.page_parts import PAGE, STYLE
 
-NUMBERS = "td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }"
+NUMBERS = """
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
+td.number { white-space: nowrap; }
+"""
 
 
 def report_page(report: Report) -> str:
