@@ -107,7 +107,8 @@ class OptimalActionMetric(RegretMetric):
             )
 
     def _values(self, trajectory: Trajectory) -> NDArray[Any]:
-        return np.asarray(100.0 * (super()._values(trajectory) <= 0.0))
+        is_optimal = super()._values(trajectory) <= 0.0
+        return np.asarray(100.0 * is_optimal.astype(np.float64))
 
 
 class ParetoRegretMetric(Metric):

@@ -69,12 +69,18 @@ class Metric(Stateful, abc.ABC):
             seen = self._state = seen._replace(total=np.zeros(rows))
         elif rows != len(seen.total):
             raise ValueError(f"trajectory has {rows} rows; expected {len(seen.total)}, as before")
-        total = np.add(seen.total, values, out=seen.total)
+        total = seen.total
+        point = self._next_point()
+        if rows == 1:  # the mean is the value, without deviation
+            total[0] += values[0]
+            point[0] = values[0]
+            point[2] = total[0]
+            return
+        total += values
         mean = float(np.add.reduce(values)) / rows
         total_mean = float(np.add.reduce(total)) / rows
         centred = values - mean
         centred_total = total - total_mean
-        point = self._next_point()
         point[0] = mean
         point[1] = centred.dot(centred)
         point[2] = total_mean
@@ -92,7 +98,8 @@ class Metric(Stateful, abc.ABC):
                 points = np.concatenate([points, more])
                 self._state = seen._replace(points=points)
         counts[0] += 1
-        return np.asarray(points[counts[1] - 1])
+        point: Floats = points[counts[1] - 1]
+        return point
 
     @property
     def totals(self) -> NDArray[np.float64]:

@@ -205,8 +205,11 @@ def is_kept(step: int, every: int | None = None) -> bool:
     """Whether `kept_steps` has a step, however many steps follow."""
     if every is not None:
         return step % every == 0
+    if step <= ALL_KEPT:
+        return True
     doublings = ((step - 1) // ALL_KEPT).bit_length()
-    return step <= ALL_KEPT or step % (ALL_KEPT // THINNED * 2 ** (doublings - 1)) == 0
+    spacing: int = ALL_KEPT // THINNED * 2 ** (doublings - 1)
+    return step % spacing == 0
 
 
 def _as_one_value(statistics: Statistics) -> Statistics:
