@@ -44,6 +44,8 @@ EXAMPLES = {
     ),
     "evaluate": (
         "bandit-envs evaluate log.npz --policy random --policy greedy",
+        "bandit-envs evaluate clicks.csv --policy random --estimate-propensities"
+        " --features age,visits",
         "bandit-envs evaluate clicks.csv --policy mine:Greedy --action arm --features age,visits"
         " --train-until day=2024-12-31",
         "bandit-envs evaluate clicks.csv --policy mine:Greedy --no-train --features age,visits"
@@ -52,8 +54,6 @@ EXAMPLES = {
         " --confidence 0.9 --fail-below -10 --latex estimates.tex",
         "bandit-envs evaluate log.npz --policy random --policy ucb:c=1 --baseline random"
         " --all-rows --by step",
-        "bandit-envs evaluate clicks.csv --policy random --estimate-propensities"
-        " --features age,visits",
         "bandit-envs evaluate prices.csv --continuous --action price --bandwidth 0.2"
         ' --policy "gaussian:std=0.02,coefficients=[1.5]"',
         "bandit-envs evaluate loggers.csv --logger by --propensity a=p_a,b=p_b --policy random",

@@ -6,58 +6,28 @@ called, because it needs more than NumPy.
 
 import argparse
 import os
-from collections.abc import Iterable
 from pathlib import Path
-from typing import NoReturn
 
 from bandit_envs import __version__
 from bandit_envs.cli.examples import EXAMPLES
+from bandit_envs.cli.help import (
+    FirstHelp,
+    Parser,
+    ShowPanels,
+    Subcommands,
+    add_help,
+    format_examples,
+)
 from bandit_envs.logged.registry import ESTIMATORS, LEARNERS
-from bandit_envs.studies.definition.shown import SHOWN
 from bandit_envs.studies.showing.study_latex import Layout
 
 LOGISTIC = "logistic"
 """The model of propensities that is not one of scikit-learn."""
 
 DESCRIPTION = "Compare policies on bandits, and evaluate them on logs."
-SYNTAX = """ENV and SPEC are ids that `bandit-envs list` shows, or your own MODULE:CLASS in the
-current folder. Parameters follow as key=value,key=value, with values as in TOML;
-words need no quotes."""
 
-
-def format_examples(examples: Iterable[str]) -> str:
-    """Returns examples, and what stands in them, for the end of a help text."""
-    lines = "".join(f"\n  {example}" for example in examples)
-    return f"examples:{lines}\n\n{SYNTAX}"
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line."""
-
-    def error(self, message: str) -> NoReturn:
-        """Ends with the message, and says where all options are."""
-        self.exit(2, f"{self.prog}: {message}; {self.prog} --help shows all options\n")
-
-
-class Subcommands:
-    """The subcommands of a parser."""
-
-    def __init__(self, parser: Parser) -> None:
-        self._subparsers = parser.add_subparsers(
-            required=True, dest="command", metavar="COMMAND", parser_class=Parser
-        )
-
-    def add(self, name: str, text: str, function: str) -> Parser:
-        """Returns the parser of a new subcommand, which a function `module:function` does."""
-        parser = self._subparsers.add_parser(
-            name,
-            help=text,
-            description=text,
-            epilog=format_examples(EXAMPLES[name]),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        parser.set_defaults(func=function)
-        return parser
+FIRST_COMMANDS = ("testbed", "run", "evaluate", "list")
+"""The commands of which the help text has an example."""
 
 
 def make_parser() -> Parser:
@@ -65,11 +35,14 @@ def make_parser() -> Parser:
     parser = Parser(
         "bandit-envs",
         description=DESCRIPTION,
-        epilog=format_examples(examples[0] for examples in EXAMPLES.values()),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=format_examples(
+            (EXAMPLES[name][0] for name in FIRST_COMMANDS),
+            "bandit-envs COMMAND --help shows the options that a command needs first.",
+        ),
+        formatter_class=FirstHelp,
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    subcommands = Subcommands(parser)
+    subcommands = Subcommands(parser, EXAMPLES)
     _add_testbed(subcommands)
     _add_run(subcommands)
     _add_sweep(subcommands)
@@ -87,6 +60,7 @@ def make_parser() -> Parser:
 def _add_testbed(subcommands: Subcommands) -> None:
     parser = subcommands.add(
         "testbed",
+        "",
         "reproduce the figures of Sutton & Barto, chapter 2",
         "bandit_envs.cli.studies:testbed",
     )
@@ -104,15 +78,20 @@ def _add_testbed(subcommands: Subcommands) -> None:
 
 def _add_run(subcommands: Subcommands) -> None:
     parser = subcommands.add(
-        "run", "compare policies in an environment", "bandit_envs.cli.studies:run"
+        "run",
+        "ENV [--policy SPEC]...",
+        "compare policies in an environment",
+        "bandit_envs.cli.studies:run",
     )
     parser.add_argument("environment", metavar="ENV", help="the environment, with its parameters")
     text = (
         "also write a log of one policy's run: a file ending in .parquet, .csv or .npz, or a folder"
     )
-    parser.add_argument("--record", type=Path, metavar="LOG", help=text)
+    parser.group("results").add_argument("--record", type=Path, metavar="LOG", help=text)
     text = "return 1 if the 95%% interval of a policy's mean regret per step reaches above VALUE"
-    parser.add_argument("--fail-above-regret", type=float, metavar="VALUE", help=text)
+    parser.group("results").add_argument(
+        "--fail-above-regret", type=float, metavar="VALUE", help=text
+    )
     _add_policies(parser, "a policy in place of the default ones; may be repeated")
     _add_sizes(parser)
     _add_views(parser)
@@ -122,7 +101,10 @@ def _add_run(subcommands: Subcommands) -> None:
 
 def _add_sweep(subcommands: Subcommands) -> None:
     parser = subcommands.add(
-        "sweep", "run every combination in a study file", "bandit_envs.cli.studies:sweep"
+        "sweep",
+        "STUDY.toml",
+        "run every combination in a study file",
+        "bandit_envs.cli.studies:sweep",
     )
     parser.add_argument("study", type=Path, metavar="STUDY.toml", help="the study's file")
     _add_output(parser)
@@ -132,7 +114,8 @@ def _add_sweep(subcommands: Subcommands) -> None:
 def _add_reproduce(subcommands: Subcommands) -> None:
     parser = subcommands.add(
         "reproduce",
-        "run a published figure, and compare it with published values",
+        "NAME",
+        "run a published figure, and compare the values",
         "bandit_envs.cli.studies:reproduce",
     )
     parser.add_argument("name", metavar="NAME", nargs="?", help="the figure")
@@ -146,6 +129,7 @@ def _add_reproduce(subcommands: Subcommands) -> None:
 def _add_report(subcommands: Subcommands) -> None:
     parser = subcommands.add(
         "report",
+        "DIR",
         "summarise a results folder as tables and a figure",
         "bandit_envs.cli.studies:report",
     )
@@ -156,25 +140,34 @@ def _add_report(subcommands: Subcommands) -> None:
     parser.add_argument("--baseline", metavar="SPEC", help=text)
     _add_views(parser)
     text = "the title of the figure and the tables (default: the study's)"
-    parser.add_argument("--title", metavar="TEXT", help=text)
+    parser.group("figures and tables").add_argument("--title", metavar="TEXT", help=text)
     text = "logarithmic axes of the figure: x, y or x,y (default: the study's)"
-    parser.add_argument("--log-axes", type=_split_names, metavar="AXES", help=text)
+    parser.group("figures and tables").add_argument(
+        "--log-axes", type=_split_names, metavar="AXES", help=text
+    )
     text = "width of the figure in inches, such as 3.3 for a column of a paper (default: 8)"
-    parser.add_argument("--width", type=float, metavar="INCHES", help=text)
+    parser.group("figures and tables").add_argument(
+        "--width", type=float, metavar="INCHES", help=text
+    )
     text = "a style of matplotlib, such as grayscale, or a file of one, for the figure"
-    parser.add_argument("--style", metavar="STYLE", help=text)
+    parser.group("figures and tables").add_argument("--style", metavar="STYLE", help=text)
     _add_latex(parser)
     text = f"of the table of LaTeX: some of {', '.join(Layout.__annotations__)}"
-    parser.add_argument("--layout", type=_split_names, metavar="A,B,C", help=text)
+    parser.group("figures and tables").add_argument(
+        "--layout", type=_split_names, metavar="A,B,C", help=text
+    )
     text = "what the table of LaTeX shows, such as cumulative_regret (default: as the summary)"
-    parser.add_argument("--quantities", type=_split_names, metavar="A,B,C", help=text)
+    parser.group("figures and tables").add_argument(
+        "--quantities", type=_split_names, metavar="A,B,C", help=text
+    )
     _add_curves(parser)
 
 
 def _add_show(subcommands: Subcommands) -> None:
     parser = subcommands.add(
         "show",
-        "write a results folder of a study or of `evaluate`, or a service's decisions, as a page",
+        "DIR",
+        "write results, or a service's decisions, as one page of HTML",
         "bandit_envs.cli.show:show",
     )
     text = "a folder of results, or a .sqlite file of decisions, which may be in use"
@@ -185,16 +178,19 @@ def _add_show(subcommands: Subcommands) -> None:
     )
     parser.add_argument("--output", type=Path, metavar="FILE", help=text)
     text = "also estimate what a policy would have earned, of decisions; may be repeated"
-    parser.add_argument("--policy", action="append", metavar="SPEC", help=text)
+    parser.group("decisions").add_argument("--policy", action="append", metavar="SPEC", help=text)
     text = "the smallest and the largest possible reward, for intervals of decisions"
-    parser.add_argument("--range", type=float, nargs=2, metavar=("LOW", "HIGH"), help=text)
+    parser.group("decisions").add_argument(
+        "--range", type=float, nargs=2, metavar=("LOW", "HIGH"), help=text
+    )
     _add_views(parser)
 
 
 def _add_watch(subcommands: Subcommands) -> None:
     parser = subcommands.add(
         "watch",
-        "animate a policy in an environment, and what it knows of the arms",
+        "ENV --policy SPEC",
+        "animate a policy, and what it knows of the arms",
         "bandit_envs.cli.watch:watch",
     )
     parser.add_argument("environment", metavar="ENV", help="the environment, with its parameters")
@@ -213,12 +209,10 @@ def _add_watch(subcommands: Subcommands) -> None:
 def _add_evaluate(subcommands: Subcommands) -> None:
     parser = subcommands.add(
         "evaluate",
+        "LOG --policy SPEC...",
         "estimate from a log what policies would have earned",
         "bandit_envs.cli.evaluate:evaluate",
     )
-    training = _add_log(parser)
-    text = "let no policy learn: all are evaluated on all rows, as they are at first"
-    training.add_argument("--no-train", action="store_true", help=text)
     text = "a policy to be evaluated, or a file that `learn` wrote; may be repeated"
     parser.add_argument("--policy", action="append", required=True, metavar="SPEC", help=text)
     text = (
@@ -228,28 +222,35 @@ def _add_evaluate(subcommands: Subcommands) -> None:
     parser.add_argument("--estimator", action="append", metavar="NAME", help=text)
     text = "the policy that gains are over, one of those given (default: the one that made the log)"
     parser.add_argument("--baseline", default="logged", metavar="SPEC", help=text)
+    training = _add_log(parser)
+    text = "let no policy learn: all are evaluated on all rows, as they are at first"
+    training.add_argument("--no-train", action="store_true", help=text)
     text = (
         "evaluate each policy on all rows that it has not learned from (default: all policies on "
         "the rows that none has learned from)"
     )
-    parser.add_argument("--all-rows", action="store_true", help=text)
+    parser.group("estimates").add_argument("--all-rows", action="store_true", help=text)
     text = "also a table for the rows of each value of a column, such as a feature, or step"
-    parser.add_argument("--by", metavar="COLUMN", help=text)
+    parser.group("estimates").add_argument("--by", metavar="COLUMN", help=text)
     text = "actions are real numbers such as prices, and propensities their densities"
-    parser.add_argument("--continuous", action="store_true", help=text)
+    parser.group("actions that are numbers").add_argument(
+        "--continuous", action="store_true", help=text
+    )
     text = (
         "of kernels, with --continuous: a number; rule, by the spread of the actions, the default; "
         "or slope, which chooses; may be repeated"
     )
-    parser.add_argument("--bandwidth", action="append", metavar="H", help=text)
+    parser.group("actions that are numbers").add_argument(
+        "--bandwidth", action="append", metavar="H", help=text
+    )
     _add_slates(parser)
     text = "replace the estimates in the folder (default: refuse, or a new folder in results/)"
-    parser.add_argument("--overwrite", action="store_true", help=text)
+    parser.group("results").add_argument("--overwrite", action="store_true", help=text)
     _add_confidence(parser)
     text = "return 1 if an interval reaches below VALUE, as a gate in scripts"
-    parser.add_argument("--fail-below", type=float, metavar="VALUE", help=text)
-    _add_latex(parser)
-    _add_engine(parser, 1, "read the files of a folder in so many processes (default: 1)")
+    parser.group("results").add_argument("--fail-below", type=float, metavar="VALUE", help=text)
+    _add_latex(parser.group("results"))
+    _add_readers(parser, "read the files of a folder in so many processes (default: 1)")
     _add_output(parser)
 
 
@@ -259,20 +260,27 @@ def _add_slates(parser: Parser) -> None:
         "actions are slates of several items: --action, --reward and propensities of slots have a "
         "column for each slot, with commas, if --slate and --slot do not say which rows are of one"
     )
-    parser.add_argument("--slates", action="store_true", help=text)
+    parser.group("actions that are slates").add_argument("--slates", action="store_true", help=text)
     text = "column that says to which slate a row belongs, with --slates"
-    parser.add_argument("--slate", metavar="COLUMN", help=text)
+    parser.group("actions that are slates").add_argument("--slate", metavar="COLUMN", help=text)
     text = "column that says which slot a row is of, with --slates"
-    parser.add_argument("--slot", metavar="COLUMN", help=text)
+    parser.group("actions that are slates").add_argument("--slot", metavar="COLUMN", help=text)
     text = "columns of the probabilities that slots show their items, with --slates"
-    parser.add_argument("--slot-propensity", metavar="A,B,C", help=text)
+    parser.group("actions that are slates").add_argument(
+        "--slot-propensity", metavar="A,B,C", help=text
+    )
     text = "columns of the probabilities of the items down to each slot, with --slates"
-    parser.add_argument("--prefix-propensity", metavar="A,B,C", help=text)
+    parser.group("actions that are slates").add_argument(
+        "--prefix-propensity", metavar="A,B,C", help=text
+    )
 
 
 def _add_learn(subcommands: Subcommands) -> None:
     parser = subcommands.add(
-        "learn", "learn a policy from a log alone", "bandit_envs.cli.learn:learn"
+        "learn",
+        "LOG --output FILE",
+        "learn a policy from a log alone",
+        "bandit_envs.cli.learn:learn",
     )
     _add_log(parser)
     text = f"one of {', '.join(LEARNERS)} (default: doubly_robust)"
@@ -284,13 +292,14 @@ def _add_learn(subcommands: Subcommands) -> None:
     text = (
         "read the files of a folder in so many processes, if sums of the learner merge (default: 1)"
     )
-    _add_engine(parser, 1, text)
+    _add_readers(parser, text)
 
 
 def _add_route(subcommands: Subcommands) -> None:
     parser = subcommands.add(
         "route",
-        "compare routers by score and cost, over prices and at a budget",
+        "TABLE --policy SPEC...",
+        "compare routers of requests by score and cost",
         "bandit_envs.cli.route:route",
     )
     text = "a CSV or Parquet file of what all models score and cost on requests, or a folder"
@@ -303,19 +312,23 @@ def _add_route(subcommands: Subcommands) -> None:
     text = "mean cost of a request; also find the price at which each policy spends it"
     parser.add_argument("--budget", type=float, metavar="COST", help=text)
     text = "share of the requests that is held out from learning (default: a third)"
-    parser.add_argument("--held-out", type=float, default=1 / 3, metavar="F", help=text)
+    parser.group("learning").add_argument(
+        "--held-out", type=float, default=1 / 3, metavar="F", help=text
+    )
     text = "how many times each request is learned from (default: 1)"
-    parser.add_argument("--passes", type=int, default=1, metavar="N", help=text)
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
+    parser.group("learning").add_argument("--passes", type=int, default=1, metavar="N", help=text)
+    parser.group("learning").add_argument(
+        "--seed", type=int, default=0, metavar="N", help="random seed (default: 0)"
+    )
     _add_confidence(parser)
     text = (
         "return 1 if the interval of a gain at the budget reaches below VALUE, or no price keeps "
         "to the budget"
     )
-    parser.add_argument("--fail-below", type=float, metavar="VALUE", help=text)
+    parser.group("results").add_argument("--fail-below", type=float, metavar="VALUE", help=text)
     _add_output(parser)
     text = "replace the results in the folder (default: refuse, or a new folder in results/)"
-    parser.add_argument("--overwrite", action="store_true", help=text)
+    parser.group("results").add_argument("--overwrite", action="store_true", help=text)
 
 
 def _add_outcomes(parser: Parser) -> None:
@@ -327,16 +340,20 @@ def _add_outcomes(parser: Parser) -> None:
     text = 'columns of costs, or a pattern such as "{}_cost" with the names of the models'
     parser.add_argument("--costs", type=_split_names, metavar="A,B,C", help=text)
     text = "column that tells requests apart, of a table with a line for each answer"
-    parser.add_argument("--example", metavar="COLUMN", help=text)
+    parser.group("the table").add_argument("--example", metavar="COLUMN", help=text)
     text = "column of the names of the models, of a table with a line for each answer"
-    parser.add_argument("--action", metavar="COLUMN", help=text)
+    parser.group("the table").add_argument("--action", metavar="COLUMN", help=text)
     text = "the table is one of these, whose columns are known"
-    parser.add_argument("--layout", choices=("routerbench", "routerarena"), help=text)
+    parser.group("the table").add_argument(
+        "--layout", choices=("routerbench", "routerarena"), help=text
+    )
 
 
 def _add_confidence(parser: Parser) -> None:
     text = "probability that an interval holds (default: 0.95)"
-    parser.add_argument("--confidence", type=float, default=0.95, metavar="C", help=text)
+    parser.group("estimates").add_argument(
+        "--confidence", type=float, default=0.95, metavar="C", help=text
+    )
 
 
 def _add_log(parser: Parser) -> argparse._MutuallyExclusiveGroup:
@@ -347,7 +364,7 @@ def _add_log(parser: Parser) -> argparse._MutuallyExclusiveGroup:
         "or the .sqlite file of a DecisionService"
     )
     parser.add_argument("log", type=Path, metavar="LOG", help=text)
-    training = parser.add_mutually_exclusive_group()
+    training = parser.group("what policies learn from").add_mutually_exclusive_group()
     text = "share of the rows, from the first, that policies learn from (default: 0.5)"
     training.add_argument("--train-fraction", type=float, default=0.5, metavar="F", help=text)
     text = "let policies learn from the rows below a value, such as day=2024-12-31; they come first"
@@ -362,12 +379,12 @@ def _add_log(parser: Parser) -> argparse._MutuallyExclusiveGroup:
         "column that says which of several logging policies a row is of; then --propensity has "
         "NAME=COLUMN,NAME=COLUMN, with which probability each of them takes the logged action"
     )
-    parser.add_argument("--logger", metavar="COLUMN", help=text)
+    parser.group("the log").add_argument("--logger", metavar="COLUMN", help=text)
     text = (
         "estimate the propensities, which your table lacks: by a logistic regression, or by a "
         'classifier of scikit-learn such as "RandomForestClassifier(min_samples_leaf=20)"'
     )
-    parser.add_argument(
+    parser.group("the log").add_argument(
         "--estimate-propensities", nargs="?", const=LOGISTIC, metavar="MODEL", help=text
     )
     text = 'columns of features in your table (default: all others; "" for none)'
@@ -375,18 +392,19 @@ def _add_log(parser: Parser) -> argparse._MutuallyExclusiveGroup:
     text = (
         'files of a folder that are read, such as "part-?.csv" (default: all; others are an error)'
     )
-    parser.add_argument("--only", metavar="PATTERN", help=text)
+    parser.group("the log").add_argument("--only", metavar="PATTERN", help=text)
     text = "actions in your table, if they are numbers (default: the largest plus 1)"
-    parser.add_argument("--num-actions", type=int, metavar="K", help=text)
+    parser.group("the log").add_argument("--num-actions", type=int, metavar="K", help=text)
     text = "leave out the rows of your table that miss values (default: an error)"
-    parser.add_argument("--drop-missing", action="store_true", help=text)
+    parser.group("the log").add_argument("--drop-missing", action="store_true", help=text)
     return training
 
 
 def _add_list(subcommands: Subcommands) -> None:
     parser = subcommands.add(
         "list",
-        "list environments and policies with parameters and defaults",
+        "[ID]",
+        "list environments and policies with their parameters",
         "bandit_envs.cli.listing:show_list",
     )
     text = "show all about one of them, or your own"
@@ -409,21 +427,24 @@ def _add_sizes(parser: Parser) -> None:
 
 def _add_views(parser: Parser) -> None:
     """Adds the options of what tables and figures show."""
-    names = ", ".join(name for name, shown in SHOWN.items() if shown.axis)
-    text = f"draw these over steps, as reward,regret: some of {names}; or arms, one problem"
-    parser.add_argument("--panels", type=_split_names, help=text)
+    text = "what the figure draws over steps, such as reward,regret; --help-panels lists all"
+    parser.add_argument("--panels", type=_split_names, metavar="A,B,C", help=text)
+    more = parser.group("figures and tables")
     text = "show medians and these quantiles over runs, such as 0.1 0.9, in place of means"
-    parser.add_argument("--quantiles", type=float, nargs=2, metavar="Q", help=text)
+    more.add_argument("--quantiles", type=float, nargs=2, metavar="Q", help=text)
+    add_help(more, "--help-panels", "list the panels of figures, and exit", ShowPanels)
 
 
-def _add_latex(parser: Parser) -> None:
+def _add_latex(container: argparse._ActionsContainer) -> None:
     text = "also write a table of LaTeX for a paper to a file ending in .tex"
-    parser.add_argument("--latex", type=Path, metavar="FILE", help=text)
+    container.add_argument("--latex", type=Path, metavar="FILE", help=text)
 
 
 def _add_curves(parser: Parser) -> None:
     text = "the file of curves: npy, an array of NumPy; csv; or none (default: npy)"
-    parser.add_argument("--curves", choices=("npy", "csv", "none"), default="npy", help=text)
+    parser.group("results").add_argument(
+        "--curves", choices=("npy", "csv", "none"), default="npy", help=text
+    )
 
 
 def _split_names(text: str) -> list[str]:
@@ -439,18 +460,25 @@ def _add_output(parser: Parser) -> None:
 def _add_workers(parser: Parser) -> None:
     """Adds the options of where and whether tasks run."""
     text = "processes or threads (default: one per core)"
-    _add_engine(parser, os.cpu_count() or 1, text)
-    text = "delete the folder's results of another study or version"
-    parser.add_argument("--overwrite", action="store_true", help=text)
-    _add_curves(parser)
+    parser.add_argument("--workers", type=int, metavar="N", default=os.cpu_count() or 1, help=text)
     text = "only count the tasks, and try them for seconds to say how long all will take"
     parser.add_argument("--dry-run", action="store_true", help=text)
+    text = "delete the folder's results of another study or version"
+    parser.group("results").add_argument("--overwrite", action="store_true", help=text)
+    _add_curves(parser)
+    _add_backend(parser)
 
 
-def _add_engine(parser: Parser, workers: int, workers_text: str) -> None:
-    """Adds the options of workers."""
+def _add_readers(parser: Parser, text: str) -> None:
+    """Adds the options of the workers that read the files of a log."""
+    parser.group("workers").add_argument("--workers", type=int, metavar="N", default=1, help=text)
+    _add_backend(parser)
+
+
+def _add_backend(parser: Parser) -> None:
+    """Adds the options of where workers are."""
+    more = parser.group("workers")
     backends = ("loky", "threading", "dask", "ray")
     text = "processes (loky), threads, or a cluster (default: loky)"
-    parser.add_argument("--backend", choices=backends, default="loky", help=text)
-    parser.add_argument("--workers", type=int, metavar="N", default=workers, help=workers_text)
-    parser.add_argument("--address", help="address of a running Dask or Ray cluster")
+    more.add_argument("--backend", choices=backends, default="loky", help=text)
+    more.add_argument("--address", help="address of a running Dask or Ray cluster")

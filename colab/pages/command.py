@@ -5,21 +5,27 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from bandit_envs.cli.examples import EXAMPLES
+from bandit_envs.cli.help import list_panels
 from bandit_envs.cli.parser import make_parser
 from colab.pages.markdown import fence, paragraphs, table
 
 
 def subcommands(_: str, page: Path) -> str:
-    """Returns a section for each subcommand: what it does, examples, and its options."""
+    """Returns a section for each subcommand: what it does, examples, and its options.
+
+    The last section has the panels of figures.
+    """
     found = next(action for action in make_parser()._actions if isinstance(action.choices, dict))
     parsers: dict[str, argparse.ArgumentParser] = dict(found.choices or {})
-    return paragraphs(*(section(name, parser) for name, parser in parsers.items()))
+    sections = [section(name, parser) for name, parser in parsers.items()]
+    panels = [(f"`{name}`", text) for name, text in list_panels()]
+    return paragraphs(*sections, "## Panels", table(("panel", "what it draws"), panels))
 
 
 def section(name: str, parser: argparse.ArgumentParser) -> str:
     """Returns the section of a subcommand."""
     text = str(parser.description)
-    actions = [action for action in parser._actions if action.dest != "help"]
+    actions = [action for action in parser._actions if not shows_help(action)]
     rows = [(names_of(action), help_of(action)) for action in actions]
     return paragraphs(
         f"## {name}",
@@ -27,6 +33,11 @@ def section(name: str, parser: argparse.ArgumentParser) -> str:
         fence("text", "\n".join(EXAMPLES[name])),
         table(("argument or option", "what it does"), rows),
     )
+
+
+def shows_help(action: argparse.Action) -> bool:
+    """Whether an option only shows a text."""
+    return any(name.startswith("--help") for name in action.option_strings)
 
 
 def names_of(action: argparse.Action) -> str:

@@ -13,10 +13,13 @@ import numpy as np
 import pytest
 
 import bandit_envs
+from bandit_envs.cli.examples import EXAMPLES
+from bandit_envs.cli.parser import make_parser
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.policies.registry import POLICIES
 from bandit_envs.studies import load
 from bandit_envs.studies.definition.choice import EnvironmentChoice, PolicyChoice
+from bandit_envs.studies.definition.shown import SHOWN
 from bandit_envs.studies.showing.tables import size_of_curves
 from tests.command_line import (
     CONTEXTUAL,
@@ -628,11 +631,12 @@ def test_help_explains_every_option_and_has_examples_of_its_own():
         "testbed": ("--figure", "--arms", "--policy", "--panels", "--runs", "--steps", "--seed"),
         "run": ("ENV", "--policy", "--panels", "--runs", "--steps", "--seed", "--output"),
         "sweep": ("STUDY.toml", "--backend", "--workers", "--address", "--output", "--dry-run"),
-        "report": ("DIR", "--panels"),
+        "report": ("DIR", "--panels", "--style", "--layout"),
+        "evaluate": ("LOG", "--policy", "--slates", "--train-fraction", "--address"),
         "list": (),
     }
     for command, options in expected.items():
-        out = run(command, "--help").out
+        out = run(command, "--help-all").out
         examples = re.findall(r"^  bandit-envs (\S+)", out, re.MULTILINE)
         assert set(examples) == {command}
         for option in options:
@@ -640,6 +644,37 @@ def test_help_explains_every_option_and_has_examples_of_its_own():
         for line in re.findall(r"^  --.*(?:\n {6,}.*)*", out, re.MULTILINE):
             assert len(line.split()) > 3, f"{line} has no text"
     assert "base random seed (default: 0)" in run("run", "--help").out
+
+
+def test_help_fits_on_a_screen_and_has_what_one_needs(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    for command in EXAMPLES:
+        parser = command_parser(command)
+        out = parser.format_help()
+        assert len(out.splitlines()) <= 40, command
+        assert f"bandit-envs {command} --help-all shows all options" in out
+        everything = run(command, "--help-all").out
+        for action in parser._actions:
+            name = (action.option_strings or [action.metavar])[-1]
+            assert name in everything
+            assert name in out or not action.required
+    assert len(make_parser().format_help().splitlines()) <= 40
+
+
+def test_panels_have_a_list_of_their_own():
+    code, out, err = run("run", "--help-panels")
+    assert (code, err) == (0, "")
+    assert [line.split()[0] for line in out.splitlines()] == [
+        *(name for name, shown in SHOWN.items() if shown.axis),
+        "arms",
+    ]
+    assert "knapsack_regret" not in run("run", "--help").out
+
+
+def command_parser(name):
+    """Returns the parser of a subcommand."""
+    (action,) = [each for each in make_parser()._actions if each.dest == "command"]
+    return action.choices[name]
 
 
 def test_the_list_and_help_start_without_what_only_running_needs():

@@ -79,7 +79,7 @@ def options_of_subcommands():
 
 def test_every_option_is_in_an_example():
     words = {word for example in ALL for word in shlex.split(example)}
-    assert options_of_subcommands() - words == {"--help"}
+    assert options_of_subcommands() - words == {"--help", "--help-all", "--help-panels"}
     assert set(ORDER) == EXAMPLES.keys()
 
 

@@ -1,0 +1,140 @@
+"""The help texts of the command: what one needs first, and all options."""
+
+import argparse
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NoReturn
+
+from bandit_envs.studies.definition.shown import SHOWN
+
+FIRST = ("positional arguments", "options")
+"""The groups of options that --help shows; those with titles of their own are in --help-all."""
+
+EXAMPLES_FIRST = 2
+"""So many examples are in --help; --help-all has all."""
+
+SYNTAX = """ENV and SPEC are ids that `bandit-envs list` shows, or your own MODULE:CLASS in the
+current folder. Parameters follow as key=value,key=value, with values as in TOML;
+words need no quotes."""
+
+
+def format_examples(examples: Iterable[str], *texts: str) -> str:
+    """Returns examples, what stands in them, and other texts, for the end of a help text."""
+    lines = "".join(f"\n  {example}" for example in examples)
+    return "\n\n".join([f"examples:{lines}", SYNTAX, *texts])
+
+
+class FirstHelp(argparse.RawDescriptionHelpFormatter):
+    """Formats the options of the groups that one needs first."""
+
+    _is_first = True
+
+    def start_section(self, heading: str | None) -> None:
+        """Starts a group of options."""
+        self._is_first = heading in FIRST
+        super().start_section(heading)
+
+    def add_argument(self, action: argparse.Action) -> None:
+        """Adds an option, if its group is one of those."""
+        if self._is_first:
+            super().add_argument(action)
+
+
+class ShowAll(argparse.Action):
+    """Shows all options and examples of a parser, and ends."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
+        """Shows them."""
+        parser.formatter_class = argparse.RawDescriptionHelpFormatter
+        parser.epilog = str(self.const)
+        parser.print_help()
+        parser.exit()
+
+
+class ShowPanels(argparse.Action):
+    """Shows the panels of figures, and ends."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
+        """Shows them."""
+        print("\n".join(f"  {name:<26}{text}" for name, text in list_panels()))
+        parser.exit()
+
+
+def list_panels() -> list[tuple[str, str]]:
+    """Returns the names of the panels of figures, and what they draw."""
+    panels = [(name, shown.axis) for name, shown in SHOWN.items() if shown.axis]
+    return [*panels, ("arms", "The arms of one problem, in place of curves")]
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, and whose --help has what one needs first."""
+
+    def error(self, message: str) -> NoReturn:
+        """Ends with the message, and says where all options are."""
+        option = "--help-all" if "--help-all" in self._option_string_actions else "--help"
+        self.exit(2, f"{self.prog}: {message}; {self.prog} {option} shows all options\n")
+
+    def group(self, title: str) -> argparse._ArgumentGroup:
+        """Returns the group of a title, which --help leaves out and --help-all shows."""
+        for group in self._action_groups:
+            if group.title == title:
+                return group
+        return self.add_argument_group(title)
+
+
+def add_help(
+    container: argparse._ActionsContainer,
+    name: str,
+    text: str,
+    action: type[argparse.Action],
+    const: str = "",
+) -> None:
+    """Adds an option that shows something and ends, as --help does, to a parser or a group."""
+    container.add_argument(
+        name,
+        action=action,
+        nargs=0,
+        const=const,
+        dest=argparse.SUPPRESS,
+        default=argparse.SUPPRESS,
+        help=text,
+    )
+
+
+class Subcommands:
+    """The subcommands of a parser.
+
+    Args:
+        parser: the parser.
+        examples: of each subcommand.
+    """
+
+    def __init__(self, parser: Parser, examples: Mapping[str, Sequence[str]]) -> None:
+        self._examples = examples
+        self._subparsers = parser.add_subparsers(
+            required=True, dest="command", metavar="COMMAND", parser_class=Parser
+        )
+
+    def add(self, name: str, needed: str, text: str, function: str) -> Parser:
+        """Returns the parser of a new subcommand.
+
+        Args:
+            name: of the subcommand.
+            needed: what the user has to write after it.
+            text: says what it does.
+            function: does it, as `module:function`.
+        """
+        examples = self._examples[name]
+        usage = " ".join(["bandit-envs", name, *needed.split(), "[OPTION]..."])
+        more = f"bandit-envs {name} --help-all shows all options and examples."
+        parser = self._subparsers.add_parser(
+            name,
+            help=text,
+            description=text,
+            usage=usage,
+            epilog=format_examples(examples[:EXAMPLES_FIRST], more),
+            formatter_class=FirstHelp,
+        )
+        text = "show all options and examples, and exit"
+        add_help(parser, "--help-all", text, ShowAll, format_examples(examples))
+        parser.set_defaults(func=function)
+        return parser
