@@ -36,6 +36,7 @@ EXAMPLES = {
         "bandit-envs show results/study --panels reward,regret --output study.html",
         "bandit-envs show results/study --quantiles 0.1 0.9",
         "bandit-envs show results/log-estimates",
+        "bandit-envs show shop.sqlite --range 0 1 --policy random",
     ),
     "watch": (
         "bandit-envs watch testbed:k=5 --policy ucb:c=1 --steps 30 --output lesson.gif",

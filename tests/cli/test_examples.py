@@ -12,6 +12,7 @@ import pytest
 from bandit_envs.cli.examples import EXAMPLES
 from bandit_envs.cli.parser import make_parser
 from tests.command_line import run
+from tests.serving.services import open_arms
 
 pytest.importorskip("filelock")
 pytest.importorskip("joblib")
@@ -111,6 +112,9 @@ def folder(tmp_path_factory):
     prices.to_csv(folder / "prices.csv", index=False)
     write_slates(folder)
     write_answers(folder)
+    with open_arms(folder) as service:
+        decisions = service.decide_many([None] * 40)
+        service.reward_many([(each.id, 1.0) for each in decisions])
     chances = {"by": ["a", "b"] * 200, "p_a": 1 / 3, "p_b": 1 / 3}
     table[["action", "reward", "age"]].assign(**chances).to_csv(folder / "loggers.csv", index=False)
     (folder / "clicks").mkdir()
