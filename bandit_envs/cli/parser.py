@@ -246,35 +246,32 @@ def _add_evaluate(subcommands: Subcommands) -> None:
 
 def _add_numbers(parser: Parser) -> None:
     """Adds the options of logs whose actions are numbers."""
-    group = parser.group("actions that are numbers")
+    more = parser.group("actions that are numbers")
     text = "actions are real numbers such as prices, and propensities their densities"
-    group.add_argument("--continuous", action="store_true", help=text)
+    more.add_argument("--continuous", action="store_true", help=text)
     text = (
         "of kernels, with --continuous: a number; rule, by the spread of the actions, the default; "
         "or slope, which chooses; may be repeated"
     )
-    group.add_argument("--bandwidth", action="append", metavar="H", help=text)
+    more.add_argument("--bandwidth", action="append", metavar="H", help=text)
 
 
 def _add_slates(parser: Parser) -> None:
     """Adds the options of logs whose actions are slates."""
+    more = parser.group("actions that are slates")
     text = (
         "actions are slates of several items: --action, --reward and propensities of slots have a "
         "column for each slot, with commas, if --slate and --slot do not say which rows are of one"
     )
-    parser.group("actions that are slates").add_argument("--slates", action="store_true", help=text)
+    more.add_argument("--slates", action="store_true", help=text)
     text = "column that says to which slate a row belongs, with --slates"
-    parser.group("actions that are slates").add_argument("--slate", metavar="COLUMN", help=text)
+    more.add_argument("--slate", metavar="COLUMN", help=text)
     text = "column that says which slot a row is of, with --slates"
-    parser.group("actions that are slates").add_argument("--slot", metavar="COLUMN", help=text)
+    more.add_argument("--slot", metavar="COLUMN", help=text)
     text = "columns of the probabilities that slots show their items, with --slates"
-    parser.group("actions that are slates").add_argument(
-        "--slot-propensity", metavar="A,B,C", help=text
-    )
+    more.add_argument("--slot-propensity", metavar="A,B,C", help=text)
     text = "columns of the probabilities of the items down to each slot, with --slates"
-    parser.group("actions that are slates").add_argument(
-        "--prefix-propensity", metavar="A,B,C", help=text
-    )
+    more.add_argument("--prefix-propensity", metavar="A,B,C", help=text)
 
 
 def _add_learn(subcommands: Subcommands) -> None:
