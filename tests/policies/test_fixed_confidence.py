@@ -23,7 +23,8 @@ from bandit_envs.policies import (
     TrackAndStopPolicy,
     characteristic_time,
 )
-from bandit_envs.policies.best_arm.reward_laws import NormalLaw
+from bandit_envs.policies.best_arm.optimal_proportions import optimal_weights
+from bandit_envs.policies.best_arm.reward_laws import BernoulliLaw, NormalLaw
 from bandit_envs.policies.best_arm.track_and_stop import with_floor
 from bandit_envs.trajectories import restart
 from tests.policies.rows import B, assert_follows
@@ -334,3 +335,12 @@ def test_errors_are_at_most_delta_in_2_000_runs(make, means):
     StepDriver(env, policy, [policy, error], 60_000).run_until_stopped()
     assert policy.has_stopped
     assert error.totals.mean() <= delta
+
+
+def test_proportions_of_an_action_that_had_none_are_found_as_without_a_start():
+    means = np.array([[0.5, 0.4, 0.45], [0.2, 0.7, 0.3]])
+    leaders = np.array([0, 1])
+    start = np.array([[0.6, 0.4, 0.0], [0.0, 1.0, 0.0]])
+    expected, _ = optimal_weights(BernoulliLaw(), means, leaders, tolerance=1e-10)
+    found, _ = optimal_weights(BernoulliLaw(), means, leaders, tolerance=1e-10, start=start)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bandit_envs.arrays import Floats
-from bandit_envs.base.checks import MAX_PARAMETER, check_positive
+from bandit_envs.base.checks import MAX_PARAMETER, check_bool, check_positive
 from bandit_envs.policies.draws import softmax
 from bandit_envs.policies.policy import Policy, PolicyOptions
 from bandit_envs.trajectories import TimeStep, Trajectory
@@ -48,9 +48,7 @@ class GradientBanditPolicy(Policy):
         self, step_size: float, baseline: bool = True, **options: typing.Unpack[PolicyOptions]
     ) -> None:
         self._step_size = check_positive("step_size", step_size, maximum=MAX_PARAMETER)
-        if not isinstance(baseline, (bool, np.bool_)):
-            raise TypeError(f"baseline is {baseline!r}; expected True or False")
-        self._baseline = baseline
+        self._baseline = check_bool("baseline", baseline)
         super().__init__(**options)
 
     def _initial(self) -> Preferences:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bandit_envs.arrays import Floats, Indices, Mask
-from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_positive
+from bandit_envs.base.checks import MAX_PARAMETER, check_bool, check_integer, check_positive
 from bandit_envs.policies.best_arm.best_arm_policy import BestArmPolicy, Search, scores_in_turn
 from bandit_envs.policies.policy import PolicyOptions
 
@@ -156,12 +156,10 @@ class SequentialHalvingPolicy(FixedBudgetPolicy):
         self, budget: int, reuse: bool = True, **options: typing.Unpack[PolicyOptions]
     ) -> None:
         super().__init__(**options)
-        if not isinstance(reuse, bool):
-            raise TypeError(f"reuse is {reuse!r}; expected True or False")
         number = math.ceil(math.log2(self.num_actions))
         check_integer("budget", budget, minimum=number * self.num_actions)
         self._rounds = _rounds_of_halving(budget, self.num_actions)
-        self._reuse = reuse
+        self._reuse = check_bool("reuse", reuse)
 
     def _initial_plan(self) -> Survivors:
         return Survivors.initial(self.batch_size, self.num_actions)
