@@ -78,9 +78,13 @@ def test_a_timeout_ends_a_wait_and_is_no_reward(tmp_path, clock):
 
 def test_without_contexts_a_value_is_the_mean_of_the_rewards_of_an_action(tmp_path):
     with open_arms(tmp_path) as service:
-        serve(service, 300)
+        serve(service, 100)
+        serve(service, 200, seed=1)
         log = service.log()
         report = service.report()
+    assert len(set(log.propensity)) > 1
+    assert not report.has_contexts
+    assert "value: the mean of the rewards of the action." in str(report)
     for action, each in enumerate(report.actions):
         assert each.value == pytest.approx(log.reward[log.action == action].mean())
 

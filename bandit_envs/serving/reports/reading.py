@@ -38,6 +38,9 @@ FEWEST = 30
 ERRORS = 4.0
 """A low weight is noted if it is so many standard errors below 1."""
 
+NO_CONTEXT = np.ones(1, "<f8").tobytes()
+"""The features of a decision without a context: the constant."""
+
 DECISIONS = """
     SELECT decisions.number, decisions.time, decisions.action, probability, available,
         events.number IS NULL
@@ -180,8 +183,8 @@ def _read_facts(file: DecisionFile) -> FileFacts:
                 times += [each for (each,) in connection.execute(query, (file.until,))]
         query = "SELECT count(*) FROM events WHERE kind = 'timeout' AND number <= ?"
         ((timeouts,),) = connection.execute(query, (file.until,))
-        query = "SELECT length(features) FROM decisions LIMIT 1"
-        width = [each for (each,) in connection.execute(query)]
+        query = "SELECT EXISTS (SELECT 1 FROM decisions WHERE features <> ? AND number <= ?)"
+        ((has_contexts,),) = connection.execute(query, (NO_CONTEXT, file.until))
     now = time.time()
     return FileFacts(
         policy=meta.get("policy", ""),
@@ -190,7 +193,7 @@ def _read_facts(file: DecisionFile) -> FileFacts:
         first_time=min(times, default=now),
         last_time=max(times, default=now),
         timeouts=timeouts,
-        has_contexts=any(width),
+        has_contexts=bool(has_contexts),
     )
 
 
