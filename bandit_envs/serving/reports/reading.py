@@ -150,7 +150,7 @@ def _make_report(
         period=periods.name,
         actions=actions,
         periods=_report_periods(periods, actions, decisions, rewards),
-        notes=list(_note(actions, decisions)),
+        notes=list(_note(actions, decisions, has_contexts=facts.has_contexts)),
     )
 
 
@@ -323,8 +323,11 @@ def _report_periods(
     return found
 
 
-def _note(actions: Sequence[ActionReport], decisions: DecisionSums) -> Iterator[str]:
+def _note(
+    actions: Sequence[ActionReport], decisions: DecisionSums, *, has_contexts: bool
+) -> Iterator[str]:
     """Yields sentences about what is wrong, or may be."""
+    rare: list[str] = []
     total = int(decisions.chosen.sum())
     if decisions.certain == total > 0:
         yield "All decisions were certain: the log tells nothing of what others would have earned."
@@ -335,8 +338,11 @@ def _note(actions: Sequence[ActionReport], decisions: DecisionSums) -> Iterator[
             problem = f"{row.action} was drawn more often than its probabilities can explain"
             yield f"{problem}: they are wrong."
         elif row.decisions >= FEWEST and row.weight + ERRORS * row.weight_error < 1.0:
-            problem = f"{row.action} had probability 0 in some decisions, or its probabilities"
-            yield f"{problem} are too large: estimates of it are of the others alone."
+            rare.append(row.action)
+    if rare:
+        problem = "probability 0 in some decisions, or logged probabilities that are too large"
+        what = "values" if has_contexts else "estimates of other policies"
+        yield f"{', '.join(rare)}: {problem}; {what} are of the others alone."
 
 
 def _evaluate(path: Path, policies: Any, estimators: Any, confidence: float) -> Evaluation | None:
