@@ -1,5 +1,6 @@
 """What the command writes to the terminal: lines, tables and progress."""
 
+import errno
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
@@ -17,7 +18,17 @@ from bandit_envs.evaluations.observer import LogObserver
 Item = TypeVar("Item")
 
 WIDTH = None if sys.stdout.isatty() else 160  # of tables; None for that of the terminal
-OUT = Console(markup=False, emoji=False, width=WIDTH)  # titles may have brackets
+
+
+class PipeConsole(Console):
+    """A console that raises what `print` does once nobody reads on, as after `head`."""
+
+    def on_broken_pipe(self) -> None:
+        """Raises BrokenPipeError, where Rich would end the process."""
+        raise BrokenPipeError(errno.EPIPE, "nobody reads on")
+
+
+OUT = PipeConsole(markup=False, emoji=False, width=WIDTH)  # titles may have brackets
 ERR = Console(markup=False, emoji=False, stderr=True)
 
 

@@ -1,5 +1,9 @@
 """The command shows a file of decisions."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from bandit_envs.cli import main
@@ -45,3 +49,12 @@ def test_show_refuses_options_that_do_not_fit_decisions(decisions, capsys, optio
 def test_show_refuses_options_of_decisions_for_results(tmp_path, capsys):
     assert main(["show", str(tmp_path), "--range", "0", "1"]) == 2
     assert "--policy and --range are of files of decisions" in capsys.readouterr().err
+
+
+def test_show_says_nothing_when_nobody_reads_on(decisions):
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "bandit_envs", "show", str(decisions)]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, "")

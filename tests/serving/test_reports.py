@@ -12,7 +12,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from bandit_envs.policies import BetaThompsonSamplingPolicy, ConstantPolicy
+from bandit_envs.policies import BetaThompsonSamplingPolicy, ConstantPolicy, UCBPolicy
 from bandit_envs.policies.rules import EpsilonGreedy
 from bandit_envs.serving import DecisionService, read_report
 from tests.serving.services import FEATURES, NAMES, arms, contextual, open_arms, open_shop
@@ -78,9 +78,13 @@ def test_a_timeout_ends_a_wait_and_is_no_reward(tmp_path, clock):
 
 def test_without_contexts_a_value_is_the_mean_of_the_rewards_of_an_action(tmp_path):
     with open_arms(tmp_path) as service:
-        serve(service, 300)
+        serve(service, 100)
+        serve(service, 200, seed=1)
         log = service.log()
         report = service.report()
+    assert len(set(log.propensity)) > 1
+    assert not report.has_contexts
+    assert "value: the mean of the rewards of the action." in str(report)
     for action, each in enumerate(report.actions):
         assert each.value == pytest.approx(log.reward[log.action == action].mean())
 
@@ -96,6 +100,17 @@ def test_with_contexts_a_value_is_weighted_by_inverse_probabilities(tmp_path):
         is_chosen = log.action == action
         expected = np.average(log.reward[is_chosen], weights=1.0 / log.propensity[is_chosen])
         assert each.value == pytest.approx(expected)
+
+
+@pytest.mark.filterwarnings("ignore:an action was drawn with the probability 1")
+def test_one_note_names_the_actions_that_some_decisions_could_not_draw(tmp_path):
+    policy = UCBPolicy(c=1.0, num_actions=3, seed=0)
+    with DecisionService(tmp_path / "a.db", policy, NAMES, seed=0) as service:
+        for seed in range(6):
+            serve(service, 50, seed=seed)
+        (note,) = [each for each in service.report().notes if "probability 0" in each]
+    assert note.startswith("green, blue: probability 0 in some decisions")
+    assert note.endswith("estimates of other policies are of the others alone.")
 
 
 def test_intervals_have_the_range_of_the_policy_or_a_given_one_or_none(tmp_path):

@@ -38,6 +38,9 @@ FEWEST = 30
 ERRORS = 4.0
 """A low weight is noted if it is so many standard errors below 1."""
 
+NO_CONTEXT = np.ones(1, "<f8").tobytes()
+"""The features of a decision without a context: the constant."""
+
 DECISIONS = """
     SELECT decisions.number, decisions.time, decisions.action, probability, available,
         events.number IS NULL
@@ -147,7 +150,7 @@ def _make_report(
         period=periods.name,
         actions=actions,
         periods=_report_periods(periods, actions, decisions, rewards),
-        notes=list(_note(actions, decisions)),
+        notes=list(_note(actions, decisions, has_contexts=facts.has_contexts)),
     )
 
 
@@ -180,8 +183,8 @@ def _read_facts(file: DecisionFile) -> FileFacts:
                 times += [each for (each,) in connection.execute(query, (file.until,))]
         query = "SELECT count(*) FROM events WHERE kind = 'timeout' AND number <= ?"
         ((timeouts,),) = connection.execute(query, (file.until,))
-        query = "SELECT length(features) FROM decisions LIMIT 1"
-        width = [each for (each,) in connection.execute(query)]
+        query = "SELECT EXISTS (SELECT 1 FROM decisions WHERE features <> ? AND number <= ?)"
+        ((has_contexts,),) = connection.execute(query, (NO_CONTEXT, file.until))
     now = time.time()
     return FileFacts(
         policy=meta.get("policy", ""),
@@ -190,7 +193,7 @@ def _read_facts(file: DecisionFile) -> FileFacts:
         first_time=min(times, default=now),
         last_time=max(times, default=now),
         timeouts=timeouts,
-        has_contexts=any(width),
+        has_contexts=bool(has_contexts),
     )
 
 
@@ -320,8 +323,11 @@ def _report_periods(
     return found
 
 
-def _note(actions: Sequence[ActionReport], decisions: DecisionSums) -> Iterator[str]:
+def _note(
+    actions: Sequence[ActionReport], decisions: DecisionSums, *, has_contexts: bool
+) -> Iterator[str]:
     """Yields sentences about what is wrong, or may be."""
+    rare: list[str] = []
     total = int(decisions.chosen.sum())
     if decisions.certain == total > 0:
         yield "All decisions were certain: the log tells nothing of what others would have earned."
@@ -332,8 +338,11 @@ def _note(actions: Sequence[ActionReport], decisions: DecisionSums) -> Iterator[
             problem = f"{row.action} was drawn more often than its probabilities can explain"
             yield f"{problem}: they are wrong."
         elif row.decisions >= FEWEST and row.weight + ERRORS * row.weight_error < 1.0:
-            problem = f"{row.action} had probability 0 in some decisions, or its probabilities"
-            yield f"{problem} are too large: estimates of it are of the others alone."
+            rare.append(row.action)
+    if rare:
+        problem = "probability 0 in some decisions, or logged probabilities that are too large"
+        what = "values" if has_contexts else "estimates of other policies"
+        yield f"{', '.join(rare)}: {problem}; {what} are of the others alone."
 
 
 def _evaluate(path: Path, policies: Any, estimators: Any, confidence: float) -> Evaluation | None:

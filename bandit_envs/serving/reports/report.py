@@ -133,6 +133,7 @@ class ServiceReport:
 
     def explain(self) -> Iterator[str]:
         """Yields what the numbers of the tables are."""
+        yield "share: of the decisions in which the action was available."
         if self.has_contexts:
             yield "value: if the action were always chosen where it is available; the mean of its"
             yield "  rewards, weighted by 1 / probability."
@@ -149,7 +150,8 @@ class ServiceReport:
             yield "  It assumes that the value stays the same, and that no reward comes sooner or"
             yield "  later because of what it is."
         yield "weight: the mean of 1 / probability, 0 where another action was drawn. It is 1 but"
-        yield "  for chance (± its standard error), if the logged probabilities are true."
+        yield "  for chance (± its standard error), if the logged probabilities are true, and none"
+        yield "  is 0."
 
     def plot(self) -> Figure:
         """Returns a figure of shares, values and weights over time."""
