@@ -116,6 +116,9 @@ def _read(part: Part) -> Iterator[list[Any]]:
             if line.strip():
                 try:
                     yield [part.name, number, *_read_answer(json.loads(line))]
+                except json.JSONDecodeError as error:
+                    expected = "expected an answer as JSON in each line"
+                    raise ValueError(f"line {number} is no JSON; {expected}") from error
                 except (RecursionError, ValueError) as error:
                     raise ValueError(f"line {number}: {error}") from error
 
