@@ -7,6 +7,7 @@ from tests.benchmarks.pairing import Ratio, paired_seconds
 MEASURED = pytest.StashKey[list]()
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
     """Keeps all benchmarks in one process, so that they do not disturb each other."""
     return 0

@@ -8,10 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bandit_envs.arrays import Floats, Indices, sigmoid
-from bandit_envs.policies.models.ridge_models import add_rows, dots
-
-SCRATCH = 2**24
-"""How many numbers the Hessians of several models may have at a time."""
+from bandit_envs.policies.models.ridge_models import LARGE, add_rows, dots
 
 ACCURACY = 1e-9  # of the square of Newton's step, in units of the posterior's variance
 MAX_STEPS = 100
@@ -70,16 +67,16 @@ class LogisticModels(NamedTuple):
         order = order[~is_single.repeat(counts)]
         models = models[~is_single]
         counts = counts[~is_single]
-        step = max(1, SCRATCH // max(1, context.shape[1] ** 2))
-        for begin in range(0, len(models), step):
-            several = models[begin : begin + step]
-            sizes = counts[begin : begin + step]
-            ends = sizes.cumsum()
-            rows = order[: ends[-1]]
-            order = order[ends[-1] :]
-            place = np.arange(len(several)).repeat(sizes)
-            batch = _Batch(context[rows], rewards[rows], ends - sizes, place, start)
-            self._put(several, batch.posterior(self._of(several)))
+        dim = context.shape[1]
+        if dim >= LARGE:
+            for one, rows in zip(models[:, np.newaxis], np.split(order, counts.cumsum()[:-1])):
+                known = self._of(one)
+                self._put(one, _after_rows(known, context[rows], rewards[rows], start))
+        elif models.size:
+            place = np.arange(len(models)).repeat(counts)
+            first = counts.cumsum() - counts
+            batch = _Batch(context[order], rewards[order], first, place, start)
+            self._put(models, batch.posterior(self._of(models)))
 
     def _of(self, models: Indices) -> LogisticModels:
         """Returns a copy of some models, in float64."""
@@ -166,6 +163,31 @@ def _after_one_row_each(
     )
 
 
+def _after_rows(known: LogisticModels, x: Floats, rewards: Floats, start: float) -> LogisticModels:
+    """Returns what one model [1, D] knows after n rows.
+
+    The mode is at m + q^-1/2 U a, with the triangle R of x q^-1/2 = R^T U^T. So `a` is the mode of
+    logistic regression on the rows of R^T, of independent weights with the mean 0 and the
+    precision 1. It has n numbers, where n is less than D.
+    """
+    num_rows, dim = x.shape
+    place = np.zeros(num_rows, np.intp)
+    first = place[:1]
+    if num_rows >= dim:
+        return _Batch(x, rewards, first, place, start).posterior(known)
+    mean = known.mean[0]
+    scales = known.precision[0] ** -0.5
+    basis, triangle = np.linalg.qr((x * scales).T)
+    batch = _Batch(triangle.T, rewards, first, place, start + x @ mean)
+    factors = batch.mode(np.zeros((1, num_rows)), np.ones((1, num_rows)))
+    scores = batch.scores(factors)
+    curvature = np.square(x).T @ (sigmoid(scores) * sigmoid(-scores))
+    return LogisticModels(
+        mean=known.mean + scales * (basis @ factors[0]),
+        precision=known.precision + curvature,
+    )
+
+
 class _Batch(NamedTuple):
     """n rows, sorted by their k models. These are numbered from 0 to k - 1 in this order."""
 
@@ -173,7 +195,7 @@ class _Batch(NamedTuple):
     rewards: Floats  # [n]
     first: Indices  # the first row of each model, [k]
     place: Indices  # the number of each row's model, [n]
-    start: float  # s0, the log-odds beside w . x
+    start: float | Floats  # the log-odds beside w . x: s0, or [n]
 
     def posterior(self, prior: LogisticModels) -> LogisticModels:
         """Returns what the k models know after these rows."""
@@ -238,5 +260,4 @@ class _Batch(NamedTuple):
 
     def scores(self, weights: Floats) -> Floats:
         """Returns s0 + w . x of each row: [n]."""
-        products = np.einsum("nd,nd->n", self.context, weights[self.place])
-        return np.asarray(products if self.start == 0.0 else products + self.start)
+        return np.asarray(np.einsum("nd,nd->n", self.context, weights[self.place]) + self.start)

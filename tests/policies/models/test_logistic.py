@@ -94,6 +94,29 @@ def test_the_mode_is_found_whatever_the_size_of_the_features(size, penalty, rows
         assert np.abs(gradient(weights, 0.0, penalty, x, rewards) / scale).max() < 1e-4
 
 
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e4])
+@pytest.mark.parametrize("rows", [2, 30, 79, 80, 200])
+def test_the_mode_of_many_features_is_found_for_few_rows_and_for_many(size, rows):
+    rng = np.random.default_rng(2)
+    dim = 80
+    models = LogisticModels.initial((3, dim), 0.5)
+    prior = rng.normal(size=(3, dim)) / 10 / size
+    models.mean[...] = prior
+    model = rng.integers(2, size=rows) * 2  # the model between them learns nothing
+    x = size * rng.normal(size=(rows, dim))
+    x[:, 2] = x[:, 1]  # collinear
+    rewards = rng.random(rows)
+    models.learn(model, x, rewards, 0.3, are_problems=False)
+    np.testing.assert_array_equal(models.mean[1], prior[1])
+    for one in np.unique(model):
+        of_model = x[model == one]
+        p = sigmoid(0.3 + of_model @ models.mean[one])
+        slope = 0.5 * (models.mean[one] - prior[one]) + of_model.T @ (p - rewards[model == one])
+        hessian = 0.5 + np.square(of_model).T @ (p * (1 - p))
+        assert np.abs(slope / np.sqrt(hessian)).max() < 1e-4
+        np.testing.assert_allclose(models.precision[one], hessian, rtol=1e-6)
+
+
 def test_separable_rewards_have_a_finite_mode():
     policy = make_policy(Logistic(1e-3), Greedy(), ArraySpec((1,), np.float64), 100, num_actions=1)
     context = np.linspace(-1, 1, 100)[:, np.newaxis]
