@@ -182,7 +182,11 @@ def _p_value(value: float) -> str:
 def _caption(found: LoadedStudy) -> str:
     """Returns what the numbers of a summary are."""
     study = found.study
-    return "; ".join([study.spread, *explain_quantities(study, found.pairs, study.summary)])
+    parts = [study.spread, *explain_quantities(study, found.pairs, study.summary)]
+    has_quantiles = [each.heading for each in study.summary.values() if each.quantiles]
+    if has_quantiles and not study.quantiles:
+        parts.append(f"{' and '.join(has_quantiles)}: with quantiles over runs")
+    return "; ".join(parts)
 
 
 def _cell(study: Study, pair: PairResult, name: str, shown: ShownQuantity) -> str:

@@ -158,6 +158,25 @@ def test_a_caption_of_quantiles_says_that_numbers_are_medians(tmp_path):
     assert r"\pm" not in table
 
 
+def test_probabilities_have_intervals_that_the_caption_names(tmp_path):
+    values = {
+        "title": "The best arm",
+        "runs": 30,
+        "steps": 60,
+        "environment": ["bernoulli:means=[0.3,0.5]"],
+        "metrics": ["error"],
+        "panels": ["error"],
+        "policy": ["uniform_allocation:budget=60", "sequential_halving:budget=60"],
+    }
+    found = run(Study.from_dict(values), tmp_path)
+    table = found.to_latex(["error"])
+    assert "Errors: with Wilson's 95\\% interval." in table
+    assert "with quantiles over runs" not in found.to_latex()
+    row = found.summary.iloc[0]
+    numbers = [float(each) for each in re.findall(r"\$([\d.]+)\$", policy_rows(table)[0][1])]
+    assert numbers == pytest.approx([row.error, row.error_low, row.error_high], abs=0.006)
+
+
 def test_numbers_have_two_digits_of_their_error():
     assert rounded(0.99, 0.0996, error=0.0996) == ["0.99", "0.10"]
     assert rounded(-0.0001, 0.04, error=0.04) == ["0.000", "0.040"]

@@ -249,9 +249,6 @@ def explain_quantities(
     probabilities = [each.heading for each in columns.values() if each.quantity.is_probability]
     if probabilities and not study.quantiles:
         parts.append(f"{' and '.join(probabilities)}: with Wilson's 95% interval")
-    has_quantiles = [each.heading for each in columns.values() if each.quantiles]
-    if has_quantiles and not study.quantiles:
-        parts.append(f"{' and '.join(has_quantiles)}: with quantiles over runs")
     if last:
         has_span = study.quantiles and len(study.kept) > 1
         span = study.kept[-1] - study.kept[-2] if has_span else 1
