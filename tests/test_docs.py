@@ -19,6 +19,7 @@ SLOW = (  # they run as readers copy them, with the sizes that are shown
     "command",
     "datasets",
     "faq",
+    "find_the_best_arm",
     "coming_from_tf_agents",
     "coming_from_rlberry",
     "gallery",

@@ -64,6 +64,7 @@ SCALED = {
     *("neural_ucb", "neural_thompson"),
 }
 """Policies that know numbers which depend on each other, such as shares, or are in one row."""
+BATCH_SIZES = [1, pytest.param(3, marks=pytest.mark.slow)]
 
 
 def wide_environment(name, batch_size, seed=0):
@@ -128,7 +129,7 @@ def require_kept(found, known):
         compare(known, found)
 
 
-@pytest.mark.parametrize("batch_size", [1, 3])
+@pytest.mark.parametrize("batch_size", BATCH_SIZES)
 @pytest.mark.parametrize("name", NAMES)
 def test_known_actions_stay_known(name, batch_size):
     policy, time_step = taught(name, batch_size)
@@ -152,7 +153,7 @@ def test_known_actions_stay_known(name, batch_size):
     np.testing.assert_allclose(found[rows, :known], policy.probabilities(asked)[rows], rtol=1e-9)
 
 
-@pytest.mark.parametrize("batch_size", [1, 3])
+@pytest.mark.parametrize("batch_size", BATCH_SIZES)
 @pytest.mark.parametrize("name", NAMES)
 def test_learning_goes_on_with_new_actions(name, batch_size, tmp_path):
     policy, _ = taught(name, batch_size)
