@@ -181,9 +181,10 @@ def check_rewards(
     array = as_numbers("reward is", reward)
     if array.shape != (batch_size,):
         raise ValueError(f"reward has shape {array.shape}; expected {(batch_size,)}")
-    # A sum of squares within the widest bounds proves all of them good.
+    # A sum of squares within the widest bounds proves all of them good. Where it overflows, `dot`
+    # would warn, and `vdot` does not.
     proves = -low == high == MAX_REWARD and array.dtype.kind == "f"
-    if not proves or not float(array.dot(array)) < MAX_REWARD:
+    if not proves or not float(np.vdot(array, array)) < MAX_REWARD:
         floats = array.astype(np.float64, copy=False)
         good = (floats >= low) & (floats <= high)
         expected = f"expected a number from {low:g} to {high:g}"

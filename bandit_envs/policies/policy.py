@@ -408,7 +408,7 @@ class Policy(Stateful, abc.ABC):
 
     def _without_warm(self, warm: str) -> ValueError:
         name = self._state_owner()
-        return ValueError(f"warm is {warm!r}, which a {name} does not support")
+        return ValueError(f"warm is {warm!r}, which {name} does not support")
 
     def _set_num_actions(self, num_actions: int) -> None:
         """Sets what depends on the number of actions, or raises ValueError if there are no more."""

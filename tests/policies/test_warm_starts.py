@@ -195,7 +195,7 @@ def test_a_new_action_of_a_hybrid_model_has_the_mean_of_the_own_weights(independ
     ids=["ucb", "epsilon greedy", "ridge", "features of actions"],
 )
 def test_a_policy_without_such_a_prior_says_so(policy, warm):
-    with pytest.raises(ValueError, match=f"warm is '{warm}', which a .* does not support"):
+    with pytest.raises(ValueError, match=f"warm is '{warm}', which .* does not support"):
         policy.with_actions(policy.num_actions + 1, warm=warm)
 
 

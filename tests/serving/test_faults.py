@@ -141,7 +141,7 @@ def test_calls_that_fail_leave_no_trace(tmp_path, monkeypatch, name, schedule):
 
 def test_an_action_that_could_not_be_added_is_not_there(tmp_path):
     with open_arms(tmp_path) as service:
-        with pytest.raises(ValueError, match="no such prior"):
+        with pytest.raises(ValueError, match="does not support"):
             service.add_action("black", warm="empirical_bayes")
         assert service.actions == tuple(NAMES)
         assert service.policy.num_actions == 3

@@ -369,11 +369,6 @@ def among(table: Array, compared: Mask | None, otherwise: float) -> Array:
     return table.copy() if compared is None else np.where(compared, table, otherwise)
 
 
-def num_compared(compared: Mask | None, num_actions: int) -> Indices | int:
-    """Returns how many of K actions are `compared` [n, K]: [n, 1], or K for all rows."""
-    return num_actions if compared is None else compared.sum(axis=1, keepdims=True)
-
-
 def scores_in_turn(active: Mask, pulls: Pulls) -> Floats:
     """Returns scores [B, K] of which the largest is that of the action chosen least often.
 

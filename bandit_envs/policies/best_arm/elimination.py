@@ -10,13 +10,7 @@ import numpy as np
 from bandit_envs.arrays import Floats, Indices, Mask
 from bandit_envs.base.checks import check_integer
 from bandit_envs.policies.arms.index_policy import IndexPolicy
-from bandit_envs.policies.best_arm.best_arm_policy import (
-    BestArmPolicy,
-    Search,
-    among,
-    num_compared,
-    scores_in_turn,
-)
+from bandit_envs.policies.best_arm.best_arm_policy import BestArmPolicy, Search, scores_in_turn
 from bandit_envs.policies.best_arm.reward_laws import NormalLaw, RewardLaw
 from bandit_envs.policies.best_arm.stopping import check_delta
 from bandit_envs.policies.draws import largest_values, row_sums
@@ -130,14 +124,14 @@ class SuccessiveEliminationPolicy(BestArmPolicy):
         # A mask may leave only actions that were dropped; these drop no others.
         _, lower = largest_values(np.where(active, pulls.values - widths, -np.inf))
         active &= pulls.values + widths >= lower
+        stopped = row_sums(active) == 1.0
         compared = search.compared(rows)
         if compared is not None:
             is_empty = ~(active & compared).any(axis=1)
             active[is_empty] = compared[is_empty]  # those that dropped these are closed
+            stopped = (row_sums(active & compared) == 1.0) & (row_sums(compared) > 1.0)
         plan.active[rows] = active
-        is_last = row_sums(among(active, compared, False)) == 1.0
-        has_rival = np.ravel(num_compared(compared, self.num_actions)) > 1
-        search.stopped[rows] = is_last & has_rival
+        search.stopped[rows] = stopped
 
     def _candidates(self, search: Search) -> Mask:
         active: Mask = search.plan.active

@@ -9,7 +9,7 @@ import numpy as np
 
 from bandit_envs.arrays import Floats, Indices, Mask, Rng
 from bandit_envs.base.checks import check_number
-from bandit_envs.policies.best_arm.best_arm_policy import Pulls, Search, among, num_compared
+from bandit_envs.policies.best_arm.best_arm_policy import Pulls, Search, among
 from bandit_envs.policies.best_arm.chernoff_policy import ChernoffPolicy
 from bandit_envs.policies.best_arm.optimal_proportions import optimal_weights
 from bandit_envs.policies.best_arm.reward_laws import RewardLaw
@@ -94,7 +94,8 @@ class TrackAndStopPolicy(ChernoffPolicy):
         pulls = search.pulls
         t = pulls.steps[:, np.newaxis].astype(np.float64)
         compared = search.compared()
-        fewest = np.maximum(np.sqrt(t) - num_compared(compared, self.num_actions) / 2.0, 1.0)
+        number = self.num_actions if compared is None else compared.sum(axis=1, keepdims=True)
+        fewest = np.maximum(np.sqrt(t) - number / 2.0, 1.0)
         is_forced = _fewest_choices(pulls, compared) < fewest
         return np.where(is_forced, 0.0, t * search.plan.weights) - pulls.counts
 
