@@ -64,6 +64,7 @@ SCALED = {
     *("neural_ucb", "neural_thompson"),
 }
 """Policies that know numbers which depend on each other, such as shares, or are in one row."""
+
 BATCH_SIZES = [1, pytest.param(3, marks=pytest.mark.slow)]
 
 
