@@ -154,12 +154,7 @@ class KnownMeans(abc.ABC):
         `expected_reward` is the mean of the reward of the action taken; `optimal_reward` and
         `optimal_action` are those of the state in which it was taken.
         """
-        info = self._info_memo.of(self._state, self._read_only_info)
-        return None if info is None else info.copy()
-
-    def _read_only_info(self, state: Any) -> dict[str, Any] | None:
-        """Returns what `get_info` shows of `state`, in arrays that cannot be written."""
-        info = self._describe_step(state)
+        info = self._info_memo.of(self._state, self._describe_step)
         return None if info is None else read_only_nest(info)
 
     def _describe_step(self, state: Any) -> dict[str, Any] | None:

@@ -110,10 +110,22 @@ class Store:
                 self._connection.execute(f"PRAGMA synchronous = {synchronous}")
                 if not self.is_empty():
                     check_tables(self._connection, path)
-                self._connection.execute("PRAGMA journal_mode = WAL")
+                self._write_ahead()
         except BaseException:
             self._connection.close()
             raise
+
+    def _write_ahead(self) -> None:
+        """Lets others read while one writes. SQLite does not wait here for one that begins."""
+        until = time.monotonic() + WAIT
+        while True:
+            try:
+                self._connection.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > until:
+                    raise
+            time.sleep(0.01)
 
     def close(self) -> None:
         """Closes the connection."""
