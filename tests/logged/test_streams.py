@@ -23,6 +23,7 @@ PARAMETERS = {
 """Parameters that change weights; defaults hardly do."""
 
 KINDS = [(name, {}) for name in ESTIMATORS] + list(PARAMETERS.items())
+SINGLE_ROWS = pytest.param(1, marks=pytest.mark.slow)
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +77,7 @@ def estimate_whole(estimator, policy, log):
     return estimator.estimate(log, policy(log), predicted)
 
 
-@pytest.mark.parametrize("rows", [1, 7, 100, 300])  # the last batch of 100 and of 300 has one row
+@pytest.mark.parametrize("rows", [SINGLE_ROWS, 7, 100, 300])  # of 100 and 300, the last has one row
 @pytest.mark.parametrize(("name", "parameters"), KINDS)
 def test_batches_give_the_estimate_of_the_whole_log(name, parameters, rows, log):
     estimator, policy = make(name, parameters)
@@ -91,7 +92,7 @@ def test_batches_give_the_estimate_of_the_whole_log(name, parameters, rows, log)
     assert numbers_of(gains[0]) == pytest.approx(numbers_of(gains[1]), rel=1e-12, abs=1e-12)
 
 
-@pytest.mark.parametrize("rows", [pytest.param(1, marks=pytest.mark.slow), 100])
+@pytest.mark.parametrize("rows", [SINGLE_ROWS, 100])
 def test_gains_over_an_estimate_are_those_of_the_whole_log_too(rows, log):
     batches = [log[start : start + rows] for start in range(0, SIZE, rows)]
     with warnings.catch_warnings():

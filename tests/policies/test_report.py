@@ -23,6 +23,7 @@ MEANS = np.array([0.1, 0.12, 0.15, 0.25])
 RUNS = 400
 
 
+@pytest.mark.slow
 def test_intervals_hold_at_a_stop_where_those_of_fixed_size_do_not():
     env = BernoulliPyEnvironment(MEANS, batch_size=RUNS, seed=0)
     policy = TrackAndStopPolicy(0.1, num_actions=4, batch_size=RUNS, seed=1)
@@ -43,6 +44,7 @@ def test_intervals_hold_at_a_stop_where_those_of_fixed_size_do_not():
     assert (means[:, :3].mean(axis=0) < MEANS[:3] - 0.01).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("law", "reward_std"),
     [

@@ -154,6 +154,7 @@ def test_known_actions_stay_known(name, batch_size):
     np.testing.assert_allclose(found[rows, :known], policy.probabilities(asked)[rows], rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_size", BATCH_SIZES)
 @pytest.mark.parametrize("name", NAMES)
 def test_learning_goes_on_with_new_actions(name, batch_size, tmp_path):

@@ -133,6 +133,7 @@ def test_intervals_have_the_range_of_the_policy_or_a_given_one_or_none(tmp_path)
     assert all(0.0 <= each.low <= each.value <= each.high <= 1.0 for each in given.actions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("open_service", [open_arms, open_shop], ids=["arms", "contexts"])
 def test_intervals_hold_at_all_looks_together(tmp_path, open_service):
     """Each misses with probability 0.05 at most; of 60, more than 12 with less than 1e-5."""
@@ -151,6 +152,7 @@ def test_intervals_hold_at_all_looks_together(tmp_path, open_service):
     assert missed <= 12
 
 
+@pytest.mark.slow
 def test_rare_actions_have_intervals_that_tell_something(tmp_path):
     """A value whose rewards are weighted by 30 is known to a third after 20,000 users."""
     with open_shop(tmp_path, contextual(EpsilonGreedy(0.1)), synchronous="off") as service:

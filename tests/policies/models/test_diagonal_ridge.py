@@ -142,6 +142,7 @@ LONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LONG)
 def test_float32_predicts_as_float64_after_many_steps(name):
     kind = type(LONG[name])
