@@ -65,7 +65,7 @@ class DecisionService:
     Args:
         path: of the file, which ends in .sqlite, .sqlite3 or .db. It is created if there is none.
         policy: with one row. In a file that exists, what it has learned is replaced by what the
-            file says; else be the arguments of the policy that made the file.
+            file says, and its arguments must be those of the policy that made the file.
         actions: the names of its actions, when the file is created; None for those of the file, or
             of the table that the policy has learned from.
         features: the columns of contexts: an encoding, such as that of a log; or a dict of names,
