@@ -251,6 +251,17 @@ class Policy(Stateful, abc.ABC):
             pending = end_pending(pending, checked.action, chosen)
         self._state = PolicyState(rng, after, True, pending)
 
+    def check_feedback(self, action: Any, reward: Any) -> tuple[Array, Array]:
+        """Returns what was done and paid in each row, as `_learn` takes it.
+
+        Raises:
+            TypeError, ValueError: it is no action of the policy, or no reward that it takes.
+        """
+        indices = check_indices(action, *self._table_shape)
+        if not self.can_learn and (isinstance(reward, dict) or np.ndim(reward) > 1):
+            return indices, reward  # vectors and nests: nothing is learned from them
+        return indices, check_rewards(reward, self.batch_size, *self.reward_range)
+
     def expect_rewards(self, action: Any, rows: Mask | None = None) -> None:
         """Counts choices as pending: their rewards come later, through `learn`.
 
@@ -549,17 +560,6 @@ class Policy(Stateful, abc.ABC):
         self._check_batch("trajectory", trajectory, Trajectory)
         action, reward = self.check_feedback(trajectory.action, trajectory.reward)
         return trajectory._replace(action=action, reward=reward)
-
-    def check_feedback(self, action: Any, reward: Any) -> tuple[Array, Array]:
-        """Returns what was done and paid in each row, as `_learn` takes it.
-
-        Raises:
-            TypeError, ValueError: it is no action of the policy, or no reward that it takes.
-        """
-        indices = check_indices(action, *self._table_shape)
-        if not self.can_learn and (isinstance(reward, dict) or np.ndim(reward) > 1):
-            return indices, reward  # vectors and nests: nothing is learned from them
-        return indices, check_rewards(reward, self.batch_size, *self.reward_range)
 
     def _state_key(self) -> dict[str, int | None]:
         return {"num_actions": self.num_actions, "batch_size": self.batch_size}

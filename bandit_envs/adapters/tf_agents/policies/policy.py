@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import tensorflow as tf
@@ -86,7 +86,7 @@ class TFAgentsPolicy(Policy):
         chosen = self._select(rng, self._state.learned, time_step)
         return check_indices(chosen, *self._table_shape, self._model.action_shape)
 
-    def _checked(self, action: Array, reward: Nest) -> tuple[NDArray[np.intp], Nest]:
+    def check_feedback(self, action: Any, reward: Any) -> tuple[NDArray[np.intp], Nest]:
         indices = check_indices(action, *self._table_shape, self._model.action_shape)
         if not self.can_learn:
             return indices, reward
