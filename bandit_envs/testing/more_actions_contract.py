@@ -61,11 +61,17 @@ class MoreActionsContract(PolicyContractPart):
 
 
 def _with_more(observation: Nest) -> Nest:
-    """Returns an observation of more actions: in its mask, and in features of actions."""
+    """Returns an observation of more actions, in which the new ones are available."""
     if not isinstance(observation, dict):
         return observation
-    sized = {key: observation[key] for key in ("mask", "per_arm") if key in observation}
-    return {**observation, **map_structure(_repeat_last, sized)}
+    more = dict(observation)
+    if "mask" in more:
+        mask = more["mask"]
+        is_open = np.ones((len(mask), MORE), np.bool_)
+        more["mask"] = np.concatenate((mask, is_open), axis=1)
+    if "per_arm" in more:
+        more["per_arm"] = map_structure(_repeat_last, more["per_arm"])
+    return more
 
 
 def _repeat_last(features: Array) -> Array:
