@@ -63,6 +63,12 @@ SEARCHES = {
 COUNTING = {**INDEX_POLICIES, **SEARCHES}
 
 
+@pytest.fixture(autouse=True)
+def scipy_for_bayes_ucb(request):
+    if "Bayes-UCB" in request.node.name:
+        pytest.importorskip("scipy.special")
+
+
 def teach(policy, action, reward):
     after = termination(START.observation, np.array([reward]))
     policy(Trajectory.from_transition(START, np.array([action], np.int32), after))

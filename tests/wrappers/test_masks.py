@@ -311,6 +311,8 @@ def test_an_environment_of_other_rows_is_refused_with_the_id_for_it(make, enviro
 
 
 def test_studies_open_and_close_actions(tmp_path):
+    pytest.importorskip("threadpoolctl")
+    pytest.importorskip("pandas")
     schedules = {
         "scheduled_arms": "bernoulli:means=[0.2, 0.5, 0.8]",
         "scheduled_contexts": "per_arm:max_num_actions=3",

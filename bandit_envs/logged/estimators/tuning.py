@@ -6,10 +6,11 @@ dimensions of embeddings. `estimate` says how; by default, candidates have a met
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -25,7 +26,8 @@ CONFIDENCE = 0.9
 Candidate = TypeVar("Candidate")
 
 
-class _Tried(NamedTuple, Generic[Candidate]):
+@dataclasses.dataclass(frozen=True)
+class _Tried(Generic[Candidate]):
     """A candidate, its estimate, and what this has warned of."""
 
     candidate: Candidate
