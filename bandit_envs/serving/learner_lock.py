@@ -55,8 +55,7 @@ class LearnerLock:
         for pause in PAUSES:
             if not self._begin():
                 break
-            self._write_owner()
-            if self._begin() and self._read_owner() == self._owner:
+            if self._write_owner() and self._begin() and self._read_owner() == self._owner:
                 return  # others can still read the owner
             self._roll_back()
             time.sleep(random.uniform(0.0, pause))  # others began between the two transactions
@@ -67,8 +66,12 @@ class LearnerLock:
 
     def _begin(self) -> bool:
         """Returns whether no other process was in a transaction, so that this one is."""
+        return self._try("BEGIN IMMEDIATE")
+
+    def _try(self, statement: str) -> bool:
+        """Runs a statement, and returns whether no other process was in its way."""
         try:
-            self._connection.execute("BEGIN IMMEDIATE")
+            self._connection.execute(statement)
         except sqlite3.OperationalError as error:
             if "locked" in str(error):
                 return False
@@ -79,11 +82,12 @@ class LearnerLock:
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
 
-    def _write_owner(self) -> None:
+    def _write_owner(self) -> bool:
+        """Ends the transaction, and returns whether no other process was reading."""
         self._connection.execute("CREATE TABLE IF NOT EXISTS owner (name TEXT)")
         self._connection.execute("DELETE FROM owner")
         self._connection.execute("INSERT INTO owner VALUES (?)", (self._owner,))
-        self._connection.execute("COMMIT")
+        return self._try("COMMIT")
 
     def _describe_owner(self) -> str:
         owner = self._read_owner()
