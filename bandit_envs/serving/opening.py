@@ -33,7 +33,7 @@ def check_policy(policy: Any) -> Policy:
     if isinstance(policy, KnapsackPolicy):
         expected = "expected one whose rewards are numbers"
         raise ValueError(f"policy is {policy!r}, which learns from rewards and costs; {expected}")
-    if policy.get_state().sizes.get("action_dim") is not None:
+    if policy._state_key().get("action_dim") is not None:
         raise ValueError(f"policy is {policy!r} for features of actions; expected one of contexts")
     return policy
 
@@ -84,7 +84,7 @@ def create_or_check(
         encoding = policy.encoding if features is None else make_encoding(features)
         rewards = json.dumps(policy.reward_range)
         meta = {"policy": repr(policy), "seed": str(seed), "reward_range": rewards}
-        store.create(names, encoding or TableEncoding(), meta, policy.get_state())
+        store.create(names, encoding or TableEncoding(), meta, policy)
         return seed
     found = repr(policy)
     known = store.read_meta("policy")

@@ -463,7 +463,7 @@ class DecisionService:
         """Returns how many features contexts have; None if any number will do."""
         if self._columns:
             return len(TableEncoding(features=self._columns).labels())
-        size = policy.get_state().sizes.get("context_dim")
+        size = policy._state_key().get("context_dim")
         return self._store.read_width() if size is None else int(size)
 
     def _check_widths(self, features: Sequence[Floats]) -> None:

@@ -23,7 +23,7 @@ MAX_SINGLE_PARAMETER = 1e12
 
 
 def check_dtype(dtype: Any) -> str:
-    """Returns the name of a model's dtype; ValueError if it is none of `DTYPES`."""
+    """Returns the name of a model's dtype; ValueError if `DTYPES` does not have it."""
     try:
         name = "" if dtype is None else np.dtype(dtype).name
     except TypeError:
