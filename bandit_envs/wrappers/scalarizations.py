@@ -63,7 +63,9 @@ class Scalarization(Wrapper):
 
 
 class LinearScalarization(Scalarization):
-    """Pays weights . R, for `weights` [R]. Its expected rewards are known if those of R are.
+    """Pays sum_i weights_i R_i, for `weights` [R].
+
+    Its expected rewards are known if those of R are.
 
     Source: TF-Agents' `LinearScalarizer`.
 
