@@ -172,4 +172,4 @@ __all__ = [
     "save_state",
 ]
 
-__version__ = "0.3.0"
+__version__ = "1.0.0"
