@@ -14,6 +14,9 @@ LEFT_OUT = ("seed", "observation_spec", "action_spec", "name", "dtype")
 SIZES = ("num_actions", "batch_size")
 """What it shows of every object that has it."""
 
+PASSED_ON = {"count_pending": True}
+"""What constructors pass on, with the defaults: it shows those that an object keeps as others."""
+
 LONGEST = 60
 """Values of more letters are shortened."""
 
@@ -40,6 +43,10 @@ def _kept(instance: Any) -> Iterator[tuple[str, Any]]:
     for name in SIZES:
         value = getattr(instance, name, None)
         if value is not None:
+            yield name, value
+    for name, default in PASSED_ON.items():
+        value = attributes.get(f"_{name}", default)
+        if value is not default:
             yield name, value
 
 

@@ -165,6 +165,11 @@ class Stateful:
         """Raises an exception if `content` does not fit the object."""
 
 
+def sizes_of(owner: Stateful) -> dict[str, int | None]:
+    """Returns the numbers that an object and its saved states share, by their names."""
+    return owner._state_key()
+
+
 def state_to_write(owner: Stateful) -> Any:
     """Returns the state of an object for writing at once: not copied, unless its class does so."""
     if type(owner).get_state is Stateful.get_state:

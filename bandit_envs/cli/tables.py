@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+import numpy as np
 from rich.table import Table
 
 from bandit_envs.cli.console import OUT, new_table
@@ -39,10 +40,22 @@ def show_summary(found: LoadedStudy) -> None:
         cells = [_cell(study, pair, name, each) for name, each in study.summary.items()]
         table.add_row(label, *cells)
     OUT.print(table)
+    if any(_goes_on(study, pair) for pair in pairs):
+        problem = f"Some runs have not stopped within {study.steps} steps"
+        counted = "they count with so many steps, and with the answer that they had then"
+        OUT.print(f"{problem}: {counted}. Take more steps.", soft_wrap=True)
     if found.note:
         OUT.print(found.note, soft_wrap=True)
     if len(pairs) > MAX_ROWS:
         OUT.print(f"summary.csv has all {len(pairs)} rows")
+
+
+def _goes_on(study: Study, pair: PairResult) -> bool:
+    """Returns whether a summary has runs of a policy that stops, and that have not stopped."""
+    if "stopped" not in study.summary:
+        return False
+    shares = np.ravel(pair.statistics("stopped").mean)  # in per cent, after each step
+    return bool(shares[-1] < 100.0)
 
 
 def show_comparison(comparison: Sequence[Comparison]) -> None:

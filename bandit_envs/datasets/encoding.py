@@ -413,8 +413,8 @@ class CellCounts:
         if self.is_time:
             return TimeColumn(name)
         advice = (
-            "leave it out of the features, or put its rare texts into one; dates are written as"
-            " 2024-12-31 or 2024-12-31 23:59"
+            "leave it out: features=[...] or --features names the others; or put its rare texts"
+            " into one; dates are written as 2024-12-31 or 2024-12-31 23:59"
         )
         return TextColumn(name, self.levels(name, advice))
 

@@ -134,6 +134,8 @@ class FileSource(Source):
             self.features = list(scan.columns.features)
             if scan.drop_missing:
                 self.condition = " without missing values"
+        if isinstance(scan, DecisionScan):
+            self.condition = " of decisions that have a reward"
 
     def change(self, change: Change) -> FileSource:
         return FileSource(self._scan, [*self._changes, change])

@@ -156,6 +156,7 @@ class GaussianPolicy(ContinuousPolicy):
         super().__init__(action_spec=action_spec, **options)
         # So at least a third of the draws is within the interval.
         self._std = check_positive("std", std, maximum=self._high - self._low)
+        self._coefficients = coefficients
         if coefficients is None:
             coefficients = [0.5 * (self._low + self._high)]
         table = check_table("coefficients", coefficients, ndim=1)

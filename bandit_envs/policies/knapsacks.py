@@ -136,6 +136,8 @@ class BudgetedThompsonSamplingPolicy(KnapsackPolicy):
         **options: typing.Unpack[PolicyOptions],
     ) -> None:
         self._prior = check_prior(prior_successes, prior_failures)
+        self._prior_successes = prior_successes
+        self._prior_failures = prior_failures
         super().__init__(max_cost, **options)
 
     def _initial(self) -> Posteriors:
@@ -221,8 +223,10 @@ class PrimalDualPolicy(KnapsackPolicy):
             raise ValueError(f"{found}; expected two numbers, as the environment tells none")
         self._c = check_number("c", c, 0.0, MAX_PARAMETER)
         super().__init__(max_cost, **options)
-        size = check_positive("budget", budget, maximum=MAX_PARAMETER) / self._max_cost
-        self._cost_of_step = size / check_integer("rounds", rounds, minimum=1)
+        self._budget = check_positive("budget", budget, maximum=MAX_PARAMETER)
+        self._rounds = check_integer("rounds", rounds, minimum=1)
+        size = self._budget / self._max_cost
+        self._cost_of_step = size / self._rounds
         self._rate = math.log1p(math.sqrt(math.log(2.0) / size))
         each = self._max_cost * max(LEAST_SHARE_OF_C * self._c, LEAST_SHARE)
         if budget < self.num_actions * each:

@@ -159,6 +159,7 @@ class Policy(Stateful, abc.ABC):
         count_pending: bool = True,
     ) -> None:
         is_counting = check_bool("count_pending", count_pending)
+        self._count_pending = is_counting or not self.can_count_pending
         self.can_count_pending = self.can_count_pending and is_counting
         smallest = 1 if self._action_dtype.kind == "i" else 0
         self.num_actions = check_integer("num_actions", num_actions, smallest)  #: K

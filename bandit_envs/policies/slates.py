@@ -209,7 +209,7 @@ class PBMUCBPolicy(SlatePolicy):
         if looks.shape != (self._num_slots,) or not ((looks > 0.0) & (looks <= 1.0)).all():
             expected = f"{self._num_slots} numbers above 0 and at most 1"
             raise ValueError(f"observation_probs is {looks}; expected {expected}")
-        self._looks = looks
+        self._observation_probs = looks
         self._rank = (-looks).argsort(kind="stable").argsort(kind="stable")  # of each slot
 
     def _initial(self) -> Clicks:
@@ -224,7 +224,7 @@ class PBMUCBPolicy(SlatePolicy):
     def _learn(self, learned: Clicks, trajectory: Trajectory) -> Clicks:
         is_click = trajectory.reward > 0.0
         places = trajectory.action + self._row_offsets[:, np.newaxis]
-        return learned.add(places, is_click, np.ones_like(is_click), self._looks)
+        return learned.add(places, is_click, np.ones_like(is_click), self._observation_probs)
 
 
 class TopKLinUCBPolicy(SlatePolicy):
@@ -264,6 +264,8 @@ class TopKLinUCBPolicy(SlatePolicy):
         **options: typing.Unpack[BatchOptions],
     ) -> None:
         self._alpha = check_number("alpha", alpha, 0.0, MAX_PARAMETER)
+        self._gamma = gamma
+        self._tikhonov_weight = tikhonov_weight
         self._model = Ridge(gamma, tikhonov_weight)
         self._reader = InputReader(observation_spec)
         super().__init__(num_slots, num_actions=self._reader.num_actions, **options)

@@ -66,6 +66,18 @@ def _make_column(name: Any, kind: Any) -> Column:
     raise ValueError(f"features[{name!r}] is {short_repr(kind)}; expected {expected}")
 
 
+def describe_columns(columns: Sequence[Column]) -> dict[str, str | list[str]]:
+    """Returns columns as a user writes them.
+
+    >>> describe_columns(make_encoding({"age": "number", "country": ["DE", "FR"]}).features)
+    {'age': 'number', 'country': ['DE', 'FR']}
+    """
+    return {
+        column.name: [*column.levels] if isinstance(column, TextColumn) else column.kind
+        for column in columns
+    }
+
+
 class ContextReader:
     """Reads the features of contexts.
 

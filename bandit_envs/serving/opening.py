@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from bandit_envs.base.checks import check_integer, short_repr
+from bandit_envs.base.state import sizes_of
 from bandit_envs.datasets.encoding import TableEncoding
 from bandit_envs.datasets.folders import ends_with
 from bandit_envs.logged.files.decision_tables import DECISION_SUFFIXES
 from bandit_envs.policies import KnapsackPolicy, Policy
 from bandit_envs.serving.actions import check_names
-from bandit_envs.serving.contexts import Features, make_encoding
+from bandit_envs.serving.contexts import Features, describe_columns, make_encoding
 from bandit_envs.serving.store import Store
 
 SYNCHRONOUS = ("off", "normal", "full")
@@ -27,13 +28,14 @@ def check_policy(policy: Any) -> Policy:
         raise TypeError(f"policy is {short_repr(policy)}; expected a Policy")
     if policy.batch_size != 1:
         raise ValueError(f"policy has batch_size {policy.batch_size}; expected 1")
-    if policy._action_shape != (1,) or policy.num_actions == 0:
+    sizes = sizes_of(policy)
+    if "num_slots" in sizes or policy.num_actions == 0:
         expected = "expected one that chooses one of K actions"
         raise ValueError(f"policy is {policy!r}, whose actions are slates or numbers; {expected}")
     if isinstance(policy, KnapsackPolicy):
         expected = "expected one whose rewards are numbers"
         raise ValueError(f"policy is {policy!r}, which learns from rewards and costs; {expected}")
-    if policy._state_key().get("action_dim") is not None:
+    if sizes.get("action_dim") is not None:
         raise ValueError(f"policy is {policy!r} for features of actions; expected one of contexts")
     return policy
 
@@ -89,7 +91,8 @@ def create_or_check(
     found = repr(policy)
     known = store.read_meta("policy")
     if found != known:
-        raise ValueError(f"policy is {found}; {store.path} was made for {known}")
+        advice = "take the same arguments, or another file"
+        raise ValueError(f"policy is {found}; {store.path} was made for {known}: {advice}")
     _check_actions(store, policy, actions)
     _check_features(store, features)
     known_seed = int(store.read_meta("seed"))
@@ -117,5 +120,5 @@ def _check_actions(store: Store, policy: Policy, actions: Any) -> None:
 def _check_features(store: Store, features: Features) -> None:
     known = store.read_encoding().features
     if features is not None and make_encoding(features).features != known:
-        expected = [column.plain() for column in known]
+        expected = short_repr(describe_columns(known))
         raise ValueError(f"features is {short_repr(features)}; {store.path} has {expected}")

@@ -15,6 +15,7 @@ import numpy as np
 
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import MAX_REWARD, check_number, short_repr
+from bandit_envs.base.state import sizes_of
 from bandit_envs.datasets.encoding import TableEncoding
 from bandit_envs.logged.files import read_log
 from bandit_envs.logged.files.decision_tables import errors_of
@@ -440,7 +441,12 @@ class DecisionService:
         if isinstance(value, (bool, np.bool_)):
             value = float(value)
         number = check_number("reward", value, -MAX_REWARD, MAX_REWARD)
-        self._keeper.policy.check_feedback([row.action], [number])
+        policy = self._keeper.policy
+        low, high = policy.reward_range
+        if not low <= number <= high:
+            expected = f"expected a number from {low:g} to {high:g}, which the policy takes"
+            raise ValueError(f"reward is {number:g}; {expected}: rescale all in the same way")
+        policy.check_feedback([row.action], [number])
         is_over = self._schedule.is_over(row.time, self._store.time)
         if is_over or self._store.has_ended(row.number):
             return False
@@ -463,7 +469,7 @@ class DecisionService:
         """Returns how many features contexts have; None if any number will do."""
         if self._columns:
             return len(TableEncoding(features=self._columns).labels())
-        size = policy._state_key().get("context_dim")
+        size = sizes_of(policy).get("context_dim")
         return self._store.read_width() if size is None else int(size)
 
     def _check_widths(self, features: Sequence[Floats]) -> None:
@@ -478,7 +484,13 @@ class DecisionService:
         """Raises ValueError if the policy is for other features than those with names."""
         if self._columns:
             keeper = self._keeper
-            width = len(self.encoding.labels())
+            labels = self.encoding.labels()
+            width = len(labels)
+            size = sizes_of(keeper.policy).get("context_dim")
+            if size not in (None, width):
+                found = f"features makes {width} of a context, {short_repr(labels)}"
+                expected = f"expected ArraySpec(({width},), 'float64')"
+                raise ValueError(f"{found}, and observation_spec has {size}; {expected}")
             rng = np.random.default_rng(0)
             mask = keeper.actions.open
             observation = observe(np.zeros((1, width)), mask[np.newaxis])

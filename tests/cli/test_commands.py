@@ -691,3 +691,13 @@ def test_a_reader_that_has_enough_is_no_error():
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
         assert process.stderr.read() == b""
+
+
+def test_a_summary_says_that_some_tests_have_not_stopped(tmp_path):
+    def out_of(steps):
+        arms = "bernoulli:means=[0.1,0.9]"
+        sizes = "--runs", 10, "--steps", steps, "--output", tmp_path / f"{steps}"
+        return run("run", arms, "--policy", "track_and_stop:delta=0.1", *sizes).out
+
+    assert "Some runs have not stopped within 5 steps: they count with so many" in out_of(5)
+    assert "have not stopped" not in out_of(2000)

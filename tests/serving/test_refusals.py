@@ -1,6 +1,7 @@
 """Bad input is refused in one line, and nothing is lost."""
 
 import os
+import re
 import sqlite3
 import time
 
@@ -9,7 +10,11 @@ import pytest
 
 from bandit_envs import ArraySpec, ContextualPolicy, EpsilonGreedyPolicy, UCBPolicy
 from bandit_envs.logged import read_log, scan_log
-from bandit_envs.policies import BudgetedThompsonSamplingPolicy, TopKLinUCBPolicy
+from bandit_envs.policies import (
+    BudgetedThompsonSamplingPolicy,
+    TopKLinUCBPolicy,
+    TrackAndStopPolicy,
+)
 from bandit_envs.policies.models import Logistic, Ridge
 from bandit_envs.policies.rules import EpsilonGreedy
 from bandit_envs.serving import DecisionService, store
@@ -150,8 +155,47 @@ def test_wrong_arguments_are_refused(tmp_path, options, kind):
 
 
 def test_features_that_the_policy_does_not_take_are_refused_at_once(tmp_path):
-    with pytest.raises(ValueError, match="shape"):
+    with pytest.raises(ValueError, match=r"makes 1 .*age.* has 3; expected") as error:
         open_shop(tmp_path, features={"age": "number"})
+    check_line(error)
+    with open_shop(tmp_path) as service:  # nothing is left that would be in the way
+        service.decide(CONTEXT)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"delta": 0.1}, {"threshold": "chernoff"}, {"reward_std": 1.0}, {"count_pending": False}],
+    ids=["delta", "threshold", "law", "pending"],
+)
+def test_a_test_does_not_go_on_with_other_arguments(tmp_path, options):
+    def open_test(**changes):
+        policy = TrackAndStopPolicy(**{"delta": 0.05, "num_actions": 3, **changes})
+        return DecisionService(tmp_path / "test.sqlite", policy, NAMES, share=0.1)
+
+    with open_test() as service:
+        service.decide()
+    with pytest.raises(ValueError, match=r"delta=0\.05, .*: take the same arguments") as error:
+        open_test(**options)
+    check_line(error)
+    open_test().close()
+
+
+def test_a_reward_out_of_the_range_is_refused_with_the_range(tmp_path):
+    policy = TrackAndStopPolicy(0.05, num_actions=3)
+    with DecisionService(tmp_path / "test.sqlite", policy, NAMES, share=0.1) as service:
+        decision = service.decide()
+        message = "reward is 49.99; expected a number from 0 to 1, which the policy takes"
+        with pytest.raises(ValueError, match=message):
+            service.reward(decision.id, 49.99)
+        assert service.reward(decision.id, 1.0)
+
+
+def test_other_features_are_refused_with_those_of_the_file_as_one_writes_them(tmp_path):
+    with open_shop(tmp_path) as service:
+        service.decide(CONTEXT)
+    known = re.escape("has {'age': 'number', 'country': ['DE', 'FR']}")
+    with pytest.raises(ValueError, match=known):
+        open_shop(tmp_path, features={"age": "number", "country": ["DE", "IT"]})
 
 
 @pytest.mark.parametrize(

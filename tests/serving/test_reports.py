@@ -12,6 +12,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
+from bandit_envs.evaluations import evaluate
 from bandit_envs.policies import BetaThompsonSamplingPolicy, ConstantPolicy, UCBPolicy
 from bandit_envs.policies.rules import EpsilonGreedy
 from bandit_envs.serving import DecisionService, read_report
@@ -111,6 +112,18 @@ def test_one_note_names_the_actions_that_some_decisions_could_not_draw(tmp_path)
         (note,) = [each for each in service.report().notes if "probability 0" in each]
     assert note.startswith("green, blue: probability 0 in some decisions")
     assert note.endswith("estimates of other policies are of the others alone.")
+
+
+def test_other_policies_wait_for_the_first_rewards(tmp_path):
+    with open_arms(tmp_path) as service:
+        for rewards in range(4):
+            decision = service.decide()
+            report = service.report("random")
+            is_estimated = report.evaluation is not None
+            is_noted = "Other policies are estimated from 3 rewards on." in str(report)
+            assert (is_estimated, is_noted) == (rewards == 3, rewards < 3)
+            report.write_page(tmp_path / "page.html")
+            service.reward(decision.id, 1.0)
 
 
 def test_intervals_have_the_range_of_the_policy_or_a_given_one_or_none(tmp_path):
@@ -339,3 +352,10 @@ def test_a_page_has_tables_and_pictures_of_names_as_they_are(tmp_path):
     assert "&lt;b&gt;red&lt;/b&gt;" in page
     assert "<b>red" not in page
     assert page.count("<img") == 2
+
+
+def test_a_file_without_rewards_has_no_rows_for_other_policies(tmp_path):
+    with open_arms(tmp_path) as service:
+        service.decide()
+        with pytest.raises(ValueError, match="no rows of decisions that have a reward"):
+            evaluate(service.path, "random")

@@ -1,6 +1,7 @@
 """The web service of the page: a real server and a real client, with kills."""
 
 import contextlib
+import itertools
 import os
 import re
 import signal
@@ -26,10 +27,11 @@ pytestmark = [pytest.mark.slow, pytest.mark.posix]
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder with the program of the page."""
+    """A folder with the programs of the page."""
     text = PAGE.read_text("utf-8")
-    (program,) = re.findall(r"\*\*`shop\.py`\*\*\n\n```python\n(.*?)```", text, re.DOTALL)
-    (tmp_path / "shop.py").write_text(program, "utf-8")
+    for name in ("shop.py", "learn.py"):
+        (program,) = re.findall(rf"\*\*`{name}`\*\*\n\n```python\n(.*?)```", text, re.DOTALL)
+        (tmp_path / name).write_text(program, "utf-8")
     return tmp_path
 
 
@@ -40,28 +42,39 @@ def find_port():
         return free.getsockname()[1]
 
 
-@contextlib.contextmanager
-def serving(folder):
-    """Starts the server, waits until it answers, and kills it in the end."""
-    port = find_port()
-    command = [sys.executable, "-m", "uvicorn", "shop:app", "--port", str(port)]
+def start(folder, *arguments):
+    """Starts Python in a folder, and a group of processes with it."""
     paths = os.pathsep.join([str(folder), str(ROOT)])
     environment = {**os.environ, "PYTHONPATH": paths}
     with (folder / "log.txt").open("a") as log:
-        process = subprocess.Popen(
-            [*command, "--log-level", "warning"],
+        return subprocess.Popen(
+            [sys.executable, *arguments],
             cwd=folder,
             env=environment,
             stdout=log,
             stderr=log,
+            start_new_session=True,
         )
+
+
+def kill(process):
+    """Kills a process and those that it has started."""
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+@contextlib.contextmanager
+def serving(folder, *arguments):
+    """Starts the server, waits until it answers, and kills it in the end."""
+    port = find_port()
+    command = ["-m", "uvicorn", "shop:app", "--port", str(port), "--log-level", "warning"]
+    process = start(folder, *command, *arguments)
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60.0) as client:
             wait_for(client, process, folder)
             yield client
     finally:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        kill(process)
 
 
 def wait_for(client, process, folder):
@@ -112,3 +125,30 @@ def test_the_web_service_refuses_what_is_wrong_and_goes_on(folder):
         assert client.post("/reward/visit-1", params={"value": 1.0}).json() == {"is_new": True}
         assert client.post("/reward/visit-1", params={"value": 0.0}).json() == {"is_new": False}
         assert "1 decision, 1 reward, mean 1" in client.get("/report").text
+
+
+def test_the_workers_of_the_page_decide_by_what_a_program_beside_them_learns(folder):
+    program = folder / "shop.py"
+    text = program.read_text("utf-8")
+    program.write_text(text.replace("with open_service()", "with open_service(learns=False)"))
+    learner = start(folder, "learn.py")
+    try:
+        wait_until((folder / "web.sqlite").exists)
+        time.sleep(1.0)  # until its tables are made
+        with serving(folder, "--workers", "2") as client:
+            answer = decide(client, 0)
+            assert answer["probability"] == pytest.approx(1 / 3)
+            client.post("/reward/visit-0", params={"value": 1.0})
+            users = itertools.count(1)
+            wait_until(lambda: decide(client, next(users))["probability"] > 0.9)
+    finally:
+        kill(learner)
+    assert len(read_log(folder / "web.sqlite")) == 1
+
+
+def wait_until(is_met):
+    """Waits until a condition is met."""
+    end = time.monotonic() + 120.0
+    while not is_met():
+        assert time.monotonic() < end
+        time.sleep(0.1)

@@ -157,4 +157,5 @@ def _p_value(value: float) -> str:
 def _picture(text: str, figure: Figure) -> str:
     """Returns a figure as an image in the page."""
     image = base64.b64encode(to_image(figure)).decode()
-    return f'<p><img alt="{html.escape(text)}" src="data:image/png;base64,{image}"></p>'
+    picture = f'<img alt="{html.escape(text)}" src="data:image/png;base64,{image}">'
+    return f'<div class="wide">{picture}</div>'

@@ -55,8 +55,8 @@ class GaussianThompsonSamplingPolicy(ThompsonSamplingPolicy):
     ) -> None:
         self._prior_mean = check_number("prior_mean", prior_mean, -MAX_PARAMETER, MAX_PARAMETER)
         self._prior_std = check_positive("prior_std", prior_std, MIN_STD, MAX_PARAMETER)
-        reward_std = check_positive("reward_std", reward_std, MIN_STD, MAX_PARAMETER)
-        self._reward_precision = reward_std**-2
+        self._reward_std = check_positive("reward_std", reward_std, MIN_STD, MAX_PARAMETER)
+        self._reward_precision = self._reward_std**-2
         super().__init__(**options)
 
     def _initial(self) -> NormalPosteriors:
@@ -127,6 +127,8 @@ class BetaThompsonSamplingPolicy(ThompsonSamplingPolicy):
         **options: typing.Unpack[PolicyOptions],
     ) -> None:
         self._prior = check_prior(prior_successes, prior_failures)
+        self._prior_successes = prior_successes
+        self._prior_failures = prior_failures
         super().__init__(**options)
 
     def _initial(self) -> BetaCounts:
@@ -178,6 +180,8 @@ class DiscountedThompsonSamplingPolicy(ThompsonSamplingPolicy):
     ) -> None:
         self._gamma = check_positive("gamma", gamma, maximum=1.0)
         self._prior = check_prior(prior_successes, prior_failures)
+        self._prior_successes = prior_successes
+        self._prior_failures = prior_failures
         super().__init__(**options)
 
     def _initial(self) -> BetaCounts:

@@ -152,9 +152,9 @@ class BestArmPolicy(Policy):
     rows have stopped: see `StepDriver.run_until_stopped`.
 
     It looks for the best of the actions that are available. One that was never available does not
-    count. One that was closed counts, as it is known, until it has been closed for half of the
-    row's steps, and for 50 of them; so a short break does not end its part. If an action opens that
-    did not count, rows that had stopped go on, unless their steps are spent. A row does not stop
+    count. One that was closed still counts at first, with what is known of it. It is out once it
+    has been closed for at least half of the row's steps, and for 50. If an action opens that did
+    not count, rows that had stopped go on, unless their steps are spent. A row does not stop
     before it has compared two actions.
 
     A subclass implements `_exploration_scores` or `_select`, and these two as it needs them:

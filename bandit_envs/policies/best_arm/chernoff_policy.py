@@ -46,6 +46,9 @@ class ChernoffPolicy(BestArmPolicy):
         **options: typing.Unpack[PolicyOptions],
     ) -> None:
         super().__init__(**options)
+        self._delta = delta
+        self._reward_std = reward_std
+        self._threshold = threshold
         self._law = law_of(reward_std)
         self._level = StoppingLevel(threshold, delta)
         self.reward_range = self._law.reward_range

@@ -41,11 +41,11 @@ class LUCBPolicy(PairPolicy):
         self, delta: float, reward_std: float = 0.5, **options: typing.Unpack[PolicyOptions]
     ) -> None:
         self._delta = check_delta(delta)
-        self._std = check_positive("reward_std", reward_std, MIN_STD, MAX_PARAMETER)
+        self._reward_std = check_positive("reward_std", reward_std, MIN_STD, MAX_PARAMETER)
         super().__init__(**options)
 
     def _reward_law(self) -> RewardLaw:
-        return NormalLaw(self._std)
+        return NormalLaw(self._reward_std)
 
     def _upper_bounds(self, pulls: Pulls) -> Floats:
         return pulls.values + np.sqrt(self._level(pulls)[:, np.newaxis] / pulls.counts)
@@ -59,7 +59,7 @@ class LUCBPolicy(PairPolicy):
         """Returns the squares of the radius of an action chosen once: [n]."""
         t = pulls.steps.astype(np.float64)
         logarithm = np.log(1.25 * self.num_actions * t**4 / self._delta)
-        return np.asarray(2.0 * self._std**2 * logarithm)
+        return np.asarray(2.0 * self._reward_std**2 * logarithm)
 
 
 class KLLUCBPolicy(PairPolicy):
@@ -92,6 +92,9 @@ class KLLUCBPolicy(PairPolicy):
         threshold: str = "practical",
         **options: typing.Unpack[PolicyOptions],
     ) -> None:
+        self._delta = delta
+        self._reward_std = reward_std
+        self._threshold = threshold
         self._law = law_of(reward_std)
         self.reward_range = self._law.reward_range
         super().__init__(**options)

@@ -98,6 +98,7 @@ class SuccessiveEliminationPolicy(BestArmPolicy):
         **options: typing.Unpack[PolicyOptions],
     ) -> None:
         self._delta = check_delta(delta)
+        self._reward_std = reward_std
         self._law = NormalLaw(0.5 if reward_std is None else reward_std)
         self._scale = 1.0 if reward_std is None else np.sqrt(2.0) * float(reward_std)
         super().__init__(**options)

@@ -112,8 +112,8 @@ class SuccessiveRejectsPolicy(FixedBudgetPolicy):
 
     def __init__(self, budget: int, **options: typing.Unpack[PolicyOptions]) -> None:
         super().__init__(**options)
-        check_integer("budget", budget, minimum=self.num_actions + 1)
-        self._rounds = _rounds_of_rejects(budget, self.num_actions)
+        self._budget = check_integer("budget", budget, minimum=self.num_actions + 1)
+        self._rounds = _rounds_of_rejects(self._budget, self.num_actions)
 
     def _initial_plan(self) -> Survivors:
         return Survivors.initial(self.batch_size, self.num_actions)
@@ -157,8 +157,8 @@ class SequentialHalvingPolicy(FixedBudgetPolicy):
     ) -> None:
         super().__init__(**options)
         number = math.ceil(math.log2(self.num_actions))
-        check_integer("budget", budget, minimum=number * self.num_actions)
-        self._rounds = _rounds_of_halving(budget, self.num_actions)
+        self._budget = check_integer("budget", budget, minimum=number * self.num_actions)
+        self._rounds = _rounds_of_halving(self._budget, self.num_actions)
         self._reuse = check_bool("reuse", reuse)
 
     def _initial_plan(self) -> Survivors:

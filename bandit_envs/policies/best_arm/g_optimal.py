@@ -64,7 +64,7 @@ class GOptimalPolicy(BestArmPolicy):
     ) -> None:
         super().__init__(**options)
         self._delta = check_delta(delta)
-        self._std = check_positive("reward_std", reward_std, MIN_STD, MAX_PARAMETER)
+        self._reward_std = check_positive("reward_std", reward_std, MIN_STD, MAX_PARAMETER)
         self._features = _check_features(features, self.num_actions)
         products = self._features[:, :, np.newaxis] * self._features[:, np.newaxis]
         self._products = products.reshape(self.num_actions, -1)
@@ -74,7 +74,7 @@ class GOptimalPolicy(BestArmPolicy):
         raise self._without_more_actions("it has features of these; make a new one")
 
     def _reward_law(self) -> RewardLaw:
-        return NormalLaw(self._std)
+        return NormalLaw(self._reward_std)
 
     def _exploration_scores(self, search: Search) -> Floats:
         pulls = search.pulls
@@ -91,7 +91,7 @@ class GOptimalPolicy(BestArmPolicy):
         variances = np.einsum("nkd,nkd->nk", differences @ covariances, differences)
         steps = pulls.steps.astype(np.float64)
         level = np.log(np.pi**2 * steps**2 * (self.num_actions - 1) / (6.0 * self._delta))
-        widths = self._std * np.sqrt(2.0 * level[:, np.newaxis] * variances)
+        widths = self._reward_std * np.sqrt(2.0 * level[:, np.newaxis] * variances)
         gaps = values.max(axis=1, keepdims=True) - values
         gaps[np.arange(len(rows)), leaders] = np.inf
         has_rival = gaps.min(axis=1) < np.inf

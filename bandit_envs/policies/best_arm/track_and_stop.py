@@ -284,7 +284,6 @@ class TopTwoThompsonSamplingPolicy(ChernoffPolicy):
         **options: typing.Unpack[PolicyOptions],
     ) -> None:
         self._beta = check_number("beta", beta, 0.0, 1.0)
-        self._std = reward_std
         super().__init__(delta, reward_std, threshold, **options)
 
     _with_pending = Policy._with_pending  # its draws go on to other actions by themselves
@@ -300,7 +299,7 @@ class TopTwoThompsonSamplingPolicy(ChernoffPolicy):
 
     def _explore(self, rng: Rng, pulls: Pulls, available: Mask | None) -> Indices:
         """Returns the actions of rows that have not stopped: [n]."""
-        if self._std is not None:
+        if self._reward_std is not None:
             untried = pulls.counts == 0.0
             if available is not None:
                 untried &= available
@@ -340,10 +339,10 @@ class TopTwoThompsonSamplingPolicy(ChernoffPolicy):
         shape = (len(pulls.steps), size, self.num_actions)
         sums = pulls.sums[:, np.newaxis]
         counts = pulls.counts[:, np.newaxis]
-        if self._std is None:
+        if self._reward_std is None:
             values = rng.beta(1.0 + sums, 1.0 + counts - sums, shape)
         else:
             values = rng.standard_normal(shape)
-            values *= self._std / np.sqrt(np.maximum(counts, 1.0))
+            values *= self._reward_std / np.sqrt(np.maximum(counts, 1.0))
             values += pulls.values[:, np.newaxis]
         return values if available is None else np.where(available[:, np.newaxis], values, -np.inf)

@@ -35,6 +35,12 @@ BATCH_ROWS = 50_000
 FEWEST = 30
 """An action has so many decisions before a low weight is noted."""
 
+FEWEST_REWARDS = 3
+"""Other policies are estimated from so many rewards, one for each fold of a model of rewards."""
+
+TOO_SHORT = f"Other policies are estimated from {FEWEST_REWARDS} rewards on."
+"""A note of a report on fewer."""
+
 ERRORS = 4.0
 """A low weight is noted if it is so many standard errors below 1."""
 
@@ -115,11 +121,15 @@ def read_report(
         rewards.add(reward_rows)
     rewards.finish()
     found = _make_report(file, facts, periods, decisions, rewards)
+    is_too_short = policies is not None and found.rewards < FEWEST_REWARDS
     return dataclasses.replace(
         found,
         reward_range=known_range if is_bounded else None,
         confidence=confidence,
-        evaluation=_evaluate(file.path, policies, estimators, confidence),
+        notes=[*found.notes, TOO_SHORT] if is_too_short else found.notes,
+        evaluation=(
+            None if is_too_short else _evaluate(file.path, policies, estimators, confidence)
+        ),
     )
 
 

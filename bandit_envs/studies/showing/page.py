@@ -179,4 +179,5 @@ def _table(data: dict[str, Any], columns: list[TableColumn]) -> DataTable:
 def _picture(study: Study, pairs: Sequence[PairResult]) -> str:
     """Returns the study's figure as an image in the page."""
     image = base64.b64encode(study_figure(study, pairs)).decode()
-    return f'<img alt="{html.escape(study.title)}" src="data:image/png;base64,{image}">'
+    picture = f'<img alt="{html.escape(study.title)}" src="data:image/png;base64,{image}">'
+    return f'<div class="wide">{picture}</div>'

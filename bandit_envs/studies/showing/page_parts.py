@@ -24,6 +24,7 @@ img { max-width: 100%; }
 table { border-collapse: collapse; font-size: 13px; min-width: 900px; }
 td, th { border-bottom: 1px solid #ddd; padding: 3px 12px 3px 0; text-align: left; }
 .wide { overflow-x: auto; }
+.wide img { max-width: max(100%, 700px); }
 pre { background: #f4f4f4; overflow-x: auto; padding: 12px; }
 .switches {
   background: white;
