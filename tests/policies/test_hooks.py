@@ -126,7 +126,7 @@ class Learner(Policy):
         (
             None,
             TypeError,
-            "_learn returned None; .* a policy that learns nothing defines no _learn",
+            "_learn returned None; .* A policy that learns nothing defines no _learn",
         ),
         (3.0, TypeError, "_learn returned 3.0; expected a tuple as of _initial"),
         ([np.zeros((B, K)), np.zeros(B)], TypeError, r"(?s)_learn returned .*; expected a tuple"),
