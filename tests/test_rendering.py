@@ -236,6 +236,17 @@ def test_text_shows_what_a_policy_knows():
     ]
 
 
+def test_a_policy_that_tells_no_estimates_is_shown_by_its_name_and_its_choices():
+    arms = Arms("two arms", np.array([0.0, 1.0]), [1], None, 3, [1], [2.0])
+    known = Knowledge("mine", None, np.array([1.0, 2.0]))
+    first, *others = text(arms, known).splitlines()
+    assert first == "two arms: 3 steps; last action 1, reward 2.00; mine"
+    assert [line.split()[-1] for line in others] == ["N", "1", "2"]
+    scaled = RescaleReward(BernoulliPyEnvironment([0.1, 0.9], seed=0), (0.0, 2.0))
+    scaled.reset()
+    assert "; mine" in scaled.render("ansi", 0, known)
+
+
 def test_an_image_shows_what_a_policy_knows_beside_the_true_means():
     pytest.importorskip("matplotlib")
     env = k_armed()
@@ -273,6 +284,7 @@ def test_an_animation_has_every_image(tmp_path, suffix):
         assert "http://" not in page
         assert "https://" not in page
         assert "fa-" not in page.partition("<body")[2]
+        assert "width=device-width" in page
         return
     shown = pytest.importorskip("PIL.Image").open(file)
     assert (shown.n_frames, shown.size) == (3, (60, 40))

@@ -91,6 +91,17 @@ def test_every_internal_link_and_image_resolves(site):
     assert wrong == []
 
 
+def test_every_page_leads_to_its_source_in_the_repository(site):
+    for page in sorted(site.rglob("*.html")):
+        found = re.findall(r'href="([^"]*)"\s+title="View this page"', page.read_text("utf-8"))
+        if page.name in ("genindex.html", "search.html"):
+            assert found == []
+            continue
+        (link,) = found
+        file = link.partition("?")[0].partition("/blob/main/")[2]
+        assert (ROOT / file).is_file(), link
+
+
 def test_the_site_has_every_name_of_the_reference_every_id_and_every_subcommand(site):
     for page in (DOCS / "api").glob("*.md"):
         names = re.findall(r"(?m)^### (\w+)$", page.read_text("utf-8"))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import check_integer
 from bandit_envs.cli.console import OUT
 from bandit_envs.drivers import StepDriver
@@ -14,12 +15,14 @@ from bandit_envs.policies import Policy
 from bandit_envs.policies.delayed import learner
 from bandit_envs.rendering import Knowledge
 from bandit_envs.rendering.animation import check_animation_file, write_animation
+from bandit_envs.specs import BoundedArraySpec, is_discrete
 from bandit_envs.studies.definition.choice import (
     Environment,
     EnvironmentChoice,
     PolicyChoice,
     name_in_errors,
 )
+from bandit_envs.trajectories import Trajectory
 
 
 def watch(options: argparse.Namespace) -> int:
@@ -46,17 +49,32 @@ def _draw_steps(
     env: Environment, policy: Policy, steps: int, label: str
 ) -> Iterator[NDArray[np.uint8]]:
     """Yields a picture before each step, and one in the end."""
-    driver = StepDriver(env, policy, (learner(env, policy),), 1)
+    choices = _Choices(env)
+    driver = StepDriver(env, policy, (learner(env, policy), choices), 1)
     env.reset()
-    yield _draw(env, policy, label)
+    yield _draw(env, policy, choices, label)
     for _ in range(steps):
         driver.run()
-        yield _draw(env, policy, label)
+        yield _draw(env, policy, choices, label)
 
 
-def _draw(env: Environment, policy: Policy, label: str) -> NDArray[np.uint8]:
+class _Choices:
+    """Counts how often each action was chosen in the first row, if an action is one integer."""
+
+    def __init__(self, env: Environment) -> None:
+        spec = env.action_spec()
+        self.counts: Floats | None = None
+        if isinstance(spec, BoundedArraySpec) and spec.shape == () and is_discrete(spec):
+            self.counts = np.zeros(int(spec.maximum) + 1)
+
+    def __call__(self, trajectory: Trajectory) -> None:
+        if self.counts is not None:
+            self.counts[trajectory.action[0]] += 1.0
+
+
+def _draw(env: Environment, policy: Policy, choices: _Choices, label: str) -> NDArray[np.uint8]:
     """Returns a picture of the first row, with what the policy knows of it if it can tell that."""
-    knowledge: Knowledge | None = None
+    knowledge = Knowledge(label, None, choices.counts)
     with contextlib.suppress(NotImplementedError):
         knowledge = policy.describe(0)._replace(title=label)
     image: NDArray[np.uint8] = env.render("rgb_array", 0, knowledge)

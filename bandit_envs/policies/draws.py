@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from bandit_envs.arrays import Array, Floats, Indices, Mask, Rng
+from bandit_envs.base.checks import short_repr
 
 MANY = 64  # columns from which on finding the largest values before sorting them is faster
 
@@ -136,6 +138,23 @@ def explore(
         below = epsilon[rows] if isinstance(epsilon, np.ndarray) else epsilon
         actions[rows] = drawn[rows] / below * num_actions
     return actions
+
+
+def check_exploration(hook: str, epsilon: Any, num_rows: int) -> float | Floats:
+    """Returns the probability of exploring that a `hook` returned: a number, or one for each row.
+
+    Raises:
+        ValueError: it is something else, or not from 0 to 1.
+    """
+    if isinstance(epsilon, float) and 0.0 <= epsilon <= 1.0:
+        return epsilon
+    table = np.asarray(epsilon)
+    if table.shape not in ((), (num_rows,)):
+        found = f"an array of shape {table.shape}"
+        raise ValueError(f"{hook} returned {found}; expected a number, or shape ({num_rows},)")
+    if table.dtype.kind not in "fiu" or not (table.min() >= 0.0 and table.max() <= 1.0):
+        raise ValueError(f"{hook} returned {short_repr(epsilon)}; expected numbers from 0 to 1")
+    return table if table.shape else float(table)
 
 
 def index_probabilities(index: Floats, epsilon: float | Floats, available: Mask | None) -> Floats:

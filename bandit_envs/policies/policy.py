@@ -578,7 +578,7 @@ class Policy(Stateful, abc.ABC):
     def _check_learned(self, what: str, found: Any, initial: Any) -> None:
         """Raises TypeError or ValueError if `found` is not of the layout that `_initial` gives."""
         if self.can_learn and found is None:
-            hint = "a policy that learns nothing defines no _learn"
+            hint = "A policy that learns nothing defines no _learn"
             raise TypeError(f"{what} None; expected what the policy knows. {hint}")
         check_layout(what, found, initial)
 

@@ -33,6 +33,14 @@ ICONS = {
 }
 """What stands on the buttons of a page, by the classes of the font that matplotlib loads."""
 
+HEAD = """\
+<meta charset='utf-8'>
+<meta name='viewport' content='width=device-width, initial-scale=1'>
+<title>A bandit</title>
+<link rel='icon' href='data:,'>
+<style>.animation img { max-width: 100%; }</style>"""
+"""What a page of an animation begins with: it fits into the window of a phone, too."""
+
 PAUSE = 2.0
 """How long the last image is shown, in seconds."""
 
@@ -83,5 +91,4 @@ def _without_network(page: str) -> str:
     for name, sign in ICONS.items():
         page = page.replace(f'<i class="fa {name}"></i>', sign)
     page = re.sub(r'<link rel="stylesheet"\s+href="https?:[^>]*>', "", page)
-    head = "<meta charset='utf-8'>\n<title>A bandit</title>\n<link rel='icon' href='data:,'>"
-    return f"<!doctype html>\n{head}\n{page}"
+    return f"<!doctype html>\n{HEAD}\n{page}"

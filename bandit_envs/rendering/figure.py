@@ -13,6 +13,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from bandit_envs.arrays import Floats
 from bandit_envs.rendering.arms import Arms
 from bandit_envs.rendering.knowledge import Knowledge
 
@@ -58,8 +59,8 @@ def _draw(figure: Figure, arms: Arms, knowledge: Knowledge | None) -> None:
         axis, lowest = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
         _draw_counts(lowest, knowledge.counts)
     handles = _draw_arms(axis, arms, knowledge)
-    if knowledge is not None:
-        handles += _draw_knowledge(axis, knowledge)
+    if knowledge is not None and knowledge.values is not None:
+        handles += _draw_knowledge(axis, knowledge, knowledge.values)
     lowest.set_xlabel("Item" if len(arms.optimal) > 1 else "Action")
     lowest.xaxis.set_major_locator(MaxNLocator(20, integer=True, min_n_ticks=1))
     figure.legend(
@@ -77,18 +78,18 @@ def _draw_counts(axis: Axes, counts: NDArray[Any]) -> None:
     axis.spines[["top", "right"]].set_visible(False)
 
 
-def _draw_knowledge(axis: Axes, knowledge: Knowledge) -> list[Any]:
+def _draw_knowledge(axis: Axes, knowledge: Knowledge, values: Floats) -> list[Any]:
     """Draws estimates with their intervals, as far as the axis goes; returns handles of both."""
     bottom, top = axis.get_ylim()
-    arms = np.arange(len(knowledge.values))
+    arms = np.arange(len(values))
     low, high = (np.clip(end, bottom, top) for end in knowledge.ends())
     handles: list[Any] = []
     if knowledge.interval:
         lines = axis.vlines(arms, low, high, color=KNOWN, lw=2.0, zorder=2.5)
         lines.set_label(knowledge.interval)
         handles.append(lines)
-    values = np.clip(knowledge.values, bottom, top)
-    dots = axis.plot(arms, values, "D", markersize=6, color=KNOWN, label="estimate", clip_on=False)
+    shown = np.clip(values, bottom, top)
+    dots = axis.plot(arms, shown, "D", markersize=6, color=KNOWN, label="estimate", clip_on=False)
     dots[0].set(markeredgecolor="white", zorder=2.8)
     return [*handles, *dots]
 
@@ -122,7 +123,8 @@ def _draw_arms(axis: Axes, arms: Arms, knowledge: Knowledge | None) -> list[Any]
         handles += axis.plot(arms.action, heights, "o", color=LAST, markersize=8, zorder=3)
         handles[-1].set(label=last, markeredgecolor="white")
     low, high = arms.reward_limits(num_stds=3.2)
-    if knowledge is not None and arms.reward_std is None and low >= 0.0 and high <= 1.0:
+    has_estimates = knowledge is not None and knowledge.values is not None
+    if has_estimates and arms.reward_std is None and low >= 0.0 and high <= 1.0:
         high = 1.0  # estimates of shares start far from the means
     margin = 0.05 * (high - low)
     axis.set_ylim(low - margin, high + margin)

@@ -29,9 +29,8 @@ class Window:
             mode: "rgb_array", "human" or "ansi".
             knowledge: what a policy knows of them, which is shown beside them.
         """
-        if knowledge is not None and len(knowledge.values) != len(arms.values):
-            number = len(knowledge.values)
-            raise ValueError(f"knowledge is of {number} arms; expected {len(arms.values)}")
+        if knowledge is not None:
+            knowledge.check_number(len(arms.values))
         if mode == "ansi":
             return text(arms, knowledge)
         if mode not in ("rgb_array", "human"):

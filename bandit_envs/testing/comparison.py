@@ -32,6 +32,7 @@ Seen: TypeAlias = dict[tuple[int, int], tuple[object, object]]
 
 def require(condition: object, message: str) -> None:
     """Raises AssertionError if `condition` does not hold, also under `python -O`."""
+    __tracebackhide__ = True  # pytest shows the test, not this function
     if not condition:
         raise AssertionError(message)
 
@@ -49,11 +50,13 @@ def assert_identical(actual: object, expected: object, name: str = "value") -> N
         ...
     AssertionError: value['reward'][1] is 0.0; expected -0.0
     """
+    __tracebackhide__ = True
     _compare(actual, expected, name, {})
 
 
 def _compare(actual: object, expected: object, name: str, seen: Seen) -> None:
     """Compares two objects, unless they are among the pairs that were `seen` before."""
+    __tracebackhide__ = True
     pair = (id(actual), id(expected))
     if actual is expected or pair in seen:
         return
@@ -72,6 +75,7 @@ def _compare(actual: object, expected: object, name: str, seen: Seen) -> None:
 
 def _compare_arrays(actual: Array, expected: Array, name: str, seen: Seen) -> None:
     """Compares the bytes of arrays, or the objects in them."""
+    __tracebackhide__ = True
     if (actual.dtype, actual.shape) != (expected.dtype, expected.shape):
         found = f"{actual.dtype!r} of shape {actual.shape}"
         wanted = f"{expected.dtype!r} of shape {expected.shape}"
@@ -92,6 +96,7 @@ def _compare_parts(
     actual: dict[str, object], expected: dict[str, object], name: str, seen: Seen
 ) -> None:
     """Compares the parts of two objects, by their places."""
+    __tracebackhide__ = True
     if actual.keys() != expected.keys():
         places = f"{', '.join(actual)}; expected {', '.join(expected)}"
         raise AssertionError(f"{name} has the parts {places}")

@@ -88,7 +88,7 @@ class PolicyContract(ChoiceContract, PendingContract, MoreActionsContract):
             try:
                 assert_identical(after.get(name), before[name], place)
             except AssertionError as error:
-                raise AssertionError(f"{error}, as before the run. {HIDDEN}") from error
+                raise AssertionError(f"{error}, as before the run. {HIDDEN}") from None
 
     def test_a_restored_state_repeats_the_run(self) -> None:
         run = self._run()

@@ -23,6 +23,9 @@ from bandit_envs.wrappers import RandomActionMask, TransformObservation
 from bandit_envs.wrappers.wrapper import with_entries
 
 SHARED = "If rows share a model, set `learns_by_row = False` in the class"
+REPEATS = (
+    "A policy repeats a run if all that changes is in `learned`, and if it draws from `rng` alone"
+)
 ROUNDING = 1e-9  # how far two ways to compute one number may differ, as a share of it
 
 
@@ -43,12 +46,17 @@ class PolicyRun(NamedTuple):
 
     def replay(self, policy: Policy, name: str, start: int = 0) -> None:
         """Requires a policy to repeat the run bit for bit from step number `start` on."""
-        for index in range(start, len(self.actions)):
-            action = policy.action(copy.deepcopy(self.time_steps[index]))
-            place = f"the action of step {index + 1} of {name}"
-            assert_identical(action, self.actions[index], place)
-            policy(copy.deepcopy(self.trajectories[index]))
-        assert_identical(policy.get_state(), self.states[-1], f"the last state of {name}")
+        __tracebackhide__ = True
+        try:
+            for index in range(start, len(self.actions)):
+                action = policy.action(copy.deepcopy(self.time_steps[index]))
+                place = f"{name} does not repeat the run. In step {index + 1}, action"
+                assert_identical(action, self.actions[index], place)
+                policy(copy.deepcopy(self.trajectories[index]))
+            place = f"{name} does not repeat the run. In the end, state"
+            assert_identical(policy.get_state(), self.states[-1], place)
+        except AssertionError as error:
+            raise AssertionError(f"{error}. {REPEATS}") from None
 
 
 def run_policy(policy: Policy, env: PyEnvironment, num_steps: int) -> PolicyRun:

@@ -122,7 +122,7 @@ class Wrapper(KnownMeans, PyEnvironment):
     ) -> Any:
         if knowledge is None:
             return self._env.render(mode, row)
-        if self._maps_rewards:
+        if self._maps_rewards and knowledge.values is not None:
             raise ValueError(f"{self.name} maps rewards; expected no knowledge of theirs")
         return self._env.render(mode, row, knowledge)
 

@@ -61,7 +61,6 @@ html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_title = "bandit_envs"
-html_theme_options = {"source_repository": repository}
 copybutton_exclude = ".linenos, .gp, .go"
 
 NAVIGATION = {
@@ -175,6 +174,19 @@ def lead_links_to_the_site(app: Any, page: str, source: list[str]) -> None:
         source[0] += "\n".join(lines)
 
 
+def lead_to_the_source(
+    app: Any, page: str, template: str, context: dict[str, Any], tree: object
+) -> None:
+    """Leads the button that shows the source of a page to the file in the repository."""
+    file = f"colab/docs/{page}.md?plain=true"
+    if page.startswith("notebooks/"):
+        file = f"colab/{page.removeprefix('notebooks/')}.ipynb"
+    if page == "changelog":
+        file = "CHANGELOG.md?plain=true"
+    context["theme_source_view_link"] = f"{repository}/blob/main/{file}"
+
+
 def setup(app: Any) -> None:
-    """Connects the hook."""
+    """Connects the hooks."""
     app.connect("source-read", lead_links_to_the_site)
+    app.connect("html-page-context", lead_to_the_source)

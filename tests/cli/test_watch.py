@@ -1,5 +1,6 @@
 """Animations that the command makes."""
 
+import numpy as np
 import pytest
 
 from tests.command_line import run
@@ -29,11 +30,23 @@ def test_the_same_seed_makes_the_same_animation_and_another_seed_another(tmp_pat
     assert contents[0] == contents[1] != contents[2]
 
 
-def test_a_policy_that_tells_nothing_is_shown_without_what_it_knows(tmp_path):
+@pytest.mark.parametrize(
+    ("env", "policy", "has_counts"),
+    [
+        ("testbed:k=4", "random", True),
+        ("position_based", "random_slate", False),
+        ("continuous", "random_number", False),
+    ],
+)
+def test_a_policy_that_tells_nothing_is_shown_by_its_choices(tmp_path, env, policy, has_counts):
     file = tmp_path / "lesson.gif"
-    options = ("--policy", "random", "--steps", 2, "--output", file)
-    assert run("watch", "testbed:k=4", *options).code == 0
-    assert image.open(file).n_frames == 3
+    options = ("--policy", policy, "--steps", 6, "--output", file)
+    assert run("watch", env, *options).code == 0
+    shown = image.open(file)
+    assert shown.n_frames == 7
+    shown.seek(6)
+    _, green, blue = np.moveaxis(np.asarray(shown.convert("RGB"), int), -1, 0)
+    assert (np.mean(blue > green + 30) > 0.01) == has_counts  # the bars of the choices
 
 
 @pytest.mark.parametrize(

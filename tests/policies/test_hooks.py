@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 
-from bandit_envs import Policy, SlatePolicy
+from bandit_envs import ContextualPolicy, Policy, SlatePolicy
 from bandit_envs.policies import IndexPolicy, ThompsonSamplingPolicy
+from bandit_envs.policies.models import Ridge
+from bandit_envs.policies.rules import IndexRule
+from bandit_envs.specs import ArraySpec
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import Trajectory, restart, termination
 
@@ -110,6 +113,52 @@ def test_scores_of_items_are_checked_too(scores):
         Mine(2, num_actions=K, batch_size=B).action(START)
 
 
+WRONG_EXPLORATION = [
+    (np.full((B, 1), 0.1), r"exploration returned .*shape \(3, 1\); expected a number, or shape"),
+    (np.array([0.1, 0.2, np.nan]), "exploration returned .*; expected numbers from 0 to 1"),
+    (1.5, "exploration returned 1.5; expected numbers from 0 to 1"),
+    (-1, "exploration returned -1; expected numbers from 0 to 1"),
+    (None, "exploration returned None; expected numbers from 0 to 1"),
+]
+
+
+class Exploring(IndexPolicy):
+    """Its best action is the last."""
+
+    def _scores(self, learned, time_step):
+        return np.tile(np.arange(K, dtype=float), (B, 1))
+
+
+class ExploringRule(IndexRule):
+    """Its indices are those of the model."""
+
+    def index(self, seen):
+        return seen.means()
+
+
+@pytest.mark.parametrize(("returned", "message"), WRONG_EXPLORATION)
+def test_how_often_a_policy_explores_is_a_number_from_0_to_1_or_one_for_each_row(returned, message):
+    policy = policy_of(Exploring, "_exploration", returned)
+    rule = type("Mine", (ExploringRule,), {"exploration": lambda self, seen: returned})()
+    spec = {"num_actions": K, "batch_size": B, "observation_spec": ArraySpec((1,), np.float32)}
+    for each in (policy, ContextualPolicy(Ridge(), rule, **spec)):
+        for choose in (each.action, each.probabilities):
+            with pytest.raises(ValueError, match=message):
+                choose(START)
+
+
+@pytest.mark.parametrize(
+    "returned", [0, 1, 0.25, np.float32(0.25), np.array(0.25), np.full(B, 0.25)]
+)
+def test_a_policy_explores_as_often_as_its_hook_says(returned):
+    policy = policy_of(Exploring, "_exploration", returned)
+    epsilon = float(np.max(returned))
+    expected = np.full((B, K), epsilon / K)
+    expected[:, -1] += 1.0 - epsilon
+    np.testing.assert_allclose(policy.probabilities(START), expected)
+    assert policy.action(START).shape == (B,)
+
+
 class Learner(Policy):
     """Knows two tables."""
 
@@ -126,7 +175,7 @@ class Learner(Policy):
         (
             None,
             TypeError,
-            "_learn returned None; .* a policy that learns nothing defines no _learn",
+            "_learn returned None; .* A policy that learns nothing defines no _learn",
         ),
         (3.0, TypeError, "_learn returned 3.0; expected a tuple as of _initial"),
         ([np.zeros((B, K)), np.zeros(B)], TypeError, r"(?s)_learn returned .*; expected a tuple"),

@@ -81,3 +81,14 @@ def test_a_model_of_scikit_learn_as_an_attribute_is_told_where_it_belongs():
 
     with pytest.raises(AssertionError, match=r"Regression\.model.* What changes must be in"):
         contract_for(Regression).test_all_that_changes_is_in_learned()
+
+
+def test_a_run_that_is_not_repeated_tells_what_a_policy_must_do():
+    class Decaying(Means):
+        def _learn(self, learned, trajectory):
+            self._epsilon /= 2
+            return super()._learn(learned, trajectory)
+
+    found = failures(Decaying)["test_a_restored_state_repeats_the_run"]
+    assert re.search(r"does not repeat the run\. In step \d+, action\[\d\] is \d; expected", found)
+    assert found.endswith("`learned`, and if it draws from `rng` alone")

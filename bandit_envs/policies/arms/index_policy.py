@@ -6,7 +6,12 @@ import abc
 from typing import Any
 
 from bandit_envs.arrays import Floats, Mask, Rng
-from bandit_envs.policies.draws import argmax_random_ties, explore, index_probabilities
+from bandit_envs.policies.draws import (
+    argmax_random_ties,
+    check_exploration,
+    explore,
+    index_probabilities,
+)
 from bandit_envs.policies.policy import Actions, Policy
 from bandit_envs.trajectories import TimeStep
 
@@ -37,7 +42,7 @@ class IndexPolicy(Policy):
     def _select(self, rng: Rng, learned: Any, time_step: TimeStep) -> Actions:
         available = self._available(time_step.observation)
         best = self._best(rng, learned, time_step, available)
-        epsilon = self._exploration(learned)
+        epsilon = self._checked_exploration(learned)
         if isinstance(epsilon, float) and epsilon == 0.0:
             return best
         return explore(rng, best, epsilon, available, self.num_actions)
@@ -46,4 +51,8 @@ class IndexPolicy(Policy):
         available = self._available(time_step.observation)
         scores = self._scores(learned, time_step)
         self._check_table("_scores", scores)
-        return index_probabilities(scores, self._exploration(learned), available)
+        return index_probabilities(scores, self._checked_exploration(learned), available)
+
+    def _checked_exploration(self, learned: Any) -> float | Floats:
+        """Returns what `_exploration` returns, which must be from 0 to 1."""
+        return check_exploration("_exploration", self._exploration(learned), self.batch_size)

@@ -14,6 +14,7 @@ from bandit_envs.base.checks import short_repr
 from bandit_envs.policies.draws import (
     argmax_random_ties,
     available_only,
+    check_exploration,
     draw_indices,
     explore,
     index_probabilities,
@@ -183,14 +184,15 @@ class IndexRule(Rule):
     def select(self, rng: Rng, seen: Predictions, available: Mask | None) -> Actions:
         index = seen.checked("index", self.index(seen))
         best = argmax_random_ties(rng, index, available)
-        epsilon = self.exploration(seen)
+        epsilon = check_exploration("exploration", self.exploration(seen), len(index))
         if isinstance(epsilon, float) and epsilon == 0.0:
             return best
         return explore(rng, best, epsilon, available, index.shape[1])
 
     def probabilities(self, seen: Predictions, available: Mask | None) -> Floats:
         index = seen.checked("index", self.index(seen))
-        return index_probabilities(index, self.exploration(seen), available)
+        epsilon = check_exploration("exploration", self.exploration(seen), len(index))
+        return index_probabilities(index, epsilon, available)
 
 
 def _models_with(ability: str, model: ValueModel) -> list[str]:
