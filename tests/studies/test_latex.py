@@ -13,7 +13,8 @@ pytest.importorskip("pandas")
 pytest.importorskip("scipy")
 
 from bandit_envs.studies import Study, load, run
-from bandit_envs.studies.showing.latex import Cell, Column, Group, LatexTable, escape, rounded
+from bandit_envs.studies.definition.shown import rounded
+from bandit_envs.studies.showing.latex import Cell, Column, Group, LatexTable, escape
 from tests import command_line
 
 VALUES = {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict
 from bandit_envs.base.checks import short_repr
 from bandit_envs.metrics import Statistics
 from bandit_envs.studies.definition.choice import EnvironmentChoice, PolicyChoice
-from bandit_envs.studies.definition.shown import ShownQuantity
+from bandit_envs.studies.definition.shown import ShownQuantity, rounded
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.results.differences import compare_to, corrected_p_values
 from bandit_envs.studies.showing.latex import (
@@ -20,7 +20,6 @@ from bandit_envs.studies.showing.latex import (
     escape,
     escape_signs,
     explain_stars,
-    rounded,
 )
 from bandit_envs.studies.showing.tables import explain_quantities
 
