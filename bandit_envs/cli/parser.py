@@ -136,7 +136,7 @@ def _add_report(subcommands: Subcommands) -> None:
     parser.add_argument("folder", type=Path, metavar="DIR", help="a folder of results")
     text = "the figure's file, ending in .png, .svg or .pdf (default: one in the folder)"
     parser.add_argument("--figure", type=Path, metavar="FILE", help=text)
-    text = "the policy of the study that others are compared with (default: the first)"
+    text = "the policy that others are compared with: its id or its label (default: the first)"
     parser.add_argument("--baseline", metavar="SPEC", help=text)
     _add_views(parser)
     text = "the title of the figure and the tables (default: the study's)"

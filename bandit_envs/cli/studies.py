@@ -132,23 +132,26 @@ def report(options: argparse.Namespace) -> int:
         raise ValueError(f"figure is {figure}, the study's own; expected another file for a view")
     check_latex(options.latex)
     found = _load(options)
+    found.find_policy(options.baseline)
+    table = _latex_table(found, options)
     _write_and_show(found, figure, options.curves, options.width, options.style)
     show_differences(found, options.baseline)
-    _write_latex(found, options)
+    if table is not None:
+        write_latex(options.latex, table)
     if found.num_missing:
         OUT.print(f"{found.num_missing} of {found.study.num_tasks} tasks have not finished")
     return 0
 
 
-def _write_latex(found: LoadedStudy, options: argparse.Namespace) -> None:
-    """Writes the table of LaTeX that the options ask for, if they do."""
+def _latex_table(found: LoadedStudy, options: argparse.Namespace) -> str | None:
+    """Returns the table of LaTeX that the options ask for, if they do."""
     if options.latex is None:
         if options.layout is not None or options.quantities is not None:
             raise ValueError("--layout and --quantities are of a table of LaTeX; expected --latex")
-        return
+        return None
     layout: Any = dict.fromkeys(options.layout or [], True)
     baseline = options.baseline if compares(layout) else None
-    write_latex(options.latex, found.to_latex(options.quantities, baseline, **layout))
+    return found.to_latex(options.quantities, baseline, **layout)
 
 
 def check_latex(file: Path | None) -> None:

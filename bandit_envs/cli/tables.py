@@ -31,7 +31,7 @@ def show_summary(found: LoadedStudy) -> None:
     study = found.study
     pairs = found.pairs
     headings = [shown.heading for shown in study.summary.values()]
-    title = f"{study.title}\n{study.runs} runs of {study.steps} steps"
+    title = f"{study.title}\n{study.runs} runs of {study.steps} steps".lstrip()
     table = new_table(title, "policy", *headings, caption=_caption(found))
     for pair in pairs[:MAX_ROWS]:
         label = plain_text(study.label(pair.environment, pair.policy))

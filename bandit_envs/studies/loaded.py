@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write
+from bandit_envs.studies.definition.appearance import plain_text
 from bandit_envs.studies.definition.choice import PolicyChoice
 from bandit_envs.studies.definition.row_by_row import Pair, describe_row_by_row
 from bandit_envs.studies.definition.study import Study, View
@@ -120,7 +121,8 @@ class LoadedStudy:
         that end in `_holm` are corrected for the number of policies in the environment.
 
         Args:
-            baseline: this policy, as the study has it; by default the first.
+            baseline: this policy: its id with parameters, or its id or label alone, if no other
+                policy has it; by default the first.
             confidence: the probability that the intervals hold.
             resamples: how often the bootstrap draws all runs anew.
         """
@@ -133,15 +135,26 @@ class LoadedStudy:
         return compare_to(self.find_policy(baseline), self.study, self.pairs)
 
     def find_policy(self, text: str | None) -> PolicyChoice:
-        """Returns the policy that a text names, or without one the first of the study."""
+        """Returns the policy that a text names, or without one the first of the study.
+
+        The text is a policy as the study has it, or what only one policy of the study has: a label
+        or an id.
+        """
+        policies = self.study.policy
         if text is None:
-            return self.study.policy[0]
-        (choice,) = PolicyChoice.expand(text)
-        for policy in self.study.policy:
-            if policy == choice:
-                return policy
-        expected = ", ".join(map(str, self.study.policy))
+            return policies[0]
+        found: list[PolicyChoice] = []
+        for is_named in (_is_policy, self._has_label, _has_id):
+            found = [policy for policy in policies if is_named(policy, text)]
+            if len(found) == 1:
+                return found[0]
+        expected = ", ".join(map(str, found or policies))
         raise ValueError(f"baseline is {text}; expected one of {expected}")
+
+    def _has_label(self, policy: PolicyChoice, text: str) -> bool:
+        """Whether figures or tables show a policy by a text."""
+        label = self.study.policy_label(policy)
+        return text in (label, plain_text(label))
 
     def to_latex(
         self,
@@ -293,3 +306,15 @@ def load(folder: str | Path, **view: typing.Unpack[View]) -> LoadedStudy:
 def _pandas() -> Any:
     """Returns pandas, which the frames need."""
     return import_extra("pandas", "logged")
+
+
+def _is_policy(policy: PolicyChoice, text: str) -> bool:
+    """Whether a text is a policy with its parameters, in any order."""
+    if str(policy) == text:
+        return True
+    return text.startswith(f"{policy.name}:") and policy in PolicyChoice.expand(text)
+
+
+def _has_id(policy: PolicyChoice, text: str) -> bool:
+    """Whether a text is the id of a policy, without parameters."""
+    return policy.name == text

@@ -23,6 +23,15 @@ def fence(language: str, text: str) -> str:
     return f"```{language}\n{text}\n```"
 
 
+def anchor(heading: str) -> str:
+    """Returns the anchor that GitHub gives a heading.
+
+    >>> anchor("Late rewards, Figure 2.1: ε-greedy")
+    'late-rewards-figure-21-ε-greedy'
+    """
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
 def item(head: str, text: str) -> str:
     """Returns an item of a list, whose text may have several paragraphs."""
     return f"- {head}: {textwrap.indent(text.strip(), '  ').strip()}"

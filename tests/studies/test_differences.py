@@ -109,6 +109,42 @@ def test_a_wrong_baseline_confidence_or_number_of_resamples_is_refused(folder):
         found.differences(resamples=0)
 
 
+@pytest.mark.parametrize(
+    ("text", "policy"),
+    [
+        ("ucb", "ucb:c=1"),
+        ("UCB, c=1", "ucb:c=1"),
+        ("$\\epsilon$, a tenth", "epsilon_greedy:epsilon=0.1"),
+        ("ε, a tenth", "epsilon_greedy:epsilon=0.1"),
+        ("epsilon_greedy:epsilon=0.0", "epsilon_greedy:epsilon=0"),
+        ("greedy", "greedy"),
+    ],
+)
+def test_a_baseline_may_be_an_id_or_a_label_that_one_policy_has(folder, text, policy):
+    found = load(folder, labels={"epsilon_greedy:epsilon=0.1": "$\\epsilon$, a tenth"})
+    assert str(found.find_policy(text)) == policy
+
+
+def test_a_baseline_that_several_policies_have_names_them(folder):
+    expected = "epsilon_greedy:epsilon=0, epsilon_greedy:epsilon=0.1$"
+    with pytest.raises(ValueError, match=f"epsilon_greedy; expected one of {expected}"):
+        load(folder).find_policy("epsilon_greedy")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("--baseline", "thompson"),
+        ("--layout", "wide"),
+        ("--latex", "t.tex", "--quantities", "profit"),
+    ],
+)
+def test_a_report_refuses_what_is_wrong_before_it_writes_or_shows(folder, tmp_path, wrong):
+    figure = tmp_path / "figure.png"
+    code, out, _ = command_line.run("report", folder, "--figure", figure, *wrong)
+    assert (code, out, figure.exists()) == (2, "", False)
+
+
 def test_the_report_compares_with_any_policy_and_tells_p_values(folder):
     outcome = command_line.run("report", folder, "--baseline", "ucb:c=1")
     assert outcome.code == 0

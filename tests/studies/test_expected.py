@@ -76,7 +76,9 @@ def test_a_mean_may_be_of_the_last_steps_only():
         one, [PairResult(task.environment, task.policy, task.runs, result)]
     )
     assert row.metric == "reward after 1"
-    assert row.measured == f"{lasting.mean:.6g} ±{lasting.standard_error:.2g}"
+    mean, error = map(float, row.measured.split(" ±"))
+    assert mean == pytest.approx(float(lasting.mean), abs=error / 10)
+    assert error == pytest.approx(float(lasting.standard_error), rel=0.05)
 
 
 @pytest.mark.parametrize("since", [0, 3])
@@ -101,11 +103,13 @@ def test_an_order_is_that_of_the_means():
 def test_what_was_measured_is_shown_with_the_standard_errors_that_decide():
     one = {"policy": "greedy", "metric": "reward", "value": 10}
     (row,) = compared(one)
-    assert row.measured == "10 ±1"
+    assert row.measured == "10.0 ±1.0"
     (row,) = compared(one | {"standard_deviation": 3})
-    assert row.measured == "10 ±2.1"
+    assert row.measured == "10.0 ±2.1"
+    (row,) = compared(one | {"standard_error": 1234, "value": 98765})
+    assert row.expected == "98800 ±1200"
     (row,) = compared({"policy": [*TWO], "metric": "reward"})
-    assert row.measured == "10 ±1 < 20 ±1"
+    assert row.measured == "10.0 ±1.0 < 20.0 ±1.0"
 
 
 def test_what_has_not_run_is_not_measured():

@@ -154,6 +154,29 @@ def test_workers_end_with_the_process_that_started_them(tmp_path):
     assert alive == []
 
 
+def test_no_worker_outlives_a_run(tmp_path):
+    psutil = pytest.importorskip("psutil")
+    assert sweep(tmp_path, TINY, "--workers", "2").code == 0
+    children = psutil.Process().children(recursive=True)
+    assert not [child for child in children if "popen_loky" in " ".join(child.cmdline())]
+
+
+@pytest.mark.posix
+@pytest.mark.slow
+def test_ctrl_c_after_the_last_task_leaves_one_line(tmp_path):
+    """Tables and the figure are written then, and no worker is needed any more."""
+    output = tmp_path / "results"
+    arguments = ("sweep", write(tmp_path, TINY), "--output", output, "--workers", "2")
+    command = start(*arguments)
+    wait_for((output / "summary.csv").exists, command)
+    os.killpg(command.pid, signal.SIGINT)
+    code, _, err = finish(command)
+    assert code == 130
+    *bar, last = err.splitlines()
+    assert last == f"interrupted: this resumes it: {line_of(*arguments)}"
+    assert "leaked" not in "".join(bar)
+
+
 @pytest.mark.posix
 @pytest.mark.slow
 def test_ctrl_c_after_the_last_line_leaves_no_traceback(tmp_path):

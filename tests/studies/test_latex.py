@@ -13,7 +13,8 @@ pytest.importorskip("pandas")
 pytest.importorskip("scipy")
 
 from bandit_envs.studies import Study, load, run
-from bandit_envs.studies.showing.latex import Cell, Column, Group, LatexTable, escape, rounded
+from bandit_envs.studies.definition.shown import rounded
+from bandit_envs.studies.showing.latex import Cell, Column, Group, LatexTable, escape
 from tests import command_line
 
 VALUES = {
@@ -147,8 +148,17 @@ def test_the_caption_defines_the_errors(found):
     caption = re.search(r"\\caption\{(.*)\}\\medskip", found.to_latex())[1]
     assert "40 runs of 60 steps" in caption
     assert (
-        r"$\pm$ one standard error over 40 runs: their standard deviation, with $n - 1$" in caption
+        r"one standard error over the $n = 40$ runs: their standard deviation, with $n - 1$"
+        in caption
     )
+
+
+@pytest.mark.parametrize(
+    ("title", "sentence"), [("", ""), ("Optimism", "Optimism. "), ("Optimism?", "Optimism? ")]
+)
+def test_the_caption_begins_with_the_title_as_a_sentence(folder, title, sentence):
+    table = load(folder, title=title).to_latex()
+    assert rf"\caption{{{sentence}40 runs of 60 steps." in table
 
 
 def test_a_caption_of_quantiles_says_that_numbers_are_medians(tmp_path):

@@ -61,9 +61,19 @@ def test_a_page_has_all_that_it_needs_in_itself(page):
 def test_a_page_has_the_text_of_the_study(page):
     text = study_text(load(page.parent).study)
     assert Study.from_dict(parse_toml(text)) == load(page.parent).study
-    assert "policy = [&quot;greedy&quot;, &quot;ucb:c=1&quot;" in page.read_text("utf-8").replace(
-        ",&quot;", ", &quot;"
-    )
+    assert "policy = [&quot;greedy&quot;, &quot;ucb:c=1&quot;" in page.read_text("utf-8")
+
+
+def test_the_text_of_a_study_has_a_line_for_each_policy_and_label():
+    policies = [f"epsilon_greedy:epsilon=0.{digit}" for digit in range(1, 9)]
+    labels = {policy: f"greedy ({number})" for number, policy in enumerate(policies)}
+    study = Study.from_dict({**VALUES, "policy": policies, "labels": labels, "expected": []})
+    text = study_text(study)
+    assert Study.from_dict(parse_toml(text)) == study
+    lines = text.splitlines()
+    for policy, label in labels.items():
+        assert f'  "{policy}",' in lines
+        assert f'"{policy}" = "{label}"' in lines
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from bandit_envs.evaluations.candidates import LOGGED
 from bandit_envs.evaluations.estimate_rows import EstimateRow
 from bandit_envs.evaluations.showing.report import Report
-from bandit_envs.studies.showing.latex import Cell, Column, Group, LatexTable, escape_signs, rounded
+from bandit_envs.studies.definition.shown import rounded
+from bandit_envs.studies.showing.latex import Cell, Column, Group, LatexTable, escape_signs
 
 
 def latex_of_estimates(report: Report) -> str:

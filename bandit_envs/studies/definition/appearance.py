@@ -74,10 +74,13 @@ def plain_text(label: str) -> str:
 
     >>> plain_text(r"$\epsilon$-greedy, $c_{1}=2$")
     'ε-greedy, c_1=2'
+    >>> plain_text(r"$\gamma = 0.98$, $2 \alpha x$")
+    'γ = 0.98, 2 αx'
     """
     parts = split_formulas(label)
     for place in range(1, len(parts), 2):
-        letters = re.sub(r"\\([A-Za-z]+) ?", _letter, parts[place])
+        # The space ends the name of a command, unless a sign does so anyway.
+        letters = re.sub(r"\\([A-Za-z]+)(?: (?=[\\\w]))?", _letter, parts[place])
         parts[place] = letters.replace("{", "").replace("}", "")
     return "".join(parts)
 

@@ -15,6 +15,7 @@ from bandit_envs.metrics import QUANTITIES, Statistics, kept_steps
 from bandit_envs.studies.definition.appearance import plain_text
 from bandit_envs.studies.definition.choice import EnvironmentChoice, PolicyChoice, printable
 from bandit_envs.studies.definition.keys import check_keys
+from bandit_envs.studies.definition.shown import rounded
 from bandit_envs.studies.definition.study import Study
 
 if TYPE_CHECKING:
@@ -228,7 +229,8 @@ def _judge_order(means: Sequence[float], errors: Sequence[float]) -> str:
 
 
 def _with_error(value: float, error: float) -> str:
-    return f"{value:.6g} ±{error:.2g}" if error > 1e-9 else f"{value:.6g}"
+    """Returns a value with two digits of its standard error, or with six of its own."""
+    return " ±".join(rounded(value, error, error=error) or [f"{value:.6g}"])
 
 
 def _error(what: str, value: object, expected: str) -> ValueError:

@@ -101,10 +101,12 @@ class _Joblib:
 
     def __init__(self, name: str, workers: int) -> None:
         self._workers = workers
+        self._is_loky = name == "loky"
+        self._has_processes = False
         options: dict[str, Any] = {}
         # Nothing stops a thread within an item, and Python should not end while one runs.
         self.seconds_of_item = 0.0
-        if name == "loky":
+        if self._is_loky:
             self.seconds_of_item = SECONDS_OF_ITEM
             # Arguments of its own keep loky from giving a run the workers of the last one, which
             # have imported modules of users that may have changed.
@@ -119,6 +121,7 @@ class _Joblib:
     def __call__(
         self, do: Callable[[Item], Result], items: Iterable[Item]
     ) -> Generator[Result, None, None]:
+        self._has_processes = self._is_loky
         outcomes = self._parallel(self._delayed(do)(item) for item in items)
         try:
             for outcome in outcomes:  # noqa: UP028  # it is closed below, without a warning
@@ -135,6 +138,12 @@ class _Joblib:
 
     def count_workers(self) -> int:
         return self._workers
+
+    def stop(self) -> None:
+        """Ends its processes, which loky would keep, and complain of if Ctrl-C ends Python."""
+        if self._has_processes:
+            loky = import_extra("joblib.externals.loky", "cli")
+            loky.get_reusable_executor(reuse=True).shutdown(wait=True)
 
 
 def _start_worker(parent: int, run: str) -> None:
@@ -165,7 +174,11 @@ def _join_once(names: str) -> str:
 
 @contextlib.contextmanager
 def _joblib(name: str, workers: int) -> Iterator[Apply]:
-    yield _Joblib(name, workers)
+    apply = _Joblib(name, workers)
+    try:
+        yield apply
+    finally:
+        apply.stop()
 
 
 class _Dask:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict
 from bandit_envs.base.checks import short_repr
 from bandit_envs.metrics import Statistics
 from bandit_envs.studies.definition.choice import EnvironmentChoice, PolicyChoice
-from bandit_envs.studies.definition.shown import ShownQuantity
+from bandit_envs.studies.definition.shown import ShownQuantity, rounded
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.results.differences import compare_to, corrected_p_values
 from bandit_envs.studies.showing.latex import (
@@ -20,7 +20,6 @@ from bandit_envs.studies.showing.latex import (
     escape,
     escape_signs,
     explain_stars,
-    rounded,
 )
 from bandit_envs.studies.showing.tables import explain_quantities
 
@@ -90,7 +89,8 @@ def latex_table(
     cells = _find_cells(study, finished, columns, compared, bool(layout.get("differences")))
     table = LatexTable(
         caption=[
-            f"{escape_signs(study.title)}. {study.runs} runs of {study.steps} steps.",
+            *_title(study),
+            f"{study.runs} runs of {study.steps} steps.",
             *_explain(study, finished, columns, baseline, layout),
             *_explain_missing(study, len(finished)),
         ],
@@ -242,6 +242,13 @@ def _heading(name: str, shown: ShownQuantity) -> str:
     return shown.heading or shown.axis or name
 
 
+def _title(study: Study) -> list[str]:
+    """Returns the title as a sentence; none if there is no title."""
+    title = escape_signs(study.title)
+    ends = title.endswith((".", "?", "!"))
+    return [title if ends else f"{title}."] if title else []
+
+
 def _explain(
     study: Study,
     pairs: Sequence[PairResult],
@@ -252,7 +259,7 @@ def _explain(
     """Returns sentences that say what the numbers are."""
     policy = escape(study.policy_label(baseline))
     error = (
-        rf"$\pm$ one standard error over {study.runs} runs:"
+        rf"$\pm$ one standard error over the $n = {study.runs}$ runs:"
         f" their standard deviation, with $n - 1$, over the root of $n$."
     )
     sentences = []
