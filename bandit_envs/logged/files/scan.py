@@ -152,19 +152,13 @@ def scan_log(
                 raise ValueError(f"logger is for a table of your own; write_log wrote {path}")
             return WrittenScan(parts, batch_rows, time)
     parts = find_parts(Path(path), TABLE_SUFFIXES, only)
-    found = _names_of_all(parts.found[0], decision) if features is None else ()
+    found = names_in_table(parts.found[0])
     columns = TableColumns.of_roles(
         decision, features, found, time=time, embedding=embedding, loggers=loggers
     )
+    with errors_that_name(parts.found[0].name):
+        check_column_names("it", columns.names(), found)
     return TableScan(parts, columns, batch_rows, num_actions, drop_missing)
-
-
-def _names_of_all(part: Part, decision: Sequence[str | None]) -> list[str]:
-    """Returns the names of the columns of a table; ValueError if it lacks those of a decision."""
-    found = names_in_table(part)
-    with errors_that_name(part.name):
-        check_column_names("it", [name for name in decision if name is not None], found)
-    return found
 
 
 def read_log(
