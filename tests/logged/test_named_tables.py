@@ -321,6 +321,56 @@ def test_files_of_policies_keep_names(learner, tmp_path):
     assert np.array_equal(probabilities_of(made, later), probabilities_of(policy, later))
 
 
+def test_a_file_of_a_policy_chooses_for_a_table_of_new_customers_by_names(tmp_path):
+    log = from_frame(shop(), features=["age", "country"], **ROLES)
+    write_policy(tmp_path / "policy.npz", DirectMethodLearner().fit(log))
+    saved = read_policy(tmp_path / "policy.npz")
+    customers = shop(3000, seed=1)[["country", "time", "age"]]
+    chosen = saved.choose(customers)
+    is_german = (customers["country"] == "DE").to_numpy()
+    assert (chosen[is_german] == "shoes").all()
+    assert {*chosen[~is_german]} <= {"boots", "hats"}
+    assert saved.choose(customers[:0]).shape == (0,)
+    new = customers.replace({"country": {"FR": "AT"}})
+    with pytest.warns(UserWarning, match="has not learned from country 'AT': features of such"):
+        found = saved.choose(new)
+    known = (new["country"] != "AT").to_numpy()
+    assert np.array_equal(found[known], chosen[known])
+
+
+def test_a_file_of_a_policy_refuses_tables_that_do_not_fit(tmp_path):
+    log = from_frame(shop(), features=["age", "country"], **ROLES)
+    write_policy(tmp_path / "policy.npz", DirectMethodLearner().fit(log))
+    saved = read_policy(tmp_path / "policy.npz")
+    customers = shop(10)[["country", "age"]].astype({"age": object})
+    with pytest.raises(ValueError, match="table has no column 'age'"):
+        saved.choose(customers.drop(columns="age"))
+    gap = customers.copy()
+    gap.loc[3, "age"] = None
+    with pytest.raises(ValueError, match="'age' 1, first in row 3; fill them in, or leave"):
+        saved.choose(gap)
+    customers.loc[2, "age"] = "old"
+    with pytest.raises(ValueError, match="column 'age' is 'old' in row 2; expected a number"):
+        saved.choose(customers)
+    numbers = BanditLog(np.ones((20, 2)), [0, 1] * 10, [0.0, 1.0] * 10, [0.5] * 20)
+    write_policy(tmp_path / "numbers.npz", DirectMethodLearner().fit(numbers))
+    with pytest.raises(ValueError, match="the policy has learned from no table"):
+        read_policy(tmp_path / "numbers.npz").choose(customers)
+
+
+def test_a_policy_that_draws_chooses_by_its_probabilities(tmp_path):
+    log = from_frame(shop(), features=["country"], **ROLES)
+    policy = PolicyGradientLearner().fit(log)
+    write_policy(tmp_path / "policy.npz", policy)
+    customers = pandas.DataFrame({"country": ["DE"] * 20_000})
+    chosen = read_policy(tmp_path / "policy.npz").choose(customers, seed=0)
+    expected = probabilities_of(policy, log[(log.observation[:, 0] == 1.0).nonzero()[0]])[0]
+    shares = [(chosen == item).mean() for item in ITEMS]
+    assert np.allclose(shares, expected, atol=5.0 * np.sqrt(0.25 / 20_000))
+    again = read_policy(tmp_path / "policy.npz").choose(customers, seed=0)
+    assert np.array_equal(again, chosen)
+
+
 def test_a_later_log_is_evaluated_by_names(tmp_path):
     found = learn(scan_log(write(shop(), tmp_path / "a.csv"), **ROLES), "direct_method", train=1)
     found.write(tmp_path / "policy.npz")
