@@ -17,7 +17,9 @@ from bandit_envs.datasets.encoding import CellCounts
 from bandit_envs.datasets.tables import (
     PathLike,
     check_cells,
+    describe_unnamed,
     errors_that_name,
+    find_unnamed,
     read_table,
     warn_of_texts_among_numbers,
 )
@@ -95,6 +97,10 @@ def from_frame(
         features: the column or columns to use as features; all others by default.
     """
     used = frame
+    unnamed = find_unnamed(frame.columns) if features is None else []
+    if unnamed:
+        warnings.warn(describe_unnamed(unnamed), stacklevel=2)
+        used = frame = frame.drop(columns=unnamed)
     if features is not None:
         used = frame.loc[:, frame.columns.isin([label, *as_list(features)])]
     twice = used.columns[used.columns.duplicated()]

@@ -90,6 +90,40 @@ def test_a_data_set_and_a_log_have_the_same_features(tmp_path):
     assert np.allclose(found.contexts, log.observation.astype(np.float32))
 
 
+def test_columns_without_a_name_are_no_features_unless_they_are_named(tmp_path):
+    frame = shop()
+    expected = from_frame(frame, **ROLES)
+    frame.to_csv(tmp_path / "shop.csv")  # with the index
+    scan = scan_log(tmp_path / "shop.csv", **ROLES)
+    assert scan.encoding == expected.encoding
+    found = evaluate(scan, "random", "ips")
+    assert "columns without a name, such as an index, are no features: 'Unnamed: 0'" in found.title
+    with pytest.warns(UserWarning, match="are no features: 'Unnamed: 0'"):
+        assert read_log(tmp_path / "shop.csv", **ROLES) == expected
+    with pytest.warns(UserWarning, match="are no features: 'Unnamed: 0'"):
+        assert from_frame(pandas.read_csv(tmp_path / "shop.csv"), **ROLES) == expected
+    whole = read_dataset(write(shop(), tmp_path / "named.csv"), "item")
+    with pytest.warns(UserWarning, match="are no features: 'Unnamed: 0'"):
+        data = read_dataset(tmp_path / "shop.csv", "item")
+    assert data.contexts.shape == whole.contexts.shape
+    named = scan_log(tmp_path / "shop.csv", features=["Unnamed: 0", "age"], **ROLES)
+    assert named.encoding.names == ["Unnamed: 0", "age"]
+
+
+@pytest.mark.parametrize("form", ["%d.%m.%Y", "%m/%d/%y", "%Y/%m/%d", "%d-%m-%Y %H:%M"])
+def test_dates_in_another_form_are_told(form, tmp_path):
+    frame = shop(100)
+    frame["time"] = frame["time"].dt.strftime(form)
+    with pytest.warns(UserWarning, match="column 'time' is of texts, as .*written as 2024-12-31"):
+        from_frame(frame, **ROLES)
+    found = evaluate(scan_log(write(frame, tmp_path / "shop.csv"), **ROLES), "random", "ips")
+    assert "column 'time' is of texts, as" in found.title
+    frame["time"] = "2." + frame["age"].astype(str) + ".1"  # versions
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        from_frame(frame, **ROLES)
+
+
 def test_a_time_is_years_and_places_in_the_day_and_the_week():
     monday = datetime.datetime(2000, 1, 3, 6)
     for cells in (
