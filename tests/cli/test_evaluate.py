@@ -235,6 +235,14 @@ def test_warnings_are_shown_and_written(evaluate, table):
     assert f"] {row['warnings']}" in outcome.out
 
 
+def test_a_report_of_estimates_is_told_what_shows_them(evaluate, recorded, tmp_path):
+    evaluate(recorded, "--policy", "random", "--estimator", "snips")
+    folder = next(file.parent for file in tmp_path.rglob("evaluation.json"))
+    code, _, err = run("report", folder)
+    assert code == 2
+    assert "has estimates of `evaluate`; `show` makes a page of them" in err
+
+
 def test_figures_show_dots_intervals_the_logged_mean_and_weights(evaluate, recorded, monkeypatch):
     figures = []
     savefig = matplotlib_figure.Figure.savefig
