@@ -25,6 +25,7 @@ from bandit_envs.seeding import Seed
 SMALL_SAMPLE = 200.0  # effective rows, below which an estimate is unreliable
 HEAVY = 0.5  # shape of the tail of the weights, from which on their variance is infinite
 NO_SPREAD = 1e-14  # standard error over value, of rows that differ by rounding only
+DECISIVE = 0.01  # share of one row in the sum of squared weights, as heavy tails nearly always have
 FAR = 4.0  # standard errors between a mean weight and 1
 BIASED = 3.0  # standard errors between an estimated bias and 0
 ROUNDING = 1e-6  # of propensities, which may be stored in single precision
@@ -315,7 +316,7 @@ class EstimateSums:
             yield f"{found}; the estimate is unreliable"
         elif self.weights.expected_squares is None:
             shape = self.weights.tail.shape()
-            if shape > HEAVY:
+            if shape > HEAVY and self.weights.share_of_largest() > DECISIVE:
                 found = f"the largest weights have a heavy tail (Pareto k is {shape:.2f})"
                 yield f"{found}; the estimate is unreliable"
 
