@@ -292,7 +292,7 @@ class WeightSums:
         return self.means.count**2 / max(self.expected_squares, TINY)
 
     def share_of_largest(self) -> float:
-        """Returns the share of the largest mean weight of a row in the sum of the squares of all."""
+        """Returns the square of the largest mean weight of a row, as a share of all squares."""
         largest = float(self.tail.largest.max(initial=0.0))
         squares = (
             float(self.means.squared_deviation) + self.means.count * float(self.means.mean) ** 2
