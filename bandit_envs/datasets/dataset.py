@@ -97,7 +97,9 @@ def from_frame(
         features: the column or columns to use as features; by default all others that have a name.
     """
     used = frame
-    unnamed = find_unnamed(frame.columns) if features is None else []
+    unnamed = (
+        find_unnamed(frame.columns.difference([label], sort=False)) if features is None else []
+    )
     if unnamed:
         warnings.warn(describe_unnamed(unnamed), stacklevel=2)
         used = frame = frame.drop(columns=unnamed)
