@@ -79,7 +79,8 @@ def _scan_with_advice(options: argparse.Namespace) -> FileScan:
         found = _scan(options)
     except ValueError as error:
         lacks_propensity = f"no column {DECISION[2]!r}" in str(error)
-        if lacks_propensity and options.propensity == DECISION[2] and options.action != DECISION[0]:
+        names_others = options.features is not None or options.action != DECISION[0]
+        if lacks_propensity and options.propensity == DECISION[2] and names_others:
             advice = "--propensity names it, or --estimate-propensities estimates what it lacks"
             raise ValueError(f"{error}; {advice}") from error
         path = options.log.absolute()

@@ -17,7 +17,9 @@ from bandit_envs.datasets.encoding import CellCounts
 from bandit_envs.datasets.tables import (
     PathLike,
     check_cells,
+    describe_unnamed,
     errors_that_name,
+    find_unnamed,
     read_table,
     warn_of_texts_among_numbers,
 )
@@ -50,7 +52,7 @@ def from_columns(
     Args:
         columns: arrays [n] by name.
         label: the column of the labels, which are numbered in sorted order.
-        features: the column or columns to use as features; all others by default.
+        features: the column or columns to use as features; by default all others that have a name.
     """
     others = [name for name in columns if name != label]
     names = others if features is None else as_list(features)
@@ -92,9 +94,15 @@ def from_frame(
     Args:
         frame: the data frame, in which no two columns that are used have one name.
         label: the column of the labels, which are numbered in sorted order.
-        features: the column or columns to use as features; all others by default.
+        features: the column or columns to use as features; by default all others that have a name.
     """
     used = frame
+    unnamed = (
+        find_unnamed(frame.columns.difference([label], sort=False)) if features is None else []
+    )
+    if unnamed:
+        warnings.warn(describe_unnamed(unnamed), stacklevel=2)
+        used = frame = frame.drop(columns=unnamed)
     if features is not None:
         used = frame.loc[:, frame.columns.isin([label, *as_list(features)])]
     twice = used.columns[used.columns.duplicated()]
@@ -128,7 +136,7 @@ def read_dataset(
         path: of the file or folder. CSV may be compressed, as the suffix says. Folders inside it
             may be named as in a partitioned table, such as day=2; `day` is then a column.
         label: the column of the labels, which are numbered in sorted order.
-        features: the column or columns to use as features; all others by default.
+        features: the column or columns to use as features; by default all others that have a name.
         only: a pattern, such as `*.csv`, of the files of a folder that are read. By default, a file
             that is no table is an error, unless its name begins with "." or "_".
     """

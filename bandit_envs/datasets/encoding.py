@@ -38,6 +38,10 @@ TIME = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?)?)"
     r"(Z|[+-][0-9]{2}(:?[0-9]{2})?)?"
 )
+OTHER_DATE = re.compile(
+    r"([0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{4}|[0-9]{4}[./][0-9]{1,2}[./][0-9]{1,2}"
+    r"|[0-9]{1,2}/[0-9]{1,2}/[0-9]{2})([T ,].*)?"
+)
 DAY = 86_400_000_000  # microseconds
 ORIGIN = np.datetime64("2000-01-03", "us")  # a Monday
 DAYS_OF_YEAR = 365.2425
@@ -266,6 +270,20 @@ class TableEncoding:
                 new = sorted({*later.levels} - {*column.levels})
                 if new:
                     found.append(f"{column.name} {name_some(new)}")
+        return found
+
+    def find_other_dates(self) -> list[str]:
+        """Returns which columns of texts have dates that are not written as 2024-12-31, in words.
+
+        >>> TableEncoding((), (TextColumn("day", ("16.02.2026",)),)).find_other_dates()
+        ["column 'day' is of texts, as '16.02.2026'; dates are written as 2024-12-31"]
+        """
+        found: list[str] = []
+        for column in self.features:
+            levels = column.levels if isinstance(column, TextColumn) else ()
+            if levels and all(OTHER_DATE.fullmatch(level.strip()) for level in levels):
+                problem = f"column {column.name!r} is of texts, as {levels[0]!r}"
+                found.append(f"{problem}; dates are written as 2024-12-31")
         return found
 
     def plain(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import os
 import re
 import warnings
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 PathLike = str | os.PathLike[str]
 
 ROWS_PER_BATCH = 20_000
+
+UNNAMED = re.compile(r"Unnamed: [0-9]+")
+"""What pandas calls a column without a name, such as the index that `to_csv` writes."""
 
 LONGEST_LINE = 2**20
 """The most bytes of a first line. A longer one is not of a table, and could fill the memory."""
@@ -155,6 +158,21 @@ def read_names(file: Path, skipped: int = 0) -> list[str]:
     )
     names = first.iloc[0].tolist()
     return [name or f"Unnamed: {place}" for place, name in enumerate(names)]  # as pandas calls it
+
+
+def find_unnamed(names: Iterable[str]) -> list[str]:
+    """Returns the columns that have no name, but pandas' one for it.
+
+    >>> find_unnamed(["Unnamed: 0", "age"])
+    ['Unnamed: 0']
+    """
+    return [name for name in names if isinstance(name, str) and UNNAMED.fullmatch(name)]
+
+
+def describe_unnamed(names: Sequence[str]) -> str:
+    """Returns the line that says why columns without names are no features."""
+    found = ", ".join(map(repr, names))
+    return f"columns without a name, such as an index, are no features: {found}"
 
 
 def read_first_line(file: Path) -> str:

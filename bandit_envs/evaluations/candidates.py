@@ -11,8 +11,9 @@ from typing import TypeAlias
 
 from bandit_envs import logged
 from bandit_envs.base.checks import short_repr
+from bandit_envs.base.notation import parse_choice, without_quotes
 from bandit_envs.base.users_code import users_modules
-from bandit_envs.datasets.encoding import TableEncoding
+from bandit_envs.datasets.encoding import TableEncoding, name_some
 from bandit_envs.evaluations.learning import fit_rows
 from bandit_envs.evaluations.logs import OpenLog, require_rows
 from bandit_envs.evaluations.named import Kind, collect, describe_type, short_name
@@ -22,6 +23,7 @@ from bandit_envs.logged.learners.policy_files import SUFFIX, SavedPolicy, read_p
 from bandit_envs.logged.translation import find_new_names, see_as
 from bandit_envs.policies import Policy
 from bandit_envs.policies.models.value_model import ValueModel
+from bandit_envs.policies.registry import POLICIES as KNOWN_POLICIES
 from bandit_envs.policies.registry import ignores_contexts
 from bandit_envs.policies.rules.rule import Rule
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
@@ -125,8 +127,8 @@ class ChosenPolicy(Contender):
         return self.choice.entry.context != "ignored"
 
     def enter(self, log: OpenLog, training_rows: int | None) -> Candidate:
-        choice = _number_actions(self.choice, log.summary.encoding)
-        with name_in_errors(f"policy {self.name}", *choice.modules):
+        with name_in_errors(f"policy {self.name}", *self.choice.modules):
+            choice = _number_actions(self.choice, log.summary.encoding)
             candidate = self._train(choice.make(_imitate(log), 0), log, training_rows)
         return dataclasses.replace(candidate, choice=choice)
 
@@ -228,21 +230,38 @@ def name_policies(
     return list(collect(POLICIES, policies, _contenders).values())
 
 
-def check_baseline(baseline: str, names: Sequence[str]) -> None:
-    """Raises TypeError or ValueError if gains cannot be over a policy.
+def find_baseline(baseline: str, names: Sequence[str]) -> str:
+    """Returns the name of the policy that gains are over.
 
     Args:
-        baseline: the name of the policy.
+        baseline: its name, or a text that says the same, such as `ucb:c=1.0` of `ucb:c=1`.
         names: of the policies that are evaluated.
+
+    Raises:
+        TypeError, ValueError: gains cannot be over it.
     """
     if LOGGED in names:
         problem = f"policy {LOGGED} has the name of the policy that made the log"
         raise ValueError(f"{problem}; give it another one by the keys of a dict")
     if not isinstance(baseline, str):
         raise TypeError(f"baseline is {describe_type(baseline)}; expected the name of a policy")
-    if baseline not in (LOGGED, *names):
-        known = ", ".join((LOGGED, *names))
-        raise ValueError(f"baseline is {short_repr(baseline)}; expected one of {known}")
+    known = (LOGGED, *names)
+    for name in known:
+        if name == baseline:
+            return name
+    meant = _parse(baseline)
+    for name in known:
+        if meant is not None and _parse(name) == meant:
+            return name
+    raise ValueError(f"baseline is {short_repr(baseline)}; expected one of {', '.join(known)}")
+
+
+def _parse(text: str) -> tuple[str, dict[str, object]] | None:
+    """Returns the name and the parameters that a text says; None if it says none."""
+    try:
+        return parse_choice("policy", text, KNOWN_POLICIES)
+    except ValueError:
+        return None
 
 
 @contextlib.contextmanager
@@ -305,7 +324,7 @@ def _expand(label: str | None, policy: AnyPolicy) -> Iterator[Contender]:
             yield SavedContender(label or spec, _read(spec))
         else:
             for choice in PolicyChoice.expand(spec):
-                yield ChosenPolicy(label or str(choice), choice)
+                yield ChosenPolicy(label or without_quotes(str(choice)), choice)
 
 
 def _read(spec: str) -> SavedPolicy:
@@ -330,11 +349,14 @@ def _number_actions(choice: PolicyChoice, encoding: TableEncoding | None) -> Pol
     """
     names = () if encoding is None else tuple(encoding.actions)
     allowed = choice.entry.parameters()
-    numbers = {
-        key: names.index(value)
-        for key, value in choice.parameters.items()
-        if isinstance(value, str) and value in names and type(allowed[key].default) is int
-    }
+    numbers: dict[str, object] = {}
+    for key, value in choice.parameters.items():
+        if not names or not isinstance(value, str) or type(allowed[key].default) is not int:
+            continue
+        if value not in names:
+            expected = f"the number of an action, or its name: {name_some(names)}"
+            raise ValueError(f"{key} is {short_repr(value)}; expected {expected}")
+        numbers[key] = names.index(value)
     return dataclasses.replace(choice, parameters={**choice.parameters, **numbers})
 
 

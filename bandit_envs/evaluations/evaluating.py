@@ -15,8 +15,8 @@ from bandit_envs.evaluations.candidates import (
     Candidate,
     Contender,
     GivenPolicy,
-    check_baseline,
     check_features,
+    find_baseline,
     name_policies,
     names_of_actions,
 )
@@ -135,7 +135,7 @@ def evaluate(
     check_confidence(confidence)
     check_readers(workers, backend, address, observer)
     contenders = name_policies(policies)
-    check_baseline(baseline, [contender.name for contender in contenders])
+    baseline = find_baseline(baseline, [contender.name for contender in contenders])
     named_estimators = collect(ESTIMATORS_GIVEN, estimators, _estimators)
     training = Training(train, until)
     source = as_source(log, training.time)

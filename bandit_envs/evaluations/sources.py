@@ -187,6 +187,8 @@ class FileSource(Source):
         if isinstance(self._scan, TableScan) and self._scan.drop_missing:
             missing = self._scan.find_missing()
             lines.append(f"{missing.rows} of {missing.size} rows miss values, and are left out")
+        if isinstance(self._scan, TableScan):
+            lines.extend(self._scan.doubts)
         if isinstance(self._scan, DecisionScan):
             size, pending = self._scan.decisions.count_decisions()
             lines.append(f"{pending} of {size} decisions have no reward, and are left out")

@@ -235,6 +235,14 @@ def test_warnings_are_shown_and_written(evaluate, table):
     assert f"] {row['warnings']}" in outcome.out
 
 
+def test_a_report_of_estimates_is_told_what_shows_them(evaluate, recorded, tmp_path):
+    evaluate(recorded, "--policy", "random", "--estimator", "snips")
+    folder = next(file.parent for file in tmp_path.rglob("evaluation.json"))
+    code, _, err = run("report", folder)
+    assert code == 2
+    assert "has estimates of `evaluate`; `show` makes a page of them" in err
+
+
 def test_figures_show_dots_intervals_the_logged_mean_and_weights(evaluate, recorded, monkeypatch):
     figures = []
     savefig = matplotlib_figure.Figure.savefig
@@ -489,6 +497,7 @@ def test_a_time_that_cuts_no_log_in_two_is_refused(table, tmp_path, limit, messa
         (["--policy", "thomson"], "did you mean thompson"),
         (["--policy", "random", "--policy", "random"], "policy random is listed twice"),
         (["--policy", "mine/yours.py:Always"], "did you mean mine.yours:Always"),
+        (["--policy", "constant:shoes"], "policy is 'constant:shoes'; .*: 'shoes' has no key"),
         (["--policy", "hybrid_lin_ucb"], "policy hybrid_lin_ucb: observation_spec"),
         (["--policy", f"{MINE}:Always:action=9"], "policy .*Always:action=9: "),
         (["--policy", "random", "--estimator", "ipw"], "did you mean ips"),
@@ -625,16 +634,34 @@ def test_a_parameter_may_be_the_name_of_an_action(table, tmp_path):
     assert values[0] == values[1]
     code, _, err = run("evaluate", tmp_path / "a.csv", *roles, "--policy", "constant:number=tie")
     assert code == 2
-    assert "number is 'tie'" in err
+    assert "number is 'tie'; expected the number of an action, or its name: 'boots', 'hats'" in err
+
+
+def test_gains_are_over_a_policy_as_the_user_wrote_it(table, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    items = np.array(["hats", "shoes", "boots"])[table.action]
+    frame = pandas.DataFrame({"item": items, "paid": table.reward, "p": table.propensity})
+    frame["age"] = table.observation[:, 0]
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    roles = ("--action", "item", "--reward", "paid", "--propensity", "p", "--estimator", "ips")
+    policies = ("--policy", "constant:number=shoes", "--policy", "lin_ucb:alpha=1")
+    for baseline in ("constant:number=shoes", 'constant:number="shoes"', "lin_ucb:alpha=1.0"):
+        options = (*roles, *policies, "--baseline", baseline, "--overwrite")
+        code, out, _ = run("evaluate", tmp_path / "a.csv", *options, "--output", tmp_path / "out")
+        assert code == 0
+        assert "\n constant:number=shoes " in out
+        assert "gain over constant" in out or "gain over lin_ucb:alpha=1 " in out
 
 
 def test_a_table_without_propensities_is_told_how_to_estimate_them(tmp_path):
     pytest.importorskip("pandas")
     (tmp_path / "a.csv").write_text("item,paid,age\nhats,1,30\n")
     roles = ("--action", "item", "--reward", "paid")
-    code, _, err = run("evaluate", tmp_path / "a.csv", *roles, "--policy", "random")
-    assert code == 2
-    assert "--estimate-propensities" in err
+    for features in ((), ("--features", "age")):
+        command = ("evaluate", tmp_path / "a.csv", *roles, *features, "--policy", "random")
+        code, _, err = run(*command)
+        assert code == 2
+        assert "--estimate-propensities" in err
 
 
 def test_a_classifier_of_propensities_says_which_rows_are_left_out(tmp_path):

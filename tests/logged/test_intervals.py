@@ -301,6 +301,21 @@ def test_a_heavy_tail_of_weights_is_warned_of_if_their_expectation_is_not_known(
     assert not problems_of(InversePropensityScoring(), log, policy)
 
 
+def test_small_weights_of_a_few_kinds_of_users_are_no_heavy_tail():
+    rng = np.random.default_rng(0)
+    is_rare = rng.random(9000) < 0.03
+    chance = np.where(is_rare, rng.uniform(0.15, 0.35, 9000), 0.4) + 0.01 * rng.normal(size=9000)
+    table = np.stack([chance, 1.0 - chance], axis=1)
+    action = (rng.random(9000) > chance).astype(int)
+    logged = table[np.arange(9000), action]
+    log = BanditLog(np.ones((9000, 1)), action, rng.random(9000), logged, 2)
+    policy = np.tile([1.0, 0.0], (9000, 1))
+    sums = InversePropensityScoring().estimate(log, policy).sums
+    assert sums.weights.largest < 10.0
+    assert sums.weights.tail.shape() > 0.5  # as most of the largest are just above the cutoff
+    assert not sums.find_problems()
+
+
 @pytest.mark.parametrize("estimator", MADE.values(), ids=MADE)
 def test_a_log_without_a_click_is_warned_of(estimator):
     log, policy = biased_log(4000, 0.5, True)

@@ -90,6 +90,40 @@ def test_a_data_set_and_a_log_have_the_same_features(tmp_path):
     assert np.allclose(found.contexts, log.observation.astype(np.float32))
 
 
+def test_columns_without_a_name_are_no_features_unless_they_are_named(tmp_path):
+    frame = shop()
+    expected = from_frame(frame, **ROLES)
+    frame.to_csv(tmp_path / "shop.csv")  # with the index
+    scan = scan_log(tmp_path / "shop.csv", **ROLES)
+    assert scan.encoding == expected.encoding
+    found = evaluate(scan, "random", "ips")
+    assert "columns without a name, such as an index, are no features: 'Unnamed: 0'" in found.title
+    with pytest.warns(UserWarning, match="are no features: 'Unnamed: 0'"):
+        assert read_log(tmp_path / "shop.csv", **ROLES) == expected
+    with pytest.warns(UserWarning, match="are no features: 'Unnamed: 0'"):
+        assert from_frame(pandas.read_csv(tmp_path / "shop.csv"), **ROLES) == expected
+    whole = read_dataset(write(shop(), tmp_path / "named.csv"), "item")
+    with pytest.warns(UserWarning, match="are no features: 'Unnamed: 0'"):
+        data = read_dataset(tmp_path / "shop.csv", "item")
+    assert data.contexts.shape == whole.contexts.shape
+    named = scan_log(tmp_path / "shop.csv", features=["Unnamed: 0", "age"], **ROLES)
+    assert named.encoding.names == ["Unnamed: 0", "age"]
+
+
+@pytest.mark.parametrize("form", ["%d.%m.%Y", "%m/%d/%y", "%Y/%m/%d", "%d-%m-%Y %H:%M"])
+def test_dates_in_another_form_are_told(form, tmp_path):
+    frame = shop(100)
+    frame["time"] = frame["time"].dt.strftime(form)
+    with pytest.warns(UserWarning, match="column 'time' is of texts, as .*written as 2024-12-31"):
+        from_frame(frame, **ROLES)
+    found = evaluate(scan_log(write(frame, tmp_path / "shop.csv"), **ROLES), "random", "ips")
+    assert "column 'time' is of texts, as" in found.title
+    frame["time"] = "2." + frame["age"].astype(str) + ".1"  # versions
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        from_frame(frame, **ROLES)
+
+
 def test_a_time_is_years_and_places_in_the_day_and_the_week():
     monday = datetime.datetime(2000, 1, 3, 6)
     for cells in (
@@ -319,6 +353,56 @@ def test_files_of_policies_keep_names(learner, tmp_path):
     made = saved.make(spec_of_rows(log.observation))
     later = from_frame(shop(100, seed=2), **ROLES)
     assert np.array_equal(probabilities_of(made, later), probabilities_of(policy, later))
+
+
+def test_a_file_of_a_policy_chooses_for_a_table_of_new_customers_by_names(tmp_path):
+    log = from_frame(shop(), features=["age", "country"], **ROLES)
+    write_policy(tmp_path / "policy.npz", DirectMethodLearner().fit(log))
+    saved = read_policy(tmp_path / "policy.npz")
+    customers = shop(3000, seed=1)[["country", "time", "age"]]
+    chosen = saved.choose(customers)
+    is_german = (customers["country"] == "DE").to_numpy()
+    assert (chosen[is_german] == "shoes").all()
+    assert {*chosen[~is_german]} <= {"boots", "hats"}
+    assert saved.choose(customers[:0]).shape == (0,)
+    new = customers.replace({"country": {"FR": "AT"}})
+    with pytest.warns(UserWarning, match="has not learned from country 'AT': features of such"):
+        found = saved.choose(new)
+    known = (new["country"] != "AT").to_numpy()
+    assert np.array_equal(found[known], chosen[known])
+
+
+def test_a_file_of_a_policy_refuses_tables_that_do_not_fit(tmp_path):
+    log = from_frame(shop(), features=["age", "country"], **ROLES)
+    write_policy(tmp_path / "policy.npz", DirectMethodLearner().fit(log))
+    saved = read_policy(tmp_path / "policy.npz")
+    customers = shop(10)[["country", "age"]].astype({"age": object})
+    with pytest.raises(ValueError, match="table has no column 'age'"):
+        saved.choose(customers.drop(columns="age"))
+    gap = customers.copy()
+    gap.loc[3, "age"] = None
+    with pytest.raises(ValueError, match="'age' 1, first in row 3; fill them in, or leave"):
+        saved.choose(gap)
+    customers.loc[2, "age"] = "old"
+    with pytest.raises(ValueError, match="column 'age' is 'old' in row 2; expected a number"):
+        saved.choose(customers)
+    numbers = BanditLog(np.ones((20, 2)), [0, 1] * 10, [0.0, 1.0] * 10, [0.5] * 20)
+    write_policy(tmp_path / "numbers.npz", DirectMethodLearner().fit(numbers))
+    with pytest.raises(ValueError, match="the policy has learned from no table"):
+        read_policy(tmp_path / "numbers.npz").choose(customers)
+
+
+def test_a_policy_that_draws_chooses_by_its_probabilities(tmp_path):
+    log = from_frame(shop(), features=["country"], **ROLES)
+    policy = PolicyGradientLearner().fit(log)
+    write_policy(tmp_path / "policy.npz", policy)
+    customers = pandas.DataFrame({"country": ["DE"] * 20_000})
+    chosen = read_policy(tmp_path / "policy.npz").choose(customers, seed=0)
+    expected = probabilities_of(policy, log[(log.observation[:, 0] == 1.0).nonzero()[0]])[0]
+    shares = [(chosen == item).mean() for item in ITEMS]
+    assert np.allclose(shares, expected, atol=5.0 * np.sqrt(0.25 / 20_000))
+    again = read_policy(tmp_path / "policy.npz").choose(customers, seed=0)
+    assert np.array_equal(again, chosen)
 
 
 def test_a_later_log_is_evaluated_by_names(tmp_path):

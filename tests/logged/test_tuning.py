@@ -149,6 +149,19 @@ def test_estimates_of_batches_are_chosen_as_those_of_the_whole_log():
         assert parts[1].bias == pytest.approx(whole[1].bias, abs=1e-12)
 
 
+def test_a_bandwidth_that_is_too_large_is_told_once():
+    columns, _ = make_doses(size=200_000)
+    predicted = np.zeros(200_000)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        KernelIPS(0.8).estimate(**columns)
+        KernelIPS(0.8, self_normalised=True).estimate(**columns)
+        KernelDR(0.8).estimate(**columns, predicted_rewards=predicted)
+    texts = [str(each.message) for each in caught if "mean weight" not in str(each.message)]
+    assert len(texts) == 3
+    assert all("moves with the bandwidth" in text for text in texts)
+
+
 @pytest.mark.parametrize("make", [KernelIPS, functools.partial(KernelIPS, self_normalised=True)])
 def test_an_estimate_that_moves_with_the_bandwidth_warns_and_a_steady_one_does_not(make):
     columns, truth = make_doses(size=200_000)

@@ -1,6 +1,6 @@
 """What users write, such as `ucb:c=2`, read without running it."""
 
-from bandit_envs.base.notation.choices import parse_choice, parse_toml
+from bandit_envs.base.notation.choices import parse_choice, parse_toml, without_quotes
 from bandit_envs.base.notation.syntax import parse_expression, parse_literal, parse_module
 
 __all__ = [
@@ -9,4 +9,5 @@ __all__ = [
     "parse_literal",
     "parse_module",
     "parse_toml",
+    "without_quotes",
 ]

@@ -10,8 +10,14 @@ from typing import Any
 
 from bandit_envs.base.checks import short_repr
 
+VALUES = ("true", "false", "inf", "nan")
+"""Words that are values of TOML, and no texts."""
+
 LAST_KEY = "_last"
 """Follows the values that a user has written. If it is lost, a brace in them ended the table."""
+
+QUOTED_WORD = re.compile(r'(?<==)"([A-Za-z_]\w*)"(?=,|$)')
+"""A word in quotes that needs none, as it is a value of its own."""
 
 WORD = re.compile(r'"[^"]*"|(?<==)[A-Za-z_]\w*(?=,|$)')
 """A string of TOML, or a word that is a value of its own."""
@@ -44,8 +50,24 @@ def parse_choice(what: str, text: str, table: Container[str]) -> tuple[str, dict
     except (ValueError, RecursionError) as error:
         expected = 'name:key=value,key=value with values such as 0.1, true, "text" or [1, 2]'
         problem = str(error).partition(" (at")[0]
+        if "=" not in values:
+            problem = f"{short_repr(values)} has no key"
         raise ValueError(f"{what} is {short_repr(text)}; expected {expected}: {problem}") from error
     return name, parameters
+
+
+def without_quotes(text: str) -> str:
+    """Returns a choice without the quotes that its words do not need.
+
+    >>> without_quotes('constant:number="shoes"')
+    'constant:number=shoes'
+    """
+    return QUOTED_WORD.sub(_bare_word, text)
+
+
+def _bare_word(match: re.Match[str]) -> str:
+    """Returns a word without quotes; what is a value of TOML without them keeps them."""
+    return match.group() if match[1] in VALUES else match[1]
 
 
 def _parse_values(values: str) -> dict[str, object]:
@@ -73,5 +95,5 @@ def _parse_table(values: str) -> dict[str, object]:
 def _quote_word(match: re.Match[str]) -> str:
     """Returns a word as a string of TOML; what is a value of TOML stays as it is."""
     text = match.group()
-    is_value = text.startswith('"') or text in ("true", "false", "inf", "nan")
+    is_value = text.startswith('"') or text in VALUES
     return text if is_value else f'"{text}"'

@@ -18,7 +18,7 @@ from bandit_envs.evaluations.candidates import (
     ChosenPolicy,
     Contender,
     GivenPolicy,
-    check_baseline,
+    find_baseline,
     name_candidate,
     name_policies,
 )
@@ -88,7 +88,7 @@ def evaluate_slates(
     if not len(log):
         raise ValueError("log has 0 slates; expected at least one")
     contenders = name_policies(policies)
-    check_baseline(baseline, [contender.name for contender in contenders])
+    baseline = find_baseline(baseline, [contender.name for contender in contenders])
     estimators = _find_estimators(log)
     segments = [] if by is None else list(Segmentation(by).cut(log))
     candidates = [_enter(contender, log) for contender in contenders]

@@ -62,7 +62,7 @@ WEIGHTS_EXPLAINED = (
     "log. Where policies overlap, weights are near 1; the mean weight should be 1 but for chance.",
     "Effective rows are how many rows of equal weight would tell as much. If the log has all "
     "probabilities, they are also shown as expected, whatever actions were drawn. A Pareto k above "
-    "0.5 says that a few weights decide.",
+    "0.5 says that the tail of the weights is heavy. A few decide if the largest is large, too.",
 )
 
 

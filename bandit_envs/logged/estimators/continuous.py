@@ -125,6 +125,7 @@ class KernelIPS:
             left_out=left_out,
             estimator=_name(self),
             unchanged=extrapolated,
+            has_bandwidth=True,
         )
 
     def weigh(self, density: ArrayLike, action: ArrayLike, policy_action: ArrayLike) -> Floats:
@@ -204,6 +205,7 @@ class KernelDR:
             weights=weights[np.newaxis],
             left_out=EXTRAPOLATION * (nearer - weights) * errors,
             estimator=_name(self),
+            has_bandwidth=True,
         )
 
 
@@ -267,7 +269,8 @@ def find_moved(sums: EstimateSums, bandwidth: float) -> list[str]:
     value = sums.main.value()
     near = value - bias / EXTRAPOLATION
     found = f"the estimate moves with the bandwidth: {value:.4g} at {bandwidth:.4g}"
-    return [f"{found}, and {near:.4g} at {0.5 * bandwidth:.4g}; choose a smaller one"]
+    advice = "its interval allows for that, and a smaller bandwidth moves less"
+    return [f"{found}, and {near:.4g} at {0.5 * bandwidth:.4g}; {advice}"]
 
 
 def _estimate(terms: Terms, bandwidth: float) -> Estimate:

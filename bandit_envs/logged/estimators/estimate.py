@@ -25,6 +25,7 @@ from bandit_envs.seeding import Seed
 SMALL_SAMPLE = 200.0  # effective rows, below which an estimate is unreliable
 HEAVY = 0.5  # shape of the tail of the weights, from which on their variance is infinite
 NO_SPREAD = 1e-14  # standard error over value, of rows that differ by rounding only
+DECISIVE = 0.01  # share of one row in the sum of squared weights, as heavy tails nearly always have
 FAR = 4.0  # standard errors between a mean weight and 1
 BIASED = 3.0  # standard errors between an estimated bias and 0
 ROUNDING = 1e-6  # of propensities, which may be stored in single precision
@@ -55,6 +56,8 @@ class Terms:
         is_smoothed: whether the largest weights are smoothed, which the sums of all rows do.
         assumed: [n], what the rows would add more if the estimator did not assume anything of how
             rewards arise; None if it does not, or if that is not known.
+        has_bandwidth: whether what is left out is by a bandwidth: the difference to the estimate
+            that is extrapolated to a bandwidth of 0.
     """
 
     direct: Floats
@@ -68,6 +71,7 @@ class Terms:
     unchanged: Floats | None = None
     is_smoothed: bool = False
     assumed: Floats | None = None
+    has_bandwidth: bool = False
 
     def __len__(self) -> int:
         return len(self.direct)
@@ -100,6 +104,7 @@ class Terms:
             assumed=None if self.assumed is None else Statistics.from_values(self.assumed),
             actions=self.actions,
             estimator=self.estimator,
+            has_bandwidth=self.has_bandwidth,
         )
 
     def sums_of_all(self, first_row: int | Indices = 0) -> EstimateSums:
@@ -157,6 +162,7 @@ class EstimateSums:
         assumed: what rows would add more without an assumption; None if that is not known.
         actions: of the log and the policy; None for slates.
         estimator: names what made the terms, with its parameters; "" if it is not known.
+        has_bandwidth: whether what is left out is by a bandwidth, of which `find_moved` tells.
     """
 
     main: Main
@@ -167,6 +173,7 @@ class EstimateSums:
     assumed: Statistics | None = None
     actions: ActionSums | None = None
     estimator: str = ""
+    has_bandwidth: bool = False
 
     @property
     def size(self) -> int:
@@ -195,6 +202,7 @@ class EstimateSums:
             assumed=_merge_statistics(self.assumed, other.assumed),
             actions=actions,
             estimator=self.estimator,
+            has_bandwidth=self.has_bandwidth,
         )
 
     def standard_error(self) -> float:
@@ -276,7 +284,7 @@ class EstimateSums:
 
     def _find_bias(self) -> Iterator[str]:
         """Yields a text if what changed weights leave out exceeds its noise and the error."""
-        if self.left_out is None:
+        if self.left_out is None or self.has_bandwidth:
             return
         bias = float(self.left_out.mean)
         noise = math.sqrt(float(self.left_out.squared_deviation)) / self.size
@@ -308,7 +316,7 @@ class EstimateSums:
             yield f"{found}; the estimate is unreliable"
         elif self.weights.expected_squares is None:
             shape = self.weights.tail.shape()
-            if shape > HEAVY:
+            if shape > HEAVY and self.weights.share_of_largest() > DECISIVE:
                 found = f"the largest weights have a heavy tail (Pareto k is {shape:.2f})"
                 yield f"{found}; the estimate is unreliable"
 

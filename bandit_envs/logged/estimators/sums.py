@@ -291,6 +291,14 @@ class WeightSums:
             return None
         return self.means.count**2 / max(self.expected_squares, TINY)
 
+    def share_of_largest(self) -> float:
+        """Returns the square of the largest mean weight of a row, as a share of all squares."""
+        largest = float(self.tail.largest.max(initial=0.0))
+        squares = (
+            float(self.means.squared_deviation) + self.means.count * float(self.means.mean) ** 2
+        )
+        return largest**2 / max(squares, TINY)
+
     def share_of_large(self) -> float:
         """Returns the share of the weights that exceed 100."""
         return self.num_large / (len(self.sums) * self.means.count)

@@ -18,7 +18,7 @@ from bandit_envs.datasets.encoding import (
     TableEncoding,
     name_some,
 )
-from bandit_envs.datasets.tables import name_row
+from bandit_envs.datasets.tables import find_unnamed, name_row
 from bandit_envs.logged.files.cells import check_column, read_integers, read_numbers
 from bandit_envs.logged.log import MIN_PROPENSITY
 
@@ -130,8 +130,9 @@ class TableColumns:
         features: the observation.
         time: a time, by which the log is cut; None without one.
         embedding: the categories of the action.
-        are_all: whether `features` are all columns that have no other role.
+        are_all: whether `features` are all columns that have a name, and no other role.
         loggers: of several logging policies; None for one.
+        unnamed: the columns that are no features as they have no name.
     """
 
     action: str
@@ -142,6 +143,7 @@ class TableColumns:
     embedding: Sequence[str] = ()
     are_all: bool = False
     loggers: LoggerColumns | None = None
+    unnamed: Sequence[str] = ()
 
     @classmethod
     def of_roles(
@@ -170,7 +172,9 @@ class TableColumns:
         of_loggers = [] if loggers is None else loggers.names()
         others = [*decision, *as_list(embedding), time, *of_loggers]
         rest = [name for name in found if name not in others]
-        names = rest if features is None else as_list(features)
+        unnamed = find_unnamed(rest) if features is None else []
+        named = [name for name in rest if name not in unnamed]
+        names = named if features is None else as_list(features)
         check_roles(decision, names)
         for name in of_loggers:
             if name in decision or name in names:
@@ -184,6 +188,7 @@ class TableColumns:
             embedding=tuple(as_list(embedding)),
             are_all=features is None,
             loggers=loggers,
+            unnamed=tuple(unnamed),
         )
 
     def used(self) -> list[str]:

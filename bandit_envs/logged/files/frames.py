@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.extras import import_extra
 from bandit_envs.datasets.encoding import TableEncoding
+from bandit_envs.datasets.tables import describe_unnamed
 from bandit_envs.logged.columns import BadValueError
 from bandit_envs.logged.files.cells import (
     bad_value,
@@ -68,7 +70,8 @@ def from_frame(
             are not known. With `logger`, a dict: for each logging policy, by its name, the column
             of the probabilities with which it takes the logged actions, its own and those of the
             others.
-        features: the columns of the observation [n, d]; None for all that have no other role.
+        features: the columns of the observation [n, d]; None for all that have a name, and no other
+            role.
         num_actions: by default, the largest action plus 1, or the number of names; 0 if actions are
             real numbers, such as prices or doses, and propensities their densities.
         embedding: the columns of the categories of the action, integers from 0, if there are any.
@@ -80,6 +83,10 @@ def from_frame(
     Raises:
         ValueError: a column is missing, or has a value that cannot be; missing values are counted
             by column.
+
+    Warns:
+        UserWarning: a column without a name is no feature, or one of dates in another form is one
+            of texts.
     """
     if features is None and logger is None and KEY in frame.attrs:
         layout: TableLayout = check_layout(frame.attrs[KEY]).copy()
@@ -90,6 +97,8 @@ def from_frame(
         [action, reward, single], features, list(frame), embedding=embedding, loggers=loggers
     )
     check_column_names("frame", columns.used(), list(frame))
+    if columns.unnamed:
+        warnings.warn(describe_unnamed(columns.unnamed), stacklevel=2)
     if num_actions is not None:
         check_integer("num_actions", num_actions, minimum=0)
     if not drop_missing:
@@ -100,6 +109,8 @@ def from_frame(
     if half_read:
         found = search_cells(frame, columns, encoded, half_read)
     encoding = found.encoding(columns)
+    for problem in encoding.find_other_dates():
+        warnings.warn(problem, stacklevel=2)
     check_named_actions(num_actions, encoding)
     if num_actions is None and not encoding.actions:
         check_smallest_action(action, found.smallest)

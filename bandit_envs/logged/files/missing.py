@@ -53,8 +53,8 @@ class MissingValues:
             columns[name] = known._replace(number=known.number + missing.number)
         return MissingValues(self.size + later.size, self.rows + later.rows, columns)
 
-    def check_none(self) -> None:
-        """Raises ValueError if values are missing."""
+    def check_none(self, advice: str = ADVICE) -> None:
+        """Raises ValueError if values are missing; the message ends with what to do."""
         if self.columns:
             found = [
                 f"{name!r} {missing.number}, first in {missing.first}"
@@ -63,4 +63,4 @@ class MissingValues:
             if len(found) > SHOWN:
                 found[SHOWN:] = [f"and {len(found) - SHOWN} more columns"]
             rows = f"{self.rows} of {self.size} rows miss values"
-            raise ValueError(f"{rows}: {'; '.join(found)}; {ADVICE}")
+            raise ValueError(f"{rows}: {'; '.join(found)}; {advice}")

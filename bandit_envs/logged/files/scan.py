@@ -7,6 +7,7 @@ import collections
 import dataclasses
 import functools
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -24,7 +25,7 @@ from bandit_envs.datasets.folders import (
     is_parquet,
     refuse_changes,
 )
-from bandit_envs.datasets.tables import errors_that_name
+from bandit_envs.datasets.tables import describe_unnamed, errors_that_name
 from bandit_envs.logged.files.decision_tables import DECISION_SUFFIXES, is_decisions
 from bandit_envs.logged.files.decisions import DecisionFile
 from bandit_envs.logged.files.encoding_search import (
@@ -152,19 +153,13 @@ def scan_log(
                 raise ValueError(f"logger is for a table of your own; write_log wrote {path}")
             return WrittenScan(parts, batch_rows, time)
     parts = find_parts(Path(path), TABLE_SUFFIXES, only)
-    found = _names_of_all(parts.found[0], decision) if features is None else ()
+    found = names_in_table(parts.found[0])
     columns = TableColumns.of_roles(
         decision, features, found, time=time, embedding=embedding, loggers=loggers
     )
+    with errors_that_name(parts.found[0].name):
+        check_column_names("it", columns.names(), found)
     return TableScan(parts, columns, batch_rows, num_actions, drop_missing)
-
-
-def _names_of_all(part: Part, decision: Sequence[str | None]) -> list[str]:
-    """Returns the names of the columns of a table; ValueError if it lacks those of a decision."""
-    found = names_in_table(part)
-    with errors_that_name(part.name):
-        check_column_names("it", [name for name in decision if name is not None], found)
-    return found
 
 
 def read_log(
@@ -204,6 +199,9 @@ def read_log(
     )
     if not isinstance(scan, WrittenScan):
         batches = list(scan)
+        if isinstance(scan, TableScan):
+            for problem in scan.doubts:
+                warnings.warn(problem, stacklevel=2)
         if isinstance(scan, DecisionScan) and not batches:
             raise ValueError(f"{path} has no decision that has a reward")
         return concatenate(batches)
@@ -413,6 +411,13 @@ class TableScan(Scan):
     def scan_part(self, part: Part) -> Iterator[BanditLog]:
         for frame in self._scan_frames(part, self.columns.names()):
             yield self._make_batch(part, frame)
+
+    @property
+    def doubts(self) -> list[str]:
+        """Columns that are perhaps read in another way than they are meant, in words."""
+        unnamed = self.columns.unnamed
+        found = [describe_unnamed(unnamed)] if unnamed else []
+        return [*found, *self.encoding.find_other_dates()]
 
     def _make_batch(self, part: Part, frame: Any) -> BanditLog:
         """Returns the log of some rows of a file; ValueError if values are missing or wrong."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ from bandit_envs.arrays import Array, Floats
 from bandit_envs.base.checks import as_list, check_integer
 from bandit_envs.base.extras import import_extra
 from bandit_envs.datasets.encoding import TableEncoding, as_numbers
-from bandit_envs.datasets.tables import read_table
+from bandit_envs.datasets.tables import describe_unnamed, find_unnamed, read_table
 from bandit_envs.logged.files.cells import (
     check_column,
     read_features,
@@ -89,6 +90,9 @@ def slates_from_frame(
     )
     columns.check_roles()
     if features is None:
+        unnamed = find_unnamed(list(frame))
+        if unnamed:
+            warnings.warn(describe_unnamed(unnamed), stacklevel=2)
         columns = columns.with_all_others(list(frame))
     check_column_names("frame", columns.names(), list(frame))
     if num_actions is not None:
@@ -136,8 +140,8 @@ class SlateColumns:
         return [*self.action, *self.reward, *of_slots, *named, *self.features]
 
     def with_all_others(self, found: Sequence[str]) -> SlateColumns:
-        """Returns the columns with those features of `found` that have no other role."""
-        known = self.names()
+        """Returns the columns with all features of `found` that have a name, and no other role."""
+        known = [*self.names(), *find_unnamed(found)]
         rest = tuple(name for name in found if name not in known)
         return dataclasses.replace(self, features=rest)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from bandit_envs.arrays import Array, Floats
 from bandit_envs.base.saving import (
     check_format,
     decode_state,
@@ -17,9 +19,13 @@ from bandit_envs.base.saving import (
     load_state,
     save_state,
 )
-from bandit_envs.datasets.encoding import TableEncoding
+from bandit_envs.datasets.encoding import TableEncoding, TextColumn
+from bandit_envs.logged.files.cells import read_features
+from bandit_envs.logged.files.frames import check_column_names
+from bandit_envs.logged.files.missing import MissingValues
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.logged.summary import LogSummary
+from bandit_envs.logged.translation import find_new_names
 from bandit_envs.nests import Nest
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.linear import LinearThompsonSamplingPolicy, LinUCBPolicy
@@ -29,11 +35,16 @@ from bandit_envs.policies.parts.files import PartReader, WrittenPart, write_part
 from bandit_envs.policies.policy import Policy
 from bandit_envs.policies.rules import Rule
 from bandit_envs.seeding import Seed
+from bandit_envs.specs import ArraySpec
+from bandit_envs.trajectories import restart
 
 SUFFIX = ".npz"
 KEY = "bandit_envs.policy"
 FORMAT = 1
 """Raised whenever the layout of these files changes."""
+
+ROWS = 1024
+"""How many rows of a table are shown to a policy at a time."""
 
 CLASSES = (ContextualPolicy, LinUCBPolicy, LinearThompsonSamplingPolicy)
 """What is written: policies that their model, their rule and what they know make again."""
@@ -101,6 +112,47 @@ class SavedPolicy:
         except MemoryError as error:
             problem = f"a policy of the sizes {dict(self.sizes)} takes too much memory"
             raise ValueError(problem) from error
+
+    def choose(self, table: Any, seed: Seed = None) -> Array:
+        """Returns what the policy does in each row of a table: [n], by name if actions have names.
+
+        The policy does not learn. It finds the columns of its features by their names.
+
+        Args:
+            table: a pandas DataFrame; other columns than those of the features do not count.
+            seed: of a policy that draws its actions.
+
+        Raises:
+            ValueError: the policy has learned from no table; or this one lacks a column, or has a
+                cell that is missing or of another kind.
+
+        Warns:
+            UserWarning: it has texts that the policy does not know, whose features are 0.
+        """
+        if self.encoding is None:
+            problem = "the policy has learned from no table, so columns have no names"
+            raise ValueError(f"{problem}; expected features as arrays, for what `make` returns")
+        check_column_names("table", self.encoding.names, list(table))
+        missing = MissingValues.from_frame(table, self.encoding.names)
+        missing.check_none("fill them in, or leave these rows out")
+        features = read_features(table, self.encoding)
+        for problem in find_new_names(self.encoding, _with_texts_of(table, self.encoding)):
+            warnings.warn(f"the policy {problem}", stacklevel=2)
+        actions = self._act(features, seed)
+        names = self.encoding.actions
+        return np.array(names)[actions] if names else actions
+
+    def _act(self, features: Floats, seed: Seed) -> Array:
+        """Returns the actions of the policy in rows of features [n, D]: [n]."""
+        number = len(features)
+        size = max(1, min(ROWS, number))
+        policy = self.make(ArraySpec(features.shape[1:], np.float64), size, seed)
+        actions = np.empty(number, np.int64)
+        for start in range(0, number, size):
+            rows = np.arange(start, start + size) % number  # the last ones are filled up
+            found = policy.action(restart(features[rows], size))
+            actions[start : start + size] = found[: number - start]
+        return actions
 
     def _make(self, observation_spec: Nest, batch_size: int, seed: Seed) -> Policy:
         """Returns what `make` does, once the sizes of observations are known to fit."""
@@ -233,6 +285,17 @@ def read_policy(
         learned = decode_state(learned.tobytes(), str(path), trusted)
     known = {"model": model, "rule": rule, "learned": learned}
     return SavedPolicy(**{**content, **known, "encoding": _read_encoding(path, content)})
+
+
+def _with_texts_of(table: Any, encoding: TableEncoding) -> TableEncoding:
+    """Returns an encoding whose columns of texts have the texts of another table."""
+    columns = [
+        TextColumn(column.name, tuple({*map(str, table[column.name])}))
+        if isinstance(column, TextColumn)
+        else column
+        for column in encoding.features
+    ]
+    return dataclasses.replace(encoding, features=tuple(columns))
 
 
 def _read_encoding(path: str | os.PathLike[str], content: dict[str, Any]) -> TableEncoding | None:
