@@ -149,15 +149,14 @@ def test_layouts_name_the_columns(table, tmp_path):
 
 
 def test_the_gate_of_the_workflow_on_the_page_tells_routers_apart(tmp_path, monkeypatch):
-    pytest.importorskip("sklearn")
     page = Path(__file__).parents[2] / "colab" / "docs" / "route_requests.md"
     (step,) = re.findall(r"- run: >-\n((?: {10}.*\n)+)", page.read_text(encoding="utf-8"))
     _, *command = shlex.split(step)
     hard = np.arange(900) % 2
     costs = {"small_cost": 0.03, "medium_cost": 0.1, "large_cost": 0.25}
     scores = {"small": 1 - hard, "medium": 1 - hard, "large": 1}
-    prompts = np.array(["sum", "proof"])[hard]
-    pandas.DataFrame({"prompt": prompts, **scores, **costs}).to_csv(tmp_path / "models.csv")
+    embedding = {"e0": 1 - hard, "e1": hard}
+    pandas.DataFrame({**embedding, **scores, **costs}).to_csv(tmp_path / "models.csv")
     monkeypatch.chdir(tmp_path)
     outcome = run(*command)
     assert outcome.code == 0, outcome.err
