@@ -2,6 +2,7 @@
 
 import argparse
 import math
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -38,9 +39,8 @@ def route(options: argparse.Namespace) -> int:
     if options.router is not None:
         _check_router(options, prices)
     outcomes = _read(options)
-    if options.router is not None and not outcomes.features:
-        found = "the features of texts belong to the whole table"
-        raise ValueError(f"--router: {found}; expected a --context of numbers, such as embeddings")
+    if options.router is not None:
+        _check_writable(options.policy[0], outcomes)
     with RowProgress() as progress:
         curves = evaluate_prices(
             outcomes,
@@ -72,6 +72,21 @@ def _check_router(options: argparse.Namespace, prices: Sequence[float] | None) -
         raise ValueError(f"--router is of one --policy; expected one, not {len(options.policy)}")
     if options.budget is None and (prices is None or len(prices) != 1):
         raise ValueError("--router is of one price; expected --budget, or one of --prices")
+
+
+def _check_writable(policy: str, outcomes: Outcomes) -> None:
+    """Raises an error, before routers learn, if one of this policy cannot be written."""
+    if not outcomes.features:
+        found = "the features of texts belong to the whole table"
+        raise ValueError(f"--router: {found}; expected a --context of numbers, such as embeddings")
+    one = outcomes._replace(
+        contexts=outcomes.contexts[:1],
+        rewards=outcomes.rewards[:1],
+        costs=None if outcomes.costs is None else outcomes.costs[:1],
+        available=None,
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        write_policy(Path(folder) / "router.npz", learn_router(one, policy))
 
 
 def _write_router(options: argparse.Namespace, outcomes: Outcomes, curves: PriceCurves) -> int:

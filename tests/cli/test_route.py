@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -100,6 +101,17 @@ def test_a_router_that_should_not_be_deployed_is_not_written(table, tmp_path, si
     assert not (tmp_path / "router.npz").exists()
 
 
+def test_a_model_that_no_file_can_hold_is_told_with_the_extra(table, tmp_path, monkeypatch):
+    pytest.importorskip("sklearn")
+    monkeypatch.setitem(sys.modules, "skops", None)
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    policy = ("--policy", "sklearn_epsilon_greedy:epsilon=0,estimator=Ridge", "--prices", "0")
+    results = ("--output", tmp_path / "out", "--router", tmp_path / "router.npz")
+    outcome = run("route", table, *COLUMNS, *policy, *results)
+    assert (outcome.code, 'pip install ".[scikit-learn]"' in outcome.err) == (2, True), outcome.err
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_pattern_names_the_columns_of_embeddings(tmp_path):
     rng = np.random.default_rng(0)
     wide = {f"e_{number}": rng.random(60) for number in range(12)}
@@ -176,8 +188,9 @@ def test_the_gate_of_the_workflow_on_the_page_tells_routers_apart(tmp_path, monk
         ((*COLUMNS, "--router", "r.npz"), "--router is of one price"),
         ((*COLUMNS, "--router", "r.npz", "--policy", "ucb:c=1"), "--router is of one --policy"),
         ((*COLUMNS, "--router", "r.zip", "--budget", "1"), "router is r.zip; expected a name that"),
+        ((*COLUMNS, "--router", "r.npz", "--budget", "1"), "expected a ContextualPolicy"),
     ],
-    ids=range(9),
+    ids=range(10),
 )
 def test_what_cannot_be_right_is_refused(table, tmp_path, arguments, message):
     output = ("--policy", "random", "--output", tmp_path / "out")
