@@ -320,7 +320,9 @@ IN_WRAPPERS = [
 def test_one_model_cannot_learn_from_several_problems(wrap):
     env = wrap(KArmedTestbed(K, batch_size=B, seed=0))
     policy = shared(env)
-    message = r"SharedAverages.learns_by_row is False.*independent_rows is True"
+    message = (
+        r"SharedAverages.learns_by_row is False.*independent_rows is True.*wrappers.OneProblem"
+    )
     with pytest.raises(ValueError, match=message):
         StepDriver(env, policy, [policy])
     with pytest.raises(ValueError, match=message):  # nor while another policy acts

@@ -28,7 +28,10 @@ EXTRAS = {
     "distributed": "dask",
     "ray": "ray",
     "pandas": "logged",
+    "pooch": "datasets",
     "pyarrow": "logged",
+    "sklearn": "scikit-learn",
+    "skops": "scikit-learn",
     "torch": "torch",
 }
 """The extra that installs a package, if it is not "cli"."""
@@ -66,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with exits_as_errors():
             return int(function(options))
     except ModuleNotFoundError as error:
-        extra = EXTRAS.get(str(error.name), "cli")
+        extra = EXTRAS.get(str(error.name).partition(".")[0], "cli")
         problem = f'{error.name} is not installed; in a checkout: pip install ".[{extra}]"'
     except ImportError as error:  # what pandas raises without an optional library
         problem = printable(error)

@@ -10,7 +10,7 @@ from bandit_envs.cli.logs import check_training, engine, open_log
 
 def learn(options: argparse.Namespace) -> int:
     """Learns a policy from the first rows of a log, and writes it to a file."""
-    file = _output_file(options)
+    file = policy_file("output", options.output, options.overwrite)
     check_training(options)
     with RowProgress() as progress:
         found = evaluations.learn(
@@ -32,11 +32,16 @@ def learn(options: argparse.Namespace) -> int:
     return 0
 
 
-def _output_file(options: argparse.Namespace) -> Path:
-    """Returns the file of the policy; ValueError if there is one that should be kept."""
-    file: Path = options.output
+def policy_file(name: str, file: Path, overwrite: bool) -> Path:
+    """Returns the file of a policy; ValueError if there is one that should be kept.
+
+    Args:
+        name: of the option that names the file.
+        file: that the user gave.
+        overwrite: whether it may be replaced.
+    """
     if file.suffix != ".npz":
-        raise ValueError(f"output is {file}; expected a name that ends in .npz")
-    if file.exists() and not options.overwrite:
+        raise ValueError(f"{name} is {file}; expected a name that ends in .npz")
+    if file.exists() and not overwrite:
         raise ValueError(f"{file} exists; --overwrite replaces it")
     return file

@@ -316,10 +316,17 @@ def _add_route(subcommands: Subcommands) -> None:
     )
     text = "how many times each request is learned from (default: 1)"
     parser.group("learning").add_argument("--passes", type=int, default=1, metavar="N", help=text)
+    text = "learn from what all models earn on a request (default: from the one that is chosen)"
+    parser.add_argument("--all-outcomes", action="store_true", help=text)
     parser.group("learning").add_argument(
         "--seed", type=int, default=0, metavar="N", help="random seed (default: 0)"
     )
     _add_confidence(parser)
+    text = (
+        "also write the router to a file that ends in .npz, as it has learned from all requests at "
+        "the price of the budget, or at the only one of --prices"
+    )
+    parser.group("results").add_argument("--router", type=Path, metavar="FILE", help=text)
     text = (
         "return 1 if the interval of a gain at the budget reaches below VALUE, or no price keeps "
         "to the budget"
@@ -332,7 +339,7 @@ def _add_route(subcommands: Subcommands) -> None:
 
 def _add_outcomes(parser: Parser) -> None:
     """Adds the options of tables of outcomes."""
-    text = "columns of the features of requests; texts become features"
+    text = 'columns of the features of requests, or patterns such as "e*"; texts become features'
     parser.add_argument("--context", type=_split_names, metavar="A,B,C", help=text)
     text = "columns of scores, which name the models; of a table with a line for each answer, one"
     parser.add_argument("--rewards", type=_split_names, metavar="A,B,C", help=text)

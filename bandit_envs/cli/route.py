@@ -1,16 +1,20 @@
 """The subcommand `route`: what routers score and cost, over prices and at a budget."""
 
 import argparse
+import math
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from rich.table import Table
 
 from bandit_envs.cli.console import ERR, OUT, RowProgress, new_table
+from bandit_envs.cli.learn import policy_file
 from bandit_envs.cli.studies import folder_of
 from bandit_envs.datasets import Outcomes, read_outcomes, read_routerarena, read_routerbench
-from bandit_envs.evaluations.routing import PriceCurves, PricePoint, evaluate_prices
+from bandit_envs.evaluations.routing import PriceCurves, PricePoint, evaluate_prices, learn_router
 from bandit_envs.evaluations.routing.curves import TABLE
+from bandit_envs.logged import write_policy
 
 EXPLAINED = (
     "Scores and costs are of a held-out request; gains are over the best mix of single models with "
@@ -26,13 +30,17 @@ def route(options: argparse.Namespace) -> int:
     """Tries routers at prices; writes and shows a table and a figure.
 
     Returns 1 if the interval of a gain at the budget reaches below --fail-below, or if a router
-    cannot keep to the budget.
+    cannot keep to the budget; then no router is written.
     """
     if options.fail_below is not None and options.budget is None:
         raise ValueError("--fail-below is of gains at a budget; expected --budget")
     folder = _output_folder(options)
-    outcomes = _read(options)
     prices = None if options.prices is None else _numbers(options.prices)
+    if options.router is not None:
+        _check_router(options, prices)
+    outcomes = _read(options)
+    if options.router is not None:
+        _check_writable(options.policy[0], outcomes)
     with RowProgress() as progress:
         curves = evaluate_prices(
             outcomes,
@@ -41,6 +49,7 @@ def route(options: argparse.Namespace) -> int:
             budget=options.budget,
             held_out=options.held_out,
             passes=options.passes,
+            all_outcomes=options.all_outcomes,
             seed=options.seed,
             confidence=options.confidence,
             observer=progress,
@@ -50,7 +59,57 @@ def route(options: argparse.Namespace) -> int:
     for note in curves.notes:
         OUT.print(note, soft_wrap=True)
     OUT.print(f"Results: {folder}", soft_wrap=True)
-    return 0 if options.fail_below is None else _check_gains(curves, options.fail_below)
+    code = 0 if options.fail_below is None else _check_gains(curves, options.fail_below)
+    if options.router is not None and code == 0:
+        return _write_router(options, outcomes, curves)
+    return code
+
+
+def _check_router(options: argparse.Namespace, prices: Sequence[float] | None) -> None:
+    """Raises ValueError if it is not known which router is to be written, or where to."""
+    policy_file("router", options.router, options.overwrite)
+    if len(options.policy) != 1:
+        raise ValueError(f"--router is of one --policy; expected one, not {len(options.policy)}")
+    if options.budget is None and (prices is None or len(prices) != 1):
+        raise ValueError("--router is of one price; expected --budget, or one of --prices")
+
+
+def _check_writable(policy: str, outcomes: Outcomes) -> None:
+    """Raises an error, before routers learn, if one of this policy cannot be written."""
+    if not outcomes.features:
+        found = "the features of texts belong to the whole table"
+        raise ValueError(f"--router: {found}; expected a --context of numbers, such as embeddings")
+    one = outcomes._replace(
+        contexts=outcomes.contexts[:1],
+        rewards=outcomes.rewards[:1],
+        costs=None if outcomes.costs is None else outcomes.costs[:1],
+        available=None,
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        write_policy(Path(folder) / "router.npz", learn_router(one, policy))
+
+
+def _write_router(options: argparse.Namespace, outcomes: Outcomes, curves: PriceCurves) -> int:
+    """Writes the router as it has learned from all requests; 1 if no price keeps to the budget."""
+    points = curves.points if curves.budget is None else curves.at_budget
+    if not points:
+        ERR.print(f"{options.router} is not written: no price keeps to the budget", soft_wrap=True)
+        return 1
+    (point,) = points
+    price = 0.0 if math.isnan(point.price) else point.price
+    router = learn_router(
+        outcomes,
+        options.policy[0],
+        price,
+        passes=options.passes,
+        all_outcomes=options.all_outcomes,
+        seed=options.seed,
+    )
+    options.router.parent.mkdir(parents=True, exist_ok=True)
+    write_policy(options.router, router)
+    text = f"{options.router}: {point.policy}, learned from all requests at the price {price:.4g}"
+    OUT.print(f"{text}.", soft_wrap=True)
+    return 0
 
 
 def _read(options: argparse.Namespace) -> Outcomes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -43,6 +44,7 @@ class Outcomes(NamedTuple):
     costs: Floats | None  # [n, K]
     actions: list[str]  # the names of the K actions
     available: Mask | None  # [n, K], where the table lacks outcomes; None if it lacks none
+    features: Sequence[str] = ()  # the d columns of the contexts; () if they have no names
 
 
 class _Columns(NamedTuple):
@@ -88,8 +90,8 @@ def read_outcomes(
         source: the path of a file or of a folder of such files, or a data frame. CSV may be
             compressed. Folders inside it may be named as in a partitioned table, such as day=2;
             `day` is then a column.
-        context: the columns of the features of examples. Those of text become features by
-            `text_features`.
+        context: the columns of the features of examples, or patterns such as "embedding_*", in
+            which * stands for any text. Those of text become features by `text_features`.
         rewards: the columns of the rewards, which name the actions; of a long table, one column.
         costs: the columns of the costs, in the order of the rewards, or a pattern such as
             "{}_cost", in which {} stands for the name of the action; of a long table, one column.
@@ -133,7 +135,7 @@ def _find_columns(
         spent = [spent[0].format(name) for name in paid]
     if costs is not None and len(spent) != len(paid):
         raise ValueError(f"costs names {len(spent)} columns; expected {len(paid)}, as rewards")
-    features = as_list(context)
+    features = [each for name in as_list(context) for each in _matching(frame, name)]
     for what, names in (("context", features), ("rewards", paid)):
         if not names:
             raise ValueError(f"{what} names no columns; expected at least one")
@@ -145,6 +147,15 @@ def _find_columns(
     return _Columns(features, paid, None if costs is None else spent)
 
 
+def _matching(frame: DataFrame, name: str) -> list[str]:
+    """Returns the columns that a pattern stands for; a name stands for itself."""
+    if "*" not in name or (frame.columns == name).any():
+        return [name]
+    pattern = ".*".join(map(re.escape, name.split("*")))
+    found = [str(each) for each in frame.columns if re.fullmatch(pattern, str(each), re.DOTALL)]
+    return found or [name]
+
+
 def _from_wide(frame: DataFrame, columns: _Columns, text_features: TextFeatures | None) -> Outcomes:
     """Makes outcomes of a table with a column for each action."""
     return Outcomes(
@@ -153,6 +164,7 @@ def _from_wide(frame: DataFrame, columns: _Columns, text_features: TextFeatures 
         costs=None if columns.costs is None else to_costs(frame[columns.costs]),
         actions=columns.rewards,
         available=None,
+        features=_feature_names(frame[columns.context]),
     )
 
 
@@ -173,6 +185,7 @@ def _from_long(
         costs=costs,
         actions=cells.actions,
         available=None if available.all() else available,
+        features=_feature_names(frame[columns.context]),
     )
 
 
@@ -258,6 +271,13 @@ def _make_features(frame: DataFrame, text_features: TextFeatures | None) -> NDAr
             raise ValueError(f"text_features returned shape {dense.shape}; expected {expected}")
         parts.append(dense)
     return np.concatenate(parts, axis=1).astype(np.float32)
+
+
+def _feature_names(frame: DataFrame) -> Sequence[str]:
+    """Returns the names of columns of numbers; () if some are of text, which become others."""
+    pandas = import_extra("pandas", "datasets")
+    are_numbers = all(pandas.api.types.is_numeric_dtype(frame[name]) for name in frame)
+    return [str(name) for name in frame] if are_numbers else ()
 
 
 def require_columns(frame: DataFrame, names: Sequence[str]) -> None:

@@ -26,6 +26,7 @@ from bandit_envs.environments.contexts import (
     compute_optimal_reward,
     logistic_context,
     neural_context,
+    per_arm,
     per_arm_ratings,
 )
 from bandit_envs.environments.data import (
@@ -73,6 +74,7 @@ __all__ = [
     "compute_optimal_reward",
     "logistic_context",
     "neural_context",
+    "per_arm",
     "per_arm_ratings",
     "rising",
     "rotting",

@@ -45,7 +45,8 @@ def check_problems(env: PyEnvironment, policy: Policy) -> None:
         f"policy learns one model from all rows ({name}.learns_by_row is False), but each of the "
         f"{env.batch_size} rows of {env.name} is a problem of its own (independent_rows is True)"
     )
-    raise ValueError(f"{problem}; expected a batch_size of 1, or policies.RowByRowPolicy")
+    ways = "a batch_size of 1, policies.RowByRowPolicy, or one problem by wrappers.OneProblem"
+    raise ValueError(f"{problem}; expected {ways}")
 
 
 def check_learns_by_row(policy: Policy) -> None:

@@ -37,7 +37,7 @@ pytest.importorskip("skops")
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, SGDClassifier, SGDRegressor
 from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -425,3 +425,15 @@ def test_rewards_that_a_classifier_cannot_learn_are_refused():
     with pytest.raises(ValueError, match="expected 0 or 1, as KNeighborsClassifier takes no"):
         policy(trajectory(CONTEXTS, [0, 0, 0, 0], [0, 1, 0.5, 0]))
     assert_identical(policy.get_state(), before)
+
+
+def test_an_estimator_that_has_seen_too_few_rewards_is_told_to_wait():
+    env = ENVIRONMENTS["logistic_context"].make(num_actions=2, seed=0)
+    arguments = {**ContextualPolicy.arguments_for(env), "seed": 1}
+    hasty = ContextualPolicy(Estimators(KNeighborsRegressor(30)), EpsilonGreedy(0.1), **arguments)
+    with pytest.raises(ValueError, match=r"cannot predict .* rewards .* a larger min_rewards"):
+        StepDriver(env, hasty, [hasty], num_steps=20).run()
+    waits = Estimators(KNeighborsRegressor(30), min_rewards=30)
+    patient = ContextualPolicy(waits, EpsilonGreedy(0.1), **arguments)
+    StepDriver(env, patient, [patient], num_steps=200).run()
+    assert np.ptp(patient.probabilities(env.current_time_step())) > 0.5

@@ -3,18 +3,22 @@
 import json
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from bandit_envs import ArraySpec
+from bandit_envs.logged import read_policy
+from bandit_envs.trajectories import restart
 from tests.command_line import rows, run
 
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 
-COLUMNS = ("--context", "words", "--rewards", "small,large", "--costs", "{}_cost")
+COLUMNS = ("--context", "one,words", "--rewards", "small,large", "--costs", "{}_cost")
 
 
 @pytest.fixture
@@ -22,6 +26,7 @@ def table(tmp_path):
     """A table in which the small model answers requests of at most three words."""
     words = np.arange(200) % 6 + 1.0
     wide = {
+        "one": 1,
         "words": words,
         "small": (words <= 3.0).astype(int),
         "large": 1,
@@ -38,7 +43,8 @@ def test_it_shows_models_prices_and_the_budget(table, tmp_path):
     outcome = run("route", table, *COLUMNS, *policies, *sizes)
     assert outcome.code == 0, outcome.err
     assert "At a budget of 0.3 a request" in outcome.out
-    assert "133 requests, each once; 67 others are held out" in outcome.out
+    assert "133 requests, each once, and saw the outcome of the model that they" in outcome.out
+    assert "The best model for each request would score 1" in outcome.out
     found = rows(tmp_path / "out" / "prices.csv")
     kinds = [row["kind"] for row in found]
     assert kinds == ["model", "model", "price", "price", "price", "budget", "budget"]
@@ -62,6 +68,70 @@ def test_its_gate_is_of_gains_at_the_budget(table, tmp_path):
     outcome = run(*good, *gate, "0")
     assert outcome.code == 2
     assert "expected --budget" in outcome.err
+
+
+def test_it_writes_the_router_as_it_has_learned_from_all_requests(table, tmp_path):
+    greedy = ("--policy", "linear_epsilon_greedy:epsilon=0", "--all-outcomes", "--passes", "5")
+    file = tmp_path / "routers" / "router.npz"
+    results = ("--output", tmp_path / "out", "--overwrite", "--router", file)
+    outcome = run("route", table, *COLUMNS, *greedy, "--prices", "0.1", *results)
+    assert outcome.code == 0, outcome.err
+    assert "learned from all requests at the price 0.1" in outcome.out
+    saved = read_policy(file)
+    assert saved.features == ["one", "words"]
+    assert saved.encoding.actions == ("small", "large")
+    router = saved.make(ArraySpec((2,), "float32"), batch_size=2)
+    easy_and_hard = np.array([[1.0, 1.0], [1.0, 6.0]])
+    assert router.action(restart(easy_and_hard, 2)).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        (("--budget", "0.001"), "is not written: no price keeps to the budget"),
+        (("--budget", "0.25", "--fail-below", "0.9"), "the interval of the gain begins at"),
+    ],
+    ids=["budget", "gate"],
+)
+def test_a_router_that_should_not_be_deployed_is_not_written(table, tmp_path, sizes, message):
+    policy = ("--policy", "lin_ucb:alpha=0.1", "--router", tmp_path / "router.npz")
+    outcome = run("route", table, *COLUMNS, *policy, *sizes, "--output", tmp_path / "out")
+    assert outcome.code == 1
+    assert message in outcome.err
+    assert not (tmp_path / "router.npz").exists()
+
+
+def test_a_model_that_no_file_can_hold_is_told_with_the_extra(table, tmp_path, monkeypatch):
+    pytest.importorskip("sklearn")
+    monkeypatch.setitem(sys.modules, "skops", None)
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    policy = ("--policy", "sklearn_epsilon_greedy:epsilon=0,estimator=Ridge", "--prices", "0")
+    results = ("--output", tmp_path / "out", "--router", tmp_path / "router.npz")
+    outcome = run("route", table, *COLUMNS, *policy, *results)
+    assert (outcome.code, 'pip install ".[scikit-learn]"' in outcome.err) == (2, True), outcome.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_pattern_names_the_columns_of_embeddings(tmp_path):
+    rng = np.random.default_rng(0)
+    wide = {f"e_{number}": rng.random(60) for number in range(12)}
+    wide |= {"small": 0.5, "large": 1, "small_cost": 0.1, "large_cost": 0.2}
+    pandas.DataFrame(wide).to_csv(tmp_path / "models.csv")
+    arguments = ("--context", "e_*", *COLUMNS[2:], "--policy", "lin_ucb:alpha=0.1")
+    results = ("--prices", "0", "--output", tmp_path / "out", "--router", tmp_path / "router.npz")
+    outcome = run("route", tmp_path / "models.csv", *arguments, *results)
+    assert outcome.code == 0, outcome.err
+    assert read_policy(tmp_path / "router.npz").features == [f"e_{number}" for number in range(12)]
+
+
+def test_routers_of_texts_are_not_written_as_their_features_belong_to_the_table(tmp_path):
+    pytest.importorskip("sklearn")
+    wide = {"one": 1, "words": ["one", "two three"] * 30, "small": [1, 0] * 30, "large": 1}
+    wide |= {"small_cost": 0.1, "large_cost": 0.2}
+    pandas.DataFrame(wide).to_csv(tmp_path / "models.csv")
+    arguments = (*COLUMNS, "--policy", "lin_ucb:alpha=0.1", "--prices", "0", "--router", "r.npz")
+    outcome = run("route", tmp_path / "models.csv", *arguments, "--output", tmp_path / "out")
+    assert (outcome.code, "expected a --context of numbers" in outcome.err) == (2, True)
 
 
 def test_layouts_name_the_columns(table, tmp_path):
@@ -91,15 +161,14 @@ def test_layouts_name_the_columns(table, tmp_path):
 
 
 def test_the_gate_of_the_workflow_on_the_page_tells_routers_apart(tmp_path, monkeypatch):
-    pytest.importorskip("sklearn")
     page = Path(__file__).parents[2] / "colab" / "docs" / "route_requests.md"
     (step,) = re.findall(r"- run: >-\n((?: {10}.*\n)+)", page.read_text(encoding="utf-8"))
     _, *command = shlex.split(step)
     hard = np.arange(900) % 2
     costs = {"small_cost": 0.03, "medium_cost": 0.1, "large_cost": 0.25}
     scores = {"small": 1 - hard, "medium": 1 - hard, "large": 1}
-    prompts = np.array(["sum", "proof"])[hard]
-    pandas.DataFrame({"prompt": prompts, **scores, **costs}).to_csv(tmp_path / "models.csv")
+    embedding = {"e0": 1 - hard, "e1": hard}
+    pandas.DataFrame({**embedding, **scores, **costs}).to_csv(tmp_path / "models.csv")
     monkeypatch.chdir(tmp_path)
     outcome = run(*command)
     assert outcome.code == 0, outcome.err
@@ -115,8 +184,13 @@ def test_the_gate_of_the_workflow_on_the_page_tells_routers_apart(tmp_path, monk
         ((*COLUMNS, "--prices", "0,many"), "prices is 0,many; expected numbers with commas"),
         ((*COLUMNS[:4], "--costs", "large"), "costs names 1 columns"),
         (("--context", "x", *COLUMNS[2:]), "no column 'x'"),
+        (("--context", "x*", *COLUMNS[2:]), "no column 'x*'"),
+        ((*COLUMNS, "--router", "r.npz"), "--router is of one price"),
+        ((*COLUMNS, "--router", "r.npz", "--policy", "ucb:c=1"), "--router is of one --policy"),
+        ((*COLUMNS, "--router", "r.zip", "--budget", "1"), "router is r.zip; expected a name that"),
+        ((*COLUMNS, "--router", "r.npz", "--budget", "1"), "expected a ContextualPolicy"),
     ],
-    ids=range(5),
+    ids=range(10),
 )
 def test_what_cannot_be_right_is_refused(table, tmp_path, arguments, message):
     output = ("--policy", "random", "--output", tmp_path / "out")

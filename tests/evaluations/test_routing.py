@@ -9,9 +9,10 @@ import pytest
 from bandit_envs import LinUCBPolicy, OutcomeTableBandit
 from bandit_envs.datasets import Outcomes
 from bandit_envs.evaluations import LogObserver
-from bandit_envs.evaluations.routing import Frontier, evaluate_prices
+from bandit_envs.evaluations.routing import Frontier, evaluate_prices, learn_router
 from bandit_envs.evaluations.routing.mixes import find_vertices
 from bandit_envs.evaluations.routing.prices import choose_prices, find_price
+from bandit_envs.trajectories import restart
 
 SKILLS = np.array([[0.9, 0.9, 0.95], [0.5, 0.7, 0.9], [0.2, 0.4, 0.9]])
 """The probability that a model answers, by topic and model."""
@@ -107,7 +108,83 @@ def test_a_higher_price_lowers_cost_and_score():
     assert middle.cost_low < middle.cost < middle.cost_high
     assert [model.policy for model in found.models] == ["small", "medium", "large"]
     assert all(math.isnan(model.price) and math.isnan(model.gain) for model in found.models)
-    assert found.notes == ["Routers learned from 600 requests, each once; 300 others are held out."]
+    learned, best = found.notes
+    assert learned.startswith(
+        "Routers learned from 600 requests, each once, and saw the outcome of"
+    )
+    assert best.startswith("The best model for each request would score ")
+
+
+def test_nothing_scores_more_than_the_best_model_for_each_request():
+    scores = np.tile([[1.0, 1.0, 0.0], [0.0, 0.5, 0.5]], (20, 1))
+    costs = np.tile([[3.0, 2.0, 1.0], [1.0, 4.0, 5.0]], (20, 1))
+    table = Outcomes(np.ones((40, 1)), scores, costs, ["a", "b", "c"], None)
+    notes = evaluate_prices(table, "random", held_out=0.5).notes
+    count = evaluate_prices(table, "constant:number=1", held_out=0.5).models[1].score
+    first = 2.0 * count - 1.0  # the share of requests on which b scores 1
+    best = f"{0.5 + 0.5 * first:.3g}, and cost {4.0 - 2.0 * first:.3g}."
+    assert notes[-1] == f"The best model for each request would score {best}"
+
+
+def test_features_without_a_constant_are_told():
+    table = make_topics()
+    embedded = np.random.default_rng(1).normal(size=(900, 8)).astype(np.float32)
+    centred = evaluate_prices(table._replace(contexts=embedded), "random", [0.0])
+    assert "A column of ones" in centred.notes[1]
+    with_one = np.concatenate([embedded, np.ones((900, 1))], axis=1)
+    for contexts in (with_one, table.contexts):
+        found = evaluate_prices(table._replace(contexts=contexts), "random", [0.0])
+        assert not any("ones" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("price", [0.0, 0.03, 0.07, 0.2])
+def test_without_contexts_all_outcomes_teach_which_model_is_the_best_on_average(price):
+    table = make_table()._replace(contexts=np.ones((900, 1), np.float32))
+    greedy = "linear_epsilon_greedy:epsilon=0"
+    router = learn_router(table, greedy, price, all_outcomes=True)
+    best = (table.rewards - price * table.costs).mean(axis=0).argmax()
+    assert router.action(restart(np.ones((1, 1)), 1)) == [best]
+
+
+def test_all_outcomes_teach_more_than_the_chosen_ones():
+    """Over 10 tables, every one of which tells the same."""
+    more = 0
+    for seed in range(10):
+        table = make_topics(300, seed)
+        points = [
+            evaluate_prices(
+                table, "linear_epsilon_greedy:epsilon=0", [0.0], seed=seed, all_outcomes=every
+            ).points[0]
+            for every in (False, True)
+        ]
+        more += points[1].score >= points[0].score
+    assert more >= 9
+
+
+def test_a_policy_whose_rows_learn_alone_learns_from_all_outcomes_too():
+    router = learn_router(make_table(), "ucb:c=0.1", all_outcomes=True)
+    assert router.action(restart(np.ones((1, 2)), 1)) == [2]
+
+
+def test_a_router_knows_the_names_of_its_models_and_features():
+    table = make_table()._replace(features=["one", "hardness"])
+    router = learn_router(table, "lin_ucb:alpha=0.1", all_outcomes=True)
+    assert router.encoding.actions == ("small", "medium", "large")
+    assert router.encoding.names == ["one", "hardness"]
+    assert learn_router(make_table(), "lin_ucb:alpha=0.1").encoding is None
+
+
+@pytest.mark.parametrize(
+    ("change", "policy", "message"),
+    [
+        ({}, ["random", "ucb:c=1"], "policy is 2 policies; expected one"),
+        ({"available": np.eye(900, 3, dtype=bool)}, "random", "no request was answered by all"),
+        ({"costs": None}, "random", "the table has no costs"),
+    ],
+)
+def test_a_router_that_cannot_learn_is_refused(change, policy, message):
+    with pytest.raises(ValueError, match=message):
+        learn_router(make_table()._replace(**change), policy)
 
 
 def test_single_models_lie_on_the_frontier_or_below_it():
@@ -133,7 +210,7 @@ def test_the_price_that_spends_a_budget_is_found_on_what_is_learned_from(prices)
     assert 3.9 < point.learned_cost <= 4.0
     assert point.cost == pytest.approx(point.learned_cost, abs=0.6)  # of a sample of 1,000
     assert point.gain_low > 0.0
-    assert len(found.notes) == 1
+    assert len(found.notes) == 2
 
 
 def test_a_cost_that_jumps_over_the_budget_is_told():

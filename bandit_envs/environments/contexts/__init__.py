@@ -11,6 +11,7 @@ from bandit_envs.environments.contexts.stationary_stochastic import (
 )
 from bandit_envs.environments.contexts.stationary_stochastic_per_arm import (
     StationaryStochasticPerArmPyEnvironment,
+    per_arm,
 )
 from bandit_envs.environments.contexts.stationary_stochastic_structured import (
     StationaryStochasticStructuredPyEnvironment,
@@ -34,5 +35,6 @@ __all__ = [
     "compute_optimal_reward",
     "logistic_context",
     "neural_context",
+    "per_arm",
     "per_arm_ratings",
 ]

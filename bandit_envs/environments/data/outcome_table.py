@@ -276,7 +276,8 @@ def outcomes(
     Args:
         path: of a CSV or Parquet file; by default, synthetic scores of five language models on
             1,000 prompts, drawn from `seed`.
-        context: columns of features, joined by commas, as for `datasets.read_outcomes`.
+        context: columns of features, or patterns such as "e*", joined by commas, as for
+            `datasets.read_outcomes`.
         rewards: columns of rewards.
         costs: columns of costs, or a pattern such as "{}_cost".
         example: of a table with a line for each outcome, the column that tells examples apart.
@@ -288,7 +289,7 @@ def outcomes(
     worth = check_number("price", price, 0.0, MAX_PARAMETER)
     if path:
         modified = os.stat(path).st_mtime_ns
-        features, paid, spent, _, available = _read_outcomes(
+        table = _read_outcomes(
             path,
             modified,
             context=context,
@@ -297,6 +298,10 @@ def outcomes(
             example=example,
             action=action,
         )
+        features = table.contexts
+        paid = table.rewards
+        spent = table.costs
+        available = table.available
     elif context or rewards or costs or example or action:
         raise ValueError("path is empty, but columns are named; expected the path of their table")
     else:

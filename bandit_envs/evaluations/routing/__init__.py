@@ -3,11 +3,11 @@
 Experimental: these names may change in any minor version.
 
 `evaluate_prices` lets policies learn from a part of a table of outcomes and tries them on the rest,
-as `bandit-envs route` does.
+as `bandit-envs route` does; `learn_router` returns one that has learned from the whole table.
 """
 
 from bandit_envs.evaluations.routing.curves import PriceCurves
-from bandit_envs.evaluations.routing.evaluating import evaluate_prices
+from bandit_envs.evaluations.routing.evaluating import evaluate_prices, learn_router
 from bandit_envs.evaluations.routing.mixes import Frontier, Mix
 from bandit_envs.evaluations.routing.points import PricePoint
 from bandit_envs.evaluations.routing.routers import AnyRouter
@@ -19,4 +19,5 @@ __all__ = [
     "PriceCurves",
     "PricePoint",
     "evaluate_prices",
+    "learn_router",
 ]

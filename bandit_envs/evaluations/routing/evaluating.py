@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bandit_envs.base.checks import (
     MAX_PARAMETER,
@@ -17,7 +18,8 @@ from bandit_envs.base.checks import (
     check_number,
     check_positive,
 )
-from bandit_envs.datasets import Outcomes
+from bandit_envs.datasets import Outcomes, TableEncoding
+from bandit_envs.datasets.encoding import NumberColumn
 from bandit_envs.evaluations.named import collect
 from bandit_envs.evaluations.observer import LogObserver, observed_pass
 from bandit_envs.evaluations.routing.curves import PriceCurves
@@ -27,15 +29,23 @@ from bandit_envs.evaluations.routing.prices import choose_prices, find_price
 from bandit_envs.evaluations.routing.routers import (
     ROUTERS,
     AnyRouter,
+    Lesson,
     Requests,
     Routed,
     Router,
     expand_routers,
     route,
 )
+from bandit_envs.policies import Policy
 
 FEWEST = 10
 """Each part has at least so many requests."""
+
+CONSTANT = 0.8
+"""If features explain less than this share of a constant, a note says so."""
+
+MOST_ROWS = 10_000
+"""From so many requests it is found whether features make a constant."""
 
 JUMP = 0.95
 """A router that spends less than this share of the budget has a cost that jumps over it."""
@@ -49,6 +59,7 @@ def evaluate_prices(
     budget: float | None = None,
     held_out: float = 1 / 3,
     passes: int = 1,
+    all_outcomes: bool = False,
     seed: int = 0,
     confidence: float = 0.95,
     observer: LogObserver | None = None,
@@ -56,9 +67,10 @@ def evaluate_prices(
     """Lets routers learn at several prices, and shows what they score and cost on other requests.
 
     A share of the requests, drawn at random, is held out. From the others each policy learns at
-    each price, from the score less the price of the cost. What it has learned then routes the
-    held-out requests. Intervals are of the mean over such requests, for this router: another seed
-    would let it learn otherwise.
+    each price, from the score less the price of the cost: of the model that it chose, as it would
+    in production, or of all models. What it has learned then routes the held-out requests, by its
+    own rule: one that explores goes on exploring. Intervals are of the mean over such requests, for
+    this router: another seed would let it learn otherwise.
 
     The best mixes of single models at random are what routers must beat. A gain over the mix with
     the same cost is of the same requests; its interval includes that the mean costs are estimates.
@@ -74,6 +86,8 @@ def evaluate_prices(
             what it has learned spends at most so much on the requests that it has learned from.
         held_out: the share of the requests that is held out, above 0 and below 1.
         passes: how many times each request is learned from.
+        all_outcomes: whether policies learn from what all models earn on a request, rather than
+            from the one that they chose.
         seed: of the parts, the order and the policies.
         confidence: the probability that an interval holds.
         observer: sees how requests are learned from.
@@ -98,8 +112,7 @@ def evaluate_prices(
     trial = Trial(
         learned=learned,
         held_out=others,
-        passes=check_integer("passes", passes, minimum=1),
-        seed=seed,
+        lesson=Lesson(check_integer("passes", passes, minimum=1), seed, all_outcomes),
         confidence=level,
         observer=observer or LogObserver(),
     )
@@ -111,8 +124,62 @@ def evaluate_prices(
         spent = {each.name: trial.spend(each, points, limit) for each in routers}
         notes += [text for name, each in spent.items() for text in each.describe(name, limit)]
         at_budget = [each.point for each in spent.values() if each.point is not None]
+    best, cost = others.best()
+    notes.append(f"The best model for each request would score {best:.3g}, and cost {cost:.3g}.")
     models = [trial.try_model(number, name) for number, name in enumerate(outcomes.actions)]
     return PriceCurves(models, points, at_budget, trial.frontier, limit, level, notes)
+
+
+def learn_router(
+    outcomes: Outcomes,
+    policy: AnyRouter,
+    price: float = 0.0,
+    *,
+    passes: int = 1,
+    all_outcomes: bool = False,
+    seed: int = 0,
+) -> Policy:
+    """Returns a router that has learned at a price from all requests, to be deployed.
+
+    `evaluate_prices` tells at which price. `write_policy` writes the router with the names of its
+    models and of the columns of numbers that it learned from, and a `DecisionService` serves it.
+
+    Args:
+        outcomes: a table with costs, such as `read_outcomes` returns.
+        policy: a text as the command takes it, or a policy of which a copy learns.
+        price: of a unit of cost.
+        passes: how many times each request is learned from.
+        all_outcomes: as for `evaluate_prices`.
+        seed: of the order and of the policy.
+
+    Raises:
+        ValueError: the table has no costs, or no request that all models have answered.
+
+    >>> from bandit_envs.evaluations.routing import learn_router
+    >>> from bandit_envs.trajectories import restart
+    >>> table = Outcomes(np.eye(2), np.eye(2), np.ones((2, 2)), ["sums", "poems"], None)
+    >>> router = learn_router(table, "lin_ucb:alpha=0", passes=20, all_outcomes=True)
+    >>> router.action(restart(np.array([[0.0, 1.0]]), 1))
+    array([1], dtype=int32)
+    """
+    routers = list(collect(ROUTERS, policy, expand_routers).values())
+    if len(routers) != 1:
+        raise ValueError(f"policy is {len(routers)} policies; expected one")
+    lesson = Lesson(
+        passes=check_integer("passes", passes, minimum=1),
+        seed=check_integer("seed", seed, minimum=0),
+        all_outcomes=all_outcomes,
+    )
+    requests = _complete_requests(outcomes)
+    if not len(requests.scores):
+        raise ValueError("no request was answered by all models; expected at least one")
+    order = np.random.default_rng(seed).permutation(len(requests.scores))
+    price = check_number("price", price, 0.0, MAX_PARAMETER)
+    learned = routers[0].learn(requests.take(order), price, lesson).replicate(1)
+    if len(outcomes.features):
+        columns = tuple(map(NumberColumn, outcomes.features))
+        learned.encoding = TableEncoding(tuple(outcomes.actions), columns)
+    return learned
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,16 +189,14 @@ class Trial:
     Args:
         learned: the requests that they learn from.
         held_out: the requests that they are tried on.
-        passes: how many times each request is learned from.
-        seed: of the order and of the policies.
+        lesson: how they learn.
         confidence: the probability that an interval holds.
         observer: sees how requests are learned from.
     """
 
     learned: Requests
     held_out: Requests
-    passes: int
-    seed: int
+    lesson: Lesson
     confidence: float
     observer: LogObserver
 
@@ -154,7 +219,7 @@ class Trial:
 
     def try_router(self, router: Router, price: float) -> PricePoint:
         """Returns what a router gets that has learned at a price."""
-        policy = router.learn(self.learned, price, self.passes, self.seed)
+        policy = router.learn(self.learned, price, self.lesson)
         found = route(policy, self.held_out)
         return make_point(
             router.name,
@@ -257,5 +322,21 @@ def _describe(outcomes: Outcomes, trial: Trial) -> Iterator[str]:
     left_out = len(outcomes.rewards) - learned - tested
     if left_out:
         yield f"Left out: {left_out} requests that some model has not answered."
-    times = "once" if trial.passes == 1 else f"{trial.passes} times"
-    yield f"Routers learned from {learned} requests, each {times}; {tested} others are held out."
+    passes = trial.lesson.passes
+    times = "once" if passes == 1 else f"{passes} times"
+    seen = "all models" if trial.lesson.all_outcomes else "the model that they chose"
+    how = f"each {times}, and saw the outcome of {seen}"
+    yield f"Routers learned from {learned} requests, {how}; {tested} others are held out."
+    if _share_of_constant(trial.learned.contexts) < CONSTANT:
+        yield (
+            "No sum of the features is nearly constant: linear policies cannot learn the mean of a "
+            "model, or follow prices. A column of ones, as one more feature, mends this."
+        )
+
+
+def _share_of_constant(contexts: NDArray[np.float32]) -> float:
+    """Returns how well a linear function of features can be 1: from 0, not at all, to 1."""
+    features = np.asarray(contexts[:MOST_ROWS], np.float64)
+    ones = np.ones(len(features))
+    weights = np.linalg.lstsq(features, ones, rcond=None)[0]
+    return 1.0 - float(np.mean((features @ weights - ones) ** 2))

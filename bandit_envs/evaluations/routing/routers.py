@@ -14,6 +14,8 @@ from bandit_envs.arrays import Floats, Indices
 from bandit_envs.drivers import StepDriver
 from bandit_envs.environments import OutcomeStream, OutcomeTableBandit
 from bandit_envs.evaluations.named import Kind, short_name
+from bandit_envs.logged import BanditLog
+from bandit_envs.logged.learners import learn_from_log
 from bandit_envs.policies import Policy
 from bandit_envs.studies.definition.choice import PolicyChoice, name_in_errors
 
@@ -50,6 +52,38 @@ class Requests(NamedTuple):
         """Returns the scores less the price of the costs: [n, K]."""
         return np.asarray(self.scores - price * self.costs)
 
+    def best(self) -> tuple[float, float]:
+        """Returns the mean score and cost of the best model of each request; of equals, the cheap.
+
+        No router can score more.
+        """
+        top = self.scores.max(axis=1, keepdims=True)
+        costs = np.where(self.scores == top, self.costs, np.inf).min(axis=1)
+        return float(top.mean()), float(costs.mean())
+
+    def all_outcomes(self, price: float, passes: int) -> Iterator[BanditLog]:
+        """Yields all outcomes, each so many times: decisions for every model of every request."""
+        count = self.scores.shape[1]
+        for _ in range(passes):
+            for start in range(0, len(self.scores), ROWS_A_CHOICE):
+                part = self.take(np.arange(start, min(start + ROWS_A_CHOICE, len(self.scores))))
+                size = len(part.scores)
+                yield BanditLog(
+                    np.repeat(part.contexts, count, axis=0),
+                    np.tile(np.arange(count), size),
+                    part.worth(price).reshape(-1),
+                    np.full(size * count, 1.0 / count),
+                    num_actions=count,
+                )
+
+
+class Lesson(NamedTuple):
+    """How routers learn from requests."""
+
+    passes: int  # how many times each request is learned from
+    seed: int  # of the order and of the policies
+    all_outcomes: bool  # whether they see what all models would have earned
+
 
 class Routed(NamedTuple):
     """What a router got on each request: [n]."""
@@ -75,26 +109,30 @@ class Router:
         with self._named_in_errors():
             return self._prepare(requests, 0.0, 1, 0)[0].can_learn
 
-    def learn(self, requests: Requests, price: float, passes: int, seed: int) -> Policy:
-        """Returns the policy after it has routed requests, each so many times.
+    def learn(self, requests: Requests, price: float, lesson: Lesson) -> Policy:
+        """Returns the policy after it has learned from requests.
 
-        At the same seed, the order of the requests and the draws of the policy are the same for
-        every price. A policy whose rows learn alone routes one request at a time.
+        It routes them, and sees what the model that it chose has earned. Or it sees what all models
+        earn, whatever it would have chosen. At the same seed, the order of the requests and the
+        draws of the policy are the same for every price. A policy whose rows learn alone routes one
+        request at a time.
 
         Args:
             requests: to learn from.
             price: of a unit of cost.
-            passes: how many times each request is routed.
-            seed: of the order and of the policy.
+            lesson: how to learn.
         """
         with self._named_in_errors():
             size = min(REQUESTS_A_STEP, len(requests.scores))
-            policy, env = self._prepare(requests, price, size, seed)
-            if policy.can_learn and policy.learns_by_row:
-                policy, env = self._prepare(requests, price, 1, seed)
-            if policy.can_learn:
-                steps = -(-passes * len(requests.scores) // env.batch_size)
-                StepDriver(env, policy, [policy], num_steps=steps).run()
+            policy, env = self._prepare(requests, price, size, lesson.seed)
+            if policy.can_learn and (policy.learns_by_row or lesson.all_outcomes):
+                policy, env = self._prepare(requests, price, 1, lesson.seed)
+            if not policy.can_learn:
+                return policy
+            if lesson.all_outcomes:
+                return learn_from_log(policy, requests.all_outcomes(price, lesson.passes))
+            steps = -(-lesson.passes * len(requests.scores) // env.batch_size)
+            StepDriver(env, policy, [policy], num_steps=steps).run()
             return policy
 
     def _named_in_errors(self) -> AbstractContextManager[None]:

@@ -22,7 +22,13 @@ from bandit_envs.base.checks import (
 from bandit_envs.base.extras import import_extra
 from bandit_envs.policies.models.inputs import Inputs, Items, ModelSizes, TrainingRows
 from bandit_envs.policies.models.value_model import ValueModel
-from bandit_envs.policies.scikit_learn.fitting import Fitting, MemoryFitting, Models, OnlineFitting
+from bandit_envs.policies.scikit_learn.fitting import (
+    Fitting,
+    MemoryFitting,
+    Models,
+    OnlineFitting,
+    advise_to_wait,
+)
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
 from bandit_envs.policies.scikit_learn.priors import BetaPrior, NormalPrior, Prior
 from bandit_envs.policies.scikit_learn.reward_estimator import EXTRA, RewardEstimator, Rows
@@ -211,7 +217,8 @@ class Estimators(ValueModel):
                 is_known[columns] = True
                 for number, table in enumerate(scores):
                     estimator = learned.replica(model, number).estimator
-                    predicted = self._estimator.predict(estimator, flat)
+                    with advise_to_wait(learned.sums, model):
+                        predicted = self._estimator.predict(estimator, flat)
                     table[:, columns] = predicted.reshape(len(features), -1)
         return Scores(scores, is_known)
 

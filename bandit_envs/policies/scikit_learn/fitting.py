@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import abc
+import contextlib
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +15,16 @@ from bandit_envs.policies.models.ring_buffer import RingBuffer
 from bandit_envs.policies.scikit_learn.model import ScikitLearnModel
 from bandit_envs.policies.scikit_learn.priors import SeenRewards
 from bandit_envs.policies.scikit_learn.reward_estimator import RewardEstimator, Rows
+
+
+@contextlib.contextmanager
+def advise_to_wait(sums: SeenRewards, model: int) -> Iterator[None]:
+    """Adds to an error of the estimator of a model what to do if it has seen too little."""
+    try:
+        yield
+    except ValueError as error:
+        seen = f"if the {int(sums.counts[model])} rewards that it has seen are too few"
+        raise ValueError(f"{error}; {seen}, give it a larger min_rewards") from error
 
 
 class Remembered(NamedTuple):
@@ -187,5 +199,6 @@ class MemoryFitting(Fitting):
             if self._num_replicas > 1:
                 drawn = self._estimator.resample(known.rng, rows)
                 own = drawn if self._estimator.can_fit(drawn.rewards) else rows
-            self._estimator.fit(known.replica(model, number).estimator, own)
+            with advise_to_wait(known.sums, model):
+                self._estimator.fit(known.replica(model, number).estimator, own)
             known.is_fitted[model, number] = True

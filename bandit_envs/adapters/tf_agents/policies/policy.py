@@ -129,7 +129,7 @@ def as_policy(agent: AgentOrPolicy, batch_size: int = 1, seed: Seed = None) -> T
 
     >>> from tf_agents.bandits.agents.lin_ucb_agent import LinearUCBAgent
     >>> from bandit_envs import StepDriver
-    >>> from bandit_envs.environments.contexts.stationary_stochastic_per_arm import per_arm
+    >>> from bandit_envs.environments import per_arm
     >>> env = per_arm(batch_size=3, seed=0)
     >>> agent = LinearUCBAgent(*tensor_specs(env), accepts_per_arm_features=True)
     >>> policy = as_policy(agent, batch_size=3, seed=1)
