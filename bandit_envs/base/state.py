@@ -1,7 +1,7 @@
 """The rule that makes every run savable: all that changes lives in one attribute, `_state`.
 
 A digest of the arrays that are constant tells which object a state belongs to. A `Memo` is kept
-beside the state: results that follow from it, and are no part of it.
+beside the state: results that follow from it, and are not part of it.
 """
 
 from __future__ import annotations

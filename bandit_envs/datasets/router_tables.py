@@ -80,7 +80,7 @@ def read_routerarena(
         only: a pattern, such as "gpt*.jsonl", of the files of the folder that are read.
 
     Raises:
-        ValueError: a line is no such answer; the message names the file and the line.
+        ValueError: a line is not such an answer; the message names the file and the line.
 
     Source: Lu et al., RouterArena (2025).
     """

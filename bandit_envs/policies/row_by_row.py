@@ -174,8 +174,8 @@ class RowByRowPolicy(Policy):
     def _ask_alone(self, row: int, question: Callable[[Policy], Answer]) -> Answer:
         """Returns what the policy of a row answers.
 
-        It has what it has learned and the generator of all. It is no copy: attributes that a
-        user's class sets outside of its state stay set, as they do without this class.
+        It holds what the row has learned, and the generator of all rows. It is not a copy, so
+        attributes that a user's class sets outside of its state stay set, as without this class.
         """
         policy = self._policies[row]
         rng, learned, is_trained, pending = self._state

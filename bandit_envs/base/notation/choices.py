@@ -49,7 +49,7 @@ def parse_choice(what: str, text: str, table: Container[str]) -> tuple[str, dict
 
 
 def _parse_values(values: str) -> dict[str, object]:
-    """Returns the parameters in `key=value,key=value`. A word that is no value is a string."""
+    """Returns the parameters in `key=value,key=value`. A word that is not a value is a string."""
     try:
         table = _parse_table(values)
     except ValueError:

@@ -95,7 +95,7 @@ class CompiledFunction:
 
     @property
     def draws(self) -> bool:
-        """Whether it draws from a generator of TensorFlow: its seed is no argument."""
+        """Whether it draws from a generator of TensorFlow: its seed is not an argument."""
         operations = {operation.type for operation in self._call.graph.get_operations()}
         return any(map(_is_draw, operations | self._called_operations()))
 
