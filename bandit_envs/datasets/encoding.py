@@ -482,7 +482,7 @@ def _read_column(plain: Any) -> Column:
     _read_names("the columns of encoding", [plain["name"]])
     kind = KINDS.get(plain["kind"]) if isinstance(plain.get("kind"), str) else None
     if kind is None or {*plain} - {"name", "kind"} != ({"levels"} if kind is TextColumn else set()):
-        raise ValueError(f"the column {plain['name']!r} of encoding is of no known kind")
+        raise ValueError(f"the column {plain['name']!r} of encoding has an unknown kind")
     if kind is TextColumn:
         levels = _read_names(f"the levels of {plain['name']!r}", plain["levels"])
         return TextColumn(plain["name"], levels)

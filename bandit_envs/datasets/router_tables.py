@@ -118,7 +118,7 @@ def _read(part: Part) -> Iterator[list[Any]]:
                     yield [part.name, number, *_read_answer(json.loads(line))]
                 except json.JSONDecodeError as error:
                     expected = "expected an answer as JSON in each line"
-                    raise ValueError(f"line {number} is no JSON; {expected}") from error
+                    raise ValueError(f"line {number} is not JSON; {expected}") from error
                 except (RecursionError, ValueError) as error:
                     raise ValueError(f"line {number}: {error}") from error
 

@@ -47,7 +47,7 @@ Actions: TypeAlias = NDArray[np.integer[Any]]
 
 
 class BatchOptions(TypedDict, total=False):
-    """The keyword arguments of `Policy` but for `num_actions`, which subclasses pass on."""
+    """The keyword arguments of `Policy` except for `num_actions`, which subclasses pass on."""
 
     batch_size: int
     seed: Seed

@@ -73,7 +73,7 @@ class RowByRowPolicy(Policy):
 
     Args:
         policies: B of them, each with a batch size of 1: of one class, and made with the same
-            arguments but for the seed. They go on from what they know, and stay as they are.
+            arguments except for the seed. They go on from what they know, and stay as they are.
         seed: of the choices in all rows; as in `Policy`.
 
     Raises:
@@ -231,7 +231,7 @@ def _check_policies(policies: Any) -> Policy:
     first: Policy = policies[0]
     for policy in policies:
         if not isinstance(policy, Policy) or isinstance(policy, BestArmPolicy):
-            expected = "a Policy that is no BestArmPolicy"
+            expected = "a Policy that is not a BestArmPolicy"
             raise TypeError(f"policies has {short_repr(policy)}; expected {expected}")
         found = (type(policy), policy.batch_size, policy.num_actions)
         if found != (type(first), 1, first.num_actions):

@@ -116,7 +116,7 @@ class CompiledFunction:
 
 
 def _operations_between(given: tf.Operation, wanted: tf.Operation) -> set[str]:
-    """Returns the types of the operations that lead to one, but for those that lead to another."""
+    """Returns the types of the operations that lead to one, except those that lead to another."""
     passed = {given}
     while given.type == "Identity":  # of the same tensor
         given = given.inputs[0].op
