@@ -44,7 +44,7 @@ def pytest_collection_modifyitems(config, items):
 def pytest_cmdline_main(config):
     """Runs these tests in one process a core, if pytest-xdist is installed and -n says nothing.
 
-    It is no option in setup.cfg: tests of others in a clone need no more than pytest.
+    It is not an option in setup.cfg: tests of others in a clone need no more than pytest.
     """
     is_worker = hasattr(config, "workerinput")
     if is_worker or not config.pluginmanager.hasplugin("xdist"):

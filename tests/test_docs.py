@@ -40,6 +40,7 @@ SLOW = (  # they run as readers copy them, with the sizes that are shown
     "studies_statistics",
     "teach",
     "test_variants",
+    "tf_agents_in_detail",
     "write_a_policy",
 )
 

@@ -38,7 +38,7 @@ RAW = {
     "an option of a directive": r"^:[a-z][\w-]*:",
     "a target": r"^\([\w-]+\)=$",
     "an item of a definition list": r"^: ",
-    "an equation that is no block of math": r"\$\$",
+    "an equation that is not a block of math": r"\$\$",
 }
 
 

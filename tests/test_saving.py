@@ -203,7 +203,7 @@ class CustomBits(np.random.PCG64):
     "value",
     [
         object(),
-        {1: "a key that is no string"},
+        {1: "a key that is not a string"},
         {1, 2},
         b"bytes",
         1j,

@@ -297,7 +297,7 @@ def test_an_answer_in_the_file_that_is_no_text_is_refused(tmp_path):
     cache(["a prompt"])
     with contextlib.closing(sqlite3.connect(path)) as database, database:
         database.execute("UPDATE answers SET answer = x'ff'")
-    with pytest.raises(ValueError, match="is no text"):
+    with pytest.raises(ValueError, match="is not text"):
         cache(["a prompt"])
 
 

@@ -1,7 +1,7 @@
 """The rule that makes every run savable: all that changes lives in one attribute, `_state`.
 
 A digest of the arrays that are constant tells which object a state belongs to. A `Memo` is kept
-beside the state: results that follow from it, and are no part of it.
+beside the state: results that follow from it, and are not part of it.
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ class Memo(Transient):
 
 
 def digest_of_constants(instance: Any) -> int:
-    """Returns a number that two objects share if all their arrays, but for the state, are equal.
+    """Returns a number that two objects share if all their arrays, except for the state, are equal.
 
     These are the arrays among the attributes, and among those of its parts that are of this package
     or derive from its classes. They are constant after the constructor, so they are read once.

@@ -22,7 +22,7 @@ def look_for_modules_in(folder: str) -> None:
 
 
 def users_modules(*made: object) -> list[str]:
-    """Returns the modules of the classes of objects, but for those of this package."""
+    """Returns the modules of the classes of objects, except for those of this package."""
     names = [type(each).__module__ for each in made]
     return [name for name in names if name.partition(".")[0] != "bandit_envs"]
 

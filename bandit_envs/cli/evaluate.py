@@ -34,8 +34,8 @@ def evaluate(options: argparse.Namespace) -> int:
     if options.latex is not None:
         write_latex(options.latex, evaluation.to_latex())
     bound = -math.inf if options.fail_below is None else options.fail_below
-    rows = evaluation.rows[1:]  # what the log has earned is no estimate
-    low = [row for row in rows if not row.low >= bound]  # NaN is no number that passes
+    rows = evaluation.rows[1:]  # what the log has earned is not an estimate
+    low = [row for row in rows if not row.low >= bound]  # NaN is not a number that passes
     for row in low:
         text = f"{row.policy}: the interval of {row.estimator} begins at {row.low:.4f}"
         ERR.print(f"{text}, below {bound:g}", soft_wrap=True)

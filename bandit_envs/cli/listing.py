@@ -32,7 +32,7 @@ def _find(name: str) -> Entry:
             return find_environment(name)
         return PolicyEntry.find(name, POLICIES)
     hint = near_miss(name, [*ENVIRONMENTS, *POLICIES]) or "list shows all ids"
-    raise ValueError(f"no id is {short_repr(name)}; {hint}")
+    raise ValueError(f"{short_repr(name)} is not an id; {hint}")
 
 
 def _describe_all() -> str:

@@ -227,7 +227,7 @@ def _add_evaluate(subcommands: Subcommands) -> None:
     training.add_argument("--no-train", action="store_true", help=text)
     text = (
         "evaluate each policy on all rows that it has not learned from (default: all policies on "
-        "the rows that none has learned from)"
+        "the rows that no policy has learned from)"
     )
     parser.group("estimates").add_argument("--all-rows", action="store_true", help=text)
     text = "also a table for the rows of each value of a column, such as a feature, or step"

@@ -177,7 +177,7 @@ def _cells(point: PricePoint) -> list[str]:
 
 def _interval(value: float, low: float, high: float, form: str = ".3g") -> str:
     """Returns a number and its interval as text."""
-    exact = (round(number, 9) + 0.0 for number in (value, low, high))  # 0 but for rounding is 0
+    exact = (round(number, 9) + 0.0 for number in (value, low, high))  # 0 except for rounding is 0
     texts = [f"{number:{form}}" for number in exact]
     return f"{texts[0]} ({texts[1]} to {texts[2]})"
 

@@ -16,12 +16,12 @@ def show(options: argparse.Namespace) -> int:
     if is_decisions(options.folder):
         return _show_decisions(options)
     if options.policy or options.range:
-        expected = "--policy and --range are of files of decisions"
-        raise ValueError(f"{options.folder} is none; {expected}")
+        expected = "expected a file of decisions, which --policy and --range are for"
+        raise ValueError(f"{options.folder} does not hold decisions; {expected}")
     is_evaluation = (options.folder / REPORT).is_file()
     if not (is_evaluation or (options.folder / "config.json").is_file()):
         raise ValueError(
-            f"folder {options.folder} holds no results of a study, nor of `evaluate`"
+            f"folder {options.folder} holds no results of a study or of `evaluate`"
             if options.folder.is_dir()
             else f"there is no folder {options.folder}"
         )
@@ -56,6 +56,6 @@ def _show_decisions(options: argparse.Namespace) -> int:
 
 
 def _check_page(file: Path) -> None:
-    """Raises ValueError if a file is no page of HTML."""
+    """Raises ValueError if a file is not a page of HTML."""
     if file.suffix != ".html":
         raise ValueError(f"output is {file}; expected a file ending in .html")

@@ -138,7 +138,7 @@ def read_dataset(
         label: the column of the labels, which are numbered in sorted order.
         features: the column or columns to use as features; by default all others that have a name.
         only: a pattern, such as `*.csv`, of the files of a folder that are read. By default, a file
-            that is no table is an error, unless its name begins with "." or "_".
+            that is not a table is an error, unless its name begins with "." or "_".
     """
     frame = read_table(path, "datasets", only)
     with errors_that_name(Path(path).name):

@@ -52,7 +52,7 @@ def parse_number(value: Any) -> int | float | None:
     """Returns the number of a cell of a table, or the one that its text says; None if it has none.
 
     Booleans are 1 and 0, as pandas reads a column of them. Texts are as pandas reads columns of
-    numbers: 1_000 and digits other than 0 to 9 are none.
+    numbers: 1_000 is not a number, and neither are digits other than 0 to 9.
 
     >>> [parse_number(cell) for cell in (True, " 2.5", "1_0", "red")]
     [1, 2.5, None, None]
@@ -298,7 +298,7 @@ class TableEncoding:
             raise ValueError("encoding has other fields than actions and features")
         actions = _read_names("the names of actions", plain["actions"])
         if not isinstance(plain["features"], list):
-            raise ValueError("the features of encoding are no list")
+            raise ValueError("the features of encoding are not a list")
         return cls(actions, tuple(_read_column(each) for each in plain["features"]))
 
     def __str__(self) -> str:
@@ -404,12 +404,12 @@ class CellCounts:
 
     @property
     def is_text(self) -> bool:
-        """Whether most cells are texts, so that others are no mistakes."""
+        """Whether most cells are texts, so that others are not mistakes."""
         return 2 * self.texts > self.size
 
     @property
     def is_named(self) -> bool:
-        """Whether most cells are no numbers: they may be names."""
+        """Whether most cells are not numbers: they may be names."""
         return 2 * (self.texts + self.times) > self.size
 
     def levels(self, name: str, advice: str) -> tuple[str, ...]:
@@ -485,7 +485,7 @@ def name_some(names: Sequence[str]) -> str:
 def _read_names(what: str, names: Any) -> tuple[str, ...]:
     """Returns names, each once; ValueError if they are something else."""
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"{what} are no texts")
+        raise ValueError(f"{what} are not texts")
     if any(LONE_SURROGATE.search(name) for name in names):
         raise ValueError(f"{what} have characters that no text has")
     if len({*names}) < len(names):
@@ -500,7 +500,7 @@ def _read_column(plain: Any) -> Column:
     _read_names("the columns of encoding", [plain["name"]])
     kind = KINDS.get(plain["kind"]) if isinstance(plain.get("kind"), str) else None
     if kind is None or {*plain} - {"name", "kind"} != ({"levels"} if kind is TextColumn else set()):
-        raise ValueError(f"the column {plain['name']!r} of encoding is of no known kind")
+        raise ValueError(f"the column {plain['name']!r} of encoding has an unknown kind")
     if kind is TextColumn:
         levels = _read_names(f"the levels of {plain['name']!r}", plain["levels"])
         return TextColumn(plain["name"], levels)

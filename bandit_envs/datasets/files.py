@@ -242,7 +242,7 @@ def _load_categories(
     def convert(frame: DataFrame) -> NDArray[np.object_]:
         texts = to_texts(frame)
         if numbers:
-            to_numbers(frame[list(numbers)])  # refuses what is no number
+            to_numbers(frame[list(numbers)])  # refuses what is not a number
         is_label = np.isin(texts[:, [label - 1]], label_names)
         check_cells(frame[[label]], is_label, " or ".join(label_names))
         return texts

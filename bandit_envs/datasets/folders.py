@@ -96,7 +96,7 @@ def find_parts(path: Path, suffixes: Sequence[str], only: str | None = None) -> 
         raise FileNotFoundError(f"{path} does not exist{hint}")
     if not path.is_dir():
         if only is not None:
-            raise ValueError(f"only is {only!r}, and {path} is no folder; expected None")
+            raise ValueError(f"only is {only!r}, and {path} is not a folder; expected None")
         return Parts([Part(path, path.name, {}, version_of(path))], [])
     files = dict(_walk(path, path, {}))
     names = [name for name in files if only is None or _matches(name, only)]
@@ -171,7 +171,7 @@ def _walk(folder: Path, root: Path, known: dict[Identity, str]) -> Iterator[tupl
 
 
 def _is_hidden(name: str) -> bool:
-    """Whether a name is of a file or folder that is no data. A key may begin with "_"."""
+    """Whether a name is of a file or folder that is not data. A key may begin with "_"."""
     return name.startswith(".") or (name.startswith("_") and "=" not in name)
 
 

@@ -99,7 +99,7 @@ def read_outcomes(
         action: of a long table, the column of the names of actions, which are sorted.
         text_features: see `hash_texts`, the default.
         only: a pattern, such as `*.csv`, of the files of a folder that are read. By default, a file
-            that is no table is an error, unless its name begins with "." or "_".
+            that is not a table is an error, unless its name begins with "." or "_".
 
     Raises:
         ModuleNotFoundError: pandas, pyarrow or scikit-learn is needed and not installed.
@@ -112,7 +112,7 @@ def read_outcomes(
         frame = read_table(source, "datasets", only)
         named = errors_that_name(Path(source).name)
     elif only is not None:
-        raise ValueError(f"only is {only!r}, and source is no folder; expected None")
+        raise ValueError(f"only is {only!r}, and source is not a folder; expected None")
     with named:
         if not len(frame):
             raise ValueError("there are no rows")

@@ -80,7 +80,7 @@ def read_routerarena(
         only: a pattern, such as "gpt*.jsonl", of the files of the folder that are read.
 
     Raises:
-        ValueError: a line is no such answer; the message names the file and the line.
+        ValueError: a line is not such an answer; the message names the file and the line.
 
     Source: Lu et al., RouterArena (2025).
     """
@@ -118,7 +118,7 @@ def _read(part: Part) -> Iterator[list[Any]]:
                     yield [part.name, number, *_read_answer(json.loads(line))]
                 except json.JSONDecodeError as error:
                     expected = "expected an answer as JSON in each line"
-                    raise ValueError(f"line {number} is no JSON; {expected}") from error
+                    raise ValueError(f"line {number} is not JSON; {expected}") from error
                 except (RecursionError, ValueError) as error:
                     raise ValueError(f"line {number}: {error}") from error
 

@@ -272,7 +272,7 @@ def name_row(frame: DataFrame, row: int) -> str:
 
 
 def warn_of_texts_among_numbers(frame: DataFrame, name: str, stacklevel: int) -> None:
-    """Warns if a few cells of a column are no numbers, so that all count as texts.
+    """Warns if a few cells of a column are not numbers, so that all count as texts.
 
     Args:
         frame: the table.

@@ -177,7 +177,7 @@ class SavedContender(Contender):
             policy = self.saved.make(spec, env.batch_size or 1, 0)
             start = self._count_rows_seen(log)
             if start >= log.size:
-                raise ValueError(f"it has learned from all {log.size} rows; none is left")
+                raise ValueError(f"it has learned from all {log.size} rows; no row is left")
         return Candidate(
             choice=None,
             name=self.name,

@@ -83,7 +83,7 @@ def evaluate(
     All policies meet all estimators in one pass over the log; policies that learn, and estimators
     that predict rewards, take one more before. Policies that learn do so from the first rows, as if
     they had made these decisions themselves. They are frozen then. All policies are evaluated on
-    the rows that none of them has learned from, in this call or before it was written to a file.
+    the rows that no policy has learned from, in this call or before it was written to a file.
     `Evaluation.notes` says which.
 
     Args:

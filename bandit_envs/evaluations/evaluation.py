@@ -218,7 +218,7 @@ class Evaluation:
         rows = {row.rows for row in self.rows}
         if len(rows) == 1:
             others = f"the other {rows.pop()} of {size} rows"
-            yield f"All policies are evaluated on {others}, from which none has learned."
+            yield f"All policies are evaluated on {others}, from which no policy has learned."
             return
         yield "Each policy is evaluated on the rows from which it has not learned itself."
         yield f"Gains are of the rows from which neither it nor {self.baseline} has learned."

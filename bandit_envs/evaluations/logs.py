@@ -110,7 +110,7 @@ def as_source(log: AnyLog, time: str | None = None) -> Source:
         time: a column by which it is cut.
 
     Raises:
-        TypeError: it is no log, or batches that can be read once only.
+        TypeError: it is not a log, or batches that can be read once only.
         LogError: there is no log at a path.
     """
     if isinstance(log, (str, os.PathLike)):

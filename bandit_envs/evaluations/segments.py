@@ -19,7 +19,7 @@ from bandit_envs.logged.slates import SlateLog
 MAX_SEGMENTS = 50
 """A log has at most so many segments."""
 
-OTHER = "(other)"  # texts that are no level
+OTHER = "(other)"  # texts that are not levels
 SHOWN = 20  # names that a message has at most
 
 

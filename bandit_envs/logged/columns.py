@@ -69,7 +69,7 @@ def check_reward_range(name: str, values: Floats, start: int = 0) -> Floats:
 
 
 def check_distributions(name: str, table: Floats, start: int = 0) -> Floats:
-    """Returns `table` [n, K]; ValueError for the first row that is no probability distribution."""
+    """Returns `table` [n, K]; ValueError for the first row that is not a distribution."""
     check_each(name, table, table >= 0.0, "at least 0", start)
     sums = table @ np.ones(table.shape[1])  # much faster than sum(axis=1)
     check_each(f"the sum of {name}", sums, np.abs(sums - 1.0) <= TOLERANCE, "1", start)

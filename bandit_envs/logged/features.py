@@ -43,7 +43,7 @@ def context_of(log: BanditLog) -> Floats:
     """Returns the contexts of a log as policies read them: [n, d].
 
     Raises:
-        ValueError: actions are real numbers or have features, or contexts are no numbers.
+        ValueError: actions are real numbers or have features, or contexts are not numbers.
     """
     if has_items(require_numbered_actions(log)):
         raise ValueError("log has features of the actions, per_arm; expected contexts alone")

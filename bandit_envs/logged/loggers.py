@@ -37,7 +37,7 @@ def logs_of_loggers(table: Any, logger: str, **columns: Any) -> dict[Any, Bandit
     Args:
         table: a pandas DataFrame; or the path of a CSV or Parquet file, or of a folder of such
             files, which is read into memory.
-        logger: the column that says which logging policy a row is of. It is no feature.
+        logger: the column that says which logging policy a row is of. It is not a feature.
         columns: the arguments of `from_frame`, which say what the other columns are.
 
     Raises:

@@ -54,7 +54,7 @@ def probabilities_of(
     Raises:
         ValueError: the policy has another number of actions; or it has learned from a table, and
             the log lacks one of its actions or columns.
-        TypeError: it is no policy, as a file that `read_policy` has read.
+        TypeError: it is not a policy, but a file that `read_policy` has read, for example.
 
     Warns:
         UserWarning: `learn_from_log` or a learner has made the policy from rows of this log; or the

@@ -33,7 +33,7 @@ class ExplorationMetric(Metric):
             raise NotImplementedError(f"{env.name} has rewards that are not numbers")
         size = env.batch_size
         if not is_single or not is_bandit(env):
-            raise NotImplementedError(f"{env.name} is no bandit whose action is one integer")
+            raise NotImplementedError(f"{env.name} is not a bandit whose action is one integer")
         self._env = env
         self._shape = size, env.num_actions
         self._rows = np.arange(size)

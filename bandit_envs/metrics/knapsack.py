@@ -52,7 +52,7 @@ class KnapsackRegretMetric(LevelMetric):
 
     def __init__(self, env: PyEnvironment, every: int | None = None) -> None:
         if not isinstance(env, KnapsackBandit):
-            raise NotImplementedError(f"{env.name} is no KnapsackBandit")
+            raise NotImplementedError(f"{env.name} is not a KnapsackBandit")
         self._env = env
         super().__init__(every)
 

@@ -47,7 +47,7 @@ Actions: TypeAlias = NDArray[np.integer[Any]]
 
 
 class BatchOptions(TypedDict, total=False):
-    """The keyword arguments of `Policy` but for `num_actions`, which subclasses pass on."""
+    """The keyword arguments of `Policy` except for `num_actions`, which subclasses pass on."""
 
     batch_size: int
     seed: Seed
@@ -256,7 +256,7 @@ class Policy(Stateful, abc.ABC):
         """Returns what was done and paid in each row, as `_learn` takes it.
 
         Raises:
-            TypeError, ValueError: it is no action of the policy, or no reward that it takes.
+            TypeError, ValueError: the policy does not take this action, or this reward.
         """
         indices = check_indices(action, *self._table_shape)
         if not self.can_learn and (isinstance(reward, dict) or np.ndim(reward) > 1):
@@ -452,7 +452,7 @@ class Policy(Stateful, abc.ABC):
         """Returns the probabilities of the available actions. The array may be part of `learned`.
 
         Raises:
-            ValueError: they are no probabilities.
+            ValueError: they are not probabilities.
         """
         self._check_batch("time_step", time_step, TimeStep)
         table = self._probabilities(self._chosen_by(), time_step)

@@ -74,7 +74,7 @@ class RowByRowPolicy(Policy):
 
     Args:
         policies: B of them, each with a batch size of 1: of one class, and made with the same
-            arguments but for the seed. They go on from what they know, and stay as they are.
+            arguments except for the seed. They go on from what they know, and stay as they are.
         seed: of the choices in all rows; as in `Policy`.
 
     Raises:
@@ -175,8 +175,8 @@ class RowByRowPolicy(Policy):
     def _ask_alone(self, row: int, question: Callable[[Policy], Answer]) -> Answer:
         """Returns what the policy of a row answers.
 
-        It has what it has learned and the generator of all. It is no copy: attributes that a
-        user's class sets outside of its state stay set, as they do without this class.
+        It holds what the row has learned, and the generator of all rows. It is not a copy, so
+        attributes that a user's class sets outside of its state stay set, as without this class.
         """
         policy = self._policies[row]
         rng, learned, is_trained, pending = self._state
@@ -232,7 +232,7 @@ def _check_policies(policies: Any) -> Policy:
     first: Policy = policies[0]
     for policy in policies:
         if not isinstance(policy, Policy) or isinstance(policy, BestArmPolicy):
-            expected = "a Policy that is no BestArmPolicy"
+            expected = "a Policy that is not a BestArmPolicy"
             raise TypeError(f"policies has {short_repr(policy)}; expected {expected}")
         found = (type(policy), policy.batch_size, policy.num_actions)
         if found != (type(first), 1, first.num_actions):

@@ -105,7 +105,7 @@ class RandomSlatePolicy(SlatePolicy):
 
 
 class Clicks(NamedTuple):
-    """What is known of each item; [B, K] and updated in place, but for the steps."""
+    """What is known of each item; [B, K] and updated in place, except for the steps."""
 
     clicks: Floats  # how often it was clicked on
     shown: Floats  # how often it was shown, and seen as far as is known

@@ -60,7 +60,7 @@ class ActionTable:
 
 
 def check_name(name: Any) -> str:
-    """Returns the name of an action; TypeError if it is no text, ValueError if it is empty."""
+    """Returns the name of an action; TypeError if it is not text, ValueError if it is empty."""
     if not isinstance(name, str):
         raise TypeError(f"action is {short_repr(name)}; expected a name, a str")
     if not name:

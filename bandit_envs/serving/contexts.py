@@ -32,7 +32,7 @@ TEXTS = (str, numbers.Number, datetime.date, np.generic)
 """What may be a text of a column, as `str` shows it."""
 
 TOLD = 100
-"""A warning tells of so many unknown texts."""
+"""How many unknown texts are told by warnings."""
 
 
 def make_encoding(features: Features) -> TableEncoding:
@@ -149,7 +149,7 @@ class ContextReader:
             features[place] = 1.0
         elif (column.name, text) not in self._warned and len(self._warned) < TOLD:
             self._warned.add((column.name, text))
-            problem = f"context[{column.name!r}] is {text!r}, which is none of the known texts"
+            problem = f"context[{column.name!r}] is {text!r}, which is not a known text"
             warnings.warn(f"{problem}: its features are 0", stacklevel=4)
         return features
 

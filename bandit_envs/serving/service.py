@@ -225,7 +225,7 @@ class DecisionService:
     def reward(self, id: str, value: float) -> bool:  # noqa: A002
         """Writes the reward of a decision, and returns whether it is new.
 
-        A decision has one reward: a second one changes nothing, nor does one after the timeout.
+        A decision has one reward: a second reward, or one after the timeout, changes nothing.
 
         Args:
             id: of the decision.

@@ -80,7 +80,7 @@ def _compare_arrays(actual: Array, expected: Array, name: str, seen: Seen) -> No
         found = f"{actual.dtype!r} of shape {actual.shape}"
         wanted = f"{expected.dtype!r} of shape {expected.shape}"
         raise AssertionError(f"{name} is {found}; expected {wanted}")
-    if actual.dtype.names:  # what is between the fields is no content
+    if actual.dtype.names:  # what is between the fields is not content
         for field in actual.dtype.names:
             _compare_arrays(actual[field], expected[field], f"{name}[{field!r}]", seen)
     elif actual.dtype.hasobject:

@@ -156,7 +156,7 @@ def rows_of(learned: Nest, rows: Indices, batch_size: int) -> Nest:
 def require_close(
     actual: Nest, expected: Nest, name: str, hint: str = "", rounding: float = ROUNDING
 ) -> None:
-    """Requires nests of numbers to be equal but for rounding, and all else to be identical."""
+    """Requires nests of numbers to be equal except for rounding, and all else to be identical."""
 
     def compare(left: Nest, right: Nest) -> None:
         if np.asarray(right).dtype.kind != "f":

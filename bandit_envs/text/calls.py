@@ -31,7 +31,7 @@ def ask(complete: Complete, prompts: list[str]) -> Sequence[str]:
     """Returns the answers to prompts.
 
     Raises:
-        TypeError: `complete` returned no list, or one with an answer that is no text.
+        TypeError: `complete` returned no list, or one with an answer that is not text.
         ValueError: there is not one answer for each prompt.
     """
     answers = complete(prompts)
@@ -196,7 +196,7 @@ def _find(database: sqlite3.Connection, keys: Sequence[str]) -> dict[str, str]:
     for key in keys:
         row = database.execute("SELECT answer FROM answers WHERE key = ?", (key,)).fetchone()
         if row is not None and not isinstance(row[0], str):
-            raise sqlite3.DatabaseError(f"the answer of key {key} is no text")
+            raise sqlite3.DatabaseError(f"the answer of key {key} is not text")
         if row is not None:
             found[key] = row[0]
     return found

@@ -103,6 +103,9 @@ NAVIGATION = {
             "changelog",
         ],
     },
+    "coming_from_tf_agents": {
+        "": ["tf_agents_in_detail"],
+    },
     "logged_data": {
         "": [
             "logged_data_command",

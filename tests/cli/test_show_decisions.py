@@ -48,7 +48,7 @@ def test_show_refuses_options_that_do_not_fit_decisions(decisions, capsys, optio
 
 def test_show_refuses_options_of_decisions_for_results(tmp_path, capsys):
     assert main(["show", str(tmp_path), "--range", "0", "1"]) == 2
-    assert "--policy and --range are of files of decisions" in capsys.readouterr().err
+    assert "expected a file of decisions" in capsys.readouterr().err
 
 
 def test_show_says_nothing_when_nobody_reads_on(decisions):

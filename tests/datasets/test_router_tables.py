@@ -155,7 +155,7 @@ def test_several_answers_to_a_question_count_with_their_means(tmp_path):
     ("line", "message"),
     [
         ("[1, 2]", r"m.jsonl cannot be read: line 2: it is \[1, 2\]; expected"),
-        ("{", "m.jsonl cannot be read: line 2 is no JSON; expected an answer as JSON"),
+        ("{", "m.jsonl cannot be read: line 2 is not JSON; expected an answer as JSON"),
         ("[" * 99_999, "m.jsonl cannot be read: line 2"),
         (json.dumps({"question": "?"}), "line 2: there is no 'global_index'"),
         (json.dumps(answer("a", 3, 1.0, 0.1)), "llm_selected is 3; expected a text"),

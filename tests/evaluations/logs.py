@@ -38,7 +38,7 @@ class Unread:
 
 
 class Batches:
-    """Batches of a log that can be read more than once, and are no list."""
+    """Batches of a log that can be read more than once, and are not a list."""
 
     def __init__(self, batches):
         self._batches = batches

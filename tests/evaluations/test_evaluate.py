@@ -461,7 +461,8 @@ def test_a_learner_learns_from_the_first_rows(log):
     assert row.value == pytest.approx(estimate.value)
     assert found.notes == [
         "Learned from the first 300 rows, and frozen then: DirectMethodLearner.",
-        "All policies are evaluated on the other 900 of 1200 rows, from which none has learned.",
+        "All policies are evaluated on the other 900 of 1200 rows, "
+        "from which no policy has learned.",
     ]
 
 

@@ -160,7 +160,7 @@ def test_a_pattern_says_what_is_left_out(tmp_path):
     assert ages(tmp_path, only="day=1/*") == [3]
     with pytest.raises(ValueError, match="has no files that are read"):
         ages(tmp_path, only="*.parquet")
-    with pytest.raises(ValueError, match=r"only is '\*\.csv', and .* is no folder"):
+    with pytest.raises(ValueError, match=r"only is '\*\.csv', and .* is not a folder"):
         ages(tmp_path / "a.csv", only="*.csv")
     with pytest.raises(FileNotFoundError, match=r"\*\.csv does not exist; --only"):
         ages(tmp_path / "*.csv")

@@ -166,7 +166,7 @@ def test_a_fixed_policy_is_written_with_what_its_state_was_set_to(tmp_path):
 
 
 class NoDataclass(Favourite):
-    """A model whose parameters are no fields."""
+    """A model whose parameters are not fields."""
 
     def __init__(self, weight, more):
         super().__init__(weight)

@@ -545,7 +545,7 @@ def test_no_link_in_results_of_others_leads_to_another_file(results, tmp_path, n
 def test_a_pipe_in_results_of_others_is_not_waited_for(results, name):
     (results / name).unlink(missing_ok=True)
     os.mkfifo(results / name)
-    with pytest.raises(ValueError, match=f"has {name}, which is no regular file"):
+    with pytest.raises(ValueError, match=f"has {name}, which is not a regular file"):
         load(results)
 
 

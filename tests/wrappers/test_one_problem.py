@@ -302,7 +302,7 @@ class Flat(Wearing):
 
 
 class Constants(Wearing):
-    """Has a problem for each row that is no part of the state."""
+    """Has a problem for each row that is not part of the state."""
 
     def _initial_state(self, rng):
         return None

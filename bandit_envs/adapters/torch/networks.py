@@ -338,7 +338,7 @@ def make_networks(
         seed: of the first parameters.
 
     Raises:
-        TypeError, ValueError: a network is no module, or does not map [n, D] to [n, O].
+        TypeError, ValueError: a network is not a module, or does not map [n, D] to [n, O].
     """
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)

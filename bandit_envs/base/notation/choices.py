@@ -71,7 +71,7 @@ def _bare_word(match: re.Match[str]) -> str:
 
 
 def _parse_values(values: str) -> dict[str, object]:
-    """Returns the parameters in `key=value,key=value`. A word that is no value is a string."""
+    """Returns the parameters in `key=value,key=value`. A word that is not a value is a string."""
     try:
         table = _parse_table(values)
     except ValueError:

@@ -199,7 +199,7 @@ def _check_outcomes(
     """Returns a table of outcomes [n, K], with 0 for what is not available.
 
     Raises:
-        TypeError, ValueError: it is no such table, or has NaN, infinite or too small numbers.
+        TypeError, ValueError: it is not such a table, or has NaN, infinite or too small numbers.
     """
     table = np.array(as_numbers(f"{name} is", outcomes), np.float64)
     if table.ndim != 2 or not table.size:

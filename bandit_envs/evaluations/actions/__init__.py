@@ -1,1 +1,1 @@
-"""Evaluation of logs whose actions are no single items: real numbers, and slates."""
+"""Evaluation of logs whose actions are not single items: real numbers, and slates."""

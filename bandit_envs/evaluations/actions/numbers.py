@@ -152,7 +152,7 @@ class Bandwidths:
 
 
 def check_bandwidths(given: object) -> list[Bandwidth]:
-    """Returns one or more bandwidths as a list; an error if they are none."""
+    """Returns one or more bandwidths as a list; raises an error if they are not bandwidths."""
     several = given if isinstance(given, (list, tuple)) else [given]
     if not several:
         raise ValueError("bandwidth is empty; expected at least one")

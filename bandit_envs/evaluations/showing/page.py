@@ -59,7 +59,7 @@ def report_page(report: Report) -> str:
 
 WEIGHTS_EXPLAINED = (
     "A weight is the policy's probability of a logged action over that of the policy that made the "
-    "log. Where policies overlap, weights are near 1; the mean weight should be 1 but for chance.",
+    "log. Where policies overlap, weights are near 1; their mean should be near 1 in any case.",
     "Effective rows are how many rows of equal weight would tell as much. If the log has all "
     "probabilities, they are also shown as expected, whatever actions were drawn. A Pareto k above "
     "0.5 says that the tail of the weights is heavy. A few decide if the largest is large, too.",

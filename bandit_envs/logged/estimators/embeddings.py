@@ -194,7 +194,7 @@ class ActionPosterior:
     """Estimates p(a | x, e) by a classifier of the logged actions.
 
     `MarginalizedIPS.likelihoods_by_posterior` takes what it predicts. Its features are the
-    observation's, flattened, and for each dimension of the embedding which category it is, but for
+    observation's, flattened, and for each dimension of the embedding which category it is, except
     the first. Actions that were never logged get 0.
 
     It learns from the rows that it predicts. A classifier that overfits then makes weights more

@@ -44,7 +44,7 @@ class Terms:
         direct: [n], what the policy earns by the predicted rewards; zeros without predictions.
         weighted: [n], weighted rewards, or weighted errors of the predictions; or [S, n], of slots
             each of which is divided by the mean of its own normaliser.
-        weights: [S, n], of S slots, before any change; S is 1 but for slates.
+        weights: [S, n], of S slots, before any change; S is 1 except for slates.
         normaliser: the weights of a self-normalised estimator, as `weighted`; None for ones.
         left_out: [n], what a change of the weights takes from `weighted`; None for nothing.
         actions: which actions the log has, and the policy takes; None for slates.

@@ -114,7 +114,7 @@ class RatioSums:
         return self._at(ratios)._add(other._at(ratios))
 
     def value(self) -> float:
-        """Returns the estimate; 0 if its parts cancel but for rounding, as of equal policies."""
+        """Returns the estimate; 0 if its parts cancel except for rounding, as of equal policies."""
         direct = float(self._moments.means[0])
         total = direct + float(self.ratios.sum())
         size = abs(direct) + float(np.abs(self.ratios).sum())
@@ -226,7 +226,7 @@ def _or_one(values: Floats) -> Floats:
 
 @dataclasses.dataclass(frozen=True)
 class WeightSums:
-    """What the weights of S slots say of a log; S is 1 but for slates.
+    """What the weights of S slots say of a log; S is 1 except for slates.
 
     Args:
         sums: [S], of the weights.

@@ -38,7 +38,7 @@ TIMES = f"SELECT events.number, events.time {REWARDS}"
 class DecisionFile:
     """A file of decisions, as it was when its last row had a number.
 
-    Services may go on writing: later decisions and rewards are no part of it.
+    Services may go on writing: later decisions and rewards are not part of it.
 
     Args:
         path: of the file.

@@ -54,7 +54,7 @@ def read_dsjson(path: str | os.PathLike[str]) -> BanditLog:
     [n, d], or a dict of `global` and `per_arm` if actions have features beyond their number.
 
     Raises:
-        ValueError: a line is no decision; the message names the file and the line.
+        ValueError: a line is not a decision; the message names the file and the line.
     """
     content = Path(path).read_bytes()
     try:

@@ -222,7 +222,7 @@ class TableColumns:
         return dataclasses.replace(self, loggers=self.loggers.with_rows(rows))
 
     def with_time(self, name: str) -> TableColumns:
-        """Returns the same columns with another time. It is no feature unless it was named one."""
+        """Returns the same columns with another time, a feature only if it was named as one."""
         features = [each for each in self.features if not self.are_all or each != name]
         return dataclasses.replace(self, time=name, features=tuple(features))
 
@@ -253,7 +253,7 @@ class FoundCells:
         counts: the kinds of cells, by column.
         smallest: action, if they are numbers; None without rows.
         largest: action.
-        problem: why actions are no numbers; "" if they are.
+        problem: why actions are not numbers; "" if they are.
         loggers: how many rows each logging policy has, if there are several.
     """
 
@@ -307,7 +307,7 @@ class FoundCells:
             name: of the column.
 
         Raises:
-            ValueError: an action is no integer; the smallest is 1: actions then probably count
+            ValueError: an action is not an integer; the smallest is 1: actions then probably count
                 from 1; or the largest exceeds the number of rows: it is then not the number of an
                 action.
         """

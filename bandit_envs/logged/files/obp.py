@@ -56,7 +56,7 @@ def from_obp(feedback: Mapping[str, Any]) -> BanditLog:
     `q_x_e`, and with them `action_context`.
 
     Raises:
-        TypeError: feedback is no dict.
+        TypeError: feedback is not a dict.
         ValueError: the feedback lacks a key or has an unknown one, or the shapes do not fit.
     """
     if not isinstance(feedback, Mapping):

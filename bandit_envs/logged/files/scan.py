@@ -113,7 +113,7 @@ def scan_log(
             `earlier, later = scan.split("2024-12-31")` cuts the log there.
         embedding: the columns of the categories of the action, as for `from_frame`.
         only: a pattern, such as `*.csv` or `day=2/*`, of the files of a folder that are read. By
-            default, a file that is no log is an error, unless its name begins with "." or "_".
+            default, a file that is not a log is an error, unless its name begins with "." or "_".
         logger: the column of a table that says which of several logging policies a row is of. The
             extra pass counts the rows of each. Propensities are those of the mixture of all, in
             proportion to these rows. A part of the log may have other proportions: `balance` counts

@@ -41,7 +41,7 @@ class DirectMethodLearner(Learner):
             By default a `RidgeRegression`.
 
     Raises:
-        TypeError: `regressor` is no estimator.
+        TypeError: `regressor` is not an estimator.
 
     Source: Beygelzimer & Langford, The offset tree (2009), the regression approach.
 

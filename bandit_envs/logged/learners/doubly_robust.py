@@ -54,7 +54,7 @@ class DoublyRobustLearner(Learner):
             `RidgeRegression`.
 
     Raises:
-        TypeError: `regressor` is no estimator.
+        TypeError: `regressor` is not an estimator.
 
     Source: Dudik, Langford & Li, Doubly robust policy evaluation and learning (2011), section 4.
 

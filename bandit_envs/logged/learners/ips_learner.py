@@ -34,7 +34,7 @@ class IPSLearner(Learner):
             learn with a baseline of 10.
 
     Raises:
-        TypeError: `classifier` is no classifier.
+        TypeError: `classifier` is not a classifier.
 
     Source: Zhao, Zeng, Rush & Kosorok, Estimating individualized treatment rules using outcome
     weighted learning (2012).

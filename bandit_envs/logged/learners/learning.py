@@ -67,7 +67,7 @@ def learn_batch(policy: Policy, log: BanditLog) -> None:
 
 
 def align_batches(batches: Iterable[BanditLog], multiple: int) -> Iterator[BanditLog]:
-    """Yields the rows of batches in batches whose sizes, but for the last, are multiples."""
+    """Yields the rows of batches in batches whose sizes, except for the last, are multiples."""
     rest: BanditLog | None = None
     for batch in batches:
         joined = batch if rest is None else concatenate([rest, batch])

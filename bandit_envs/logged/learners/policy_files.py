@@ -299,7 +299,7 @@ def _with_texts_of(table: Any, encoding: TableEncoding) -> TableEncoding:
 
 
 def _read_encoding(path: str | os.PathLike[str], content: dict[str, Any]) -> TableEncoding | None:
-    """Returns the encoding of the table of a policy; ValueError if it is none of such a policy."""
+    """Returns the encoding of the table of a policy; ValueError if it does not fit."""
     if content["encoding"] is None:
         return None
     try:
@@ -330,7 +330,7 @@ def _check_content(path: str | os.PathLike[str], state: Any) -> dict[str, Any]:
     if content["rows_learned"] < 0:
         raise ValueError(f"{path} holds a policy that has learned from fewer than 0 rows")
     if not all(isinstance(name, str) for name in content["features"]):
-        raise ValueError(f"{path} holds features that are no names")
+        raise ValueError(f"{path} holds features that are not names")
     sizes = content["sizes"]
     if sizes.keys() != SIZES.keys() or not all(map(_is_size, sizes.values(), SIZES.values())):
         raise ValueError(f"{path} holds a policy of the sizes {sizes}; expected whole numbers")

@@ -104,7 +104,7 @@ class Exp3SPolicy(Exp3Policy):
 
 
 class Estimates(NamedTuple):
-    """Estimated losses and what follows from them; updated in place, but for the steps."""
+    """Estimated losses and what follows from them; updated in place, except for the steps."""
 
     losses: Floats  # L, the sum of the estimated losses, [B, K]; less the smallest of the row
     shifts: Floats  # x, below 0, [B, 1]

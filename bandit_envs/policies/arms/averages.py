@@ -11,7 +11,7 @@ from bandit_envs.base.checks import MAX_REWARD
 
 
 class Averages(NamedTuple):
-    """What was seen of every action; [B, K] and updated in place, but for the steps."""
+    """What was seen of every action; [B, K] and updated in place, except for the steps."""
 
     counts: Floats  # N, how often the action was chosen
     sums: Floats  # of its rewards

@@ -14,11 +14,11 @@ from bandit_envs.policies.arms.index_policy import IndexPolicy
 from bandit_envs.policies.policy import PolicyOptions
 from bandit_envs.trajectories import TimeStep, Trajectory
 
-NEVER = 1e250  # 1 / N of an action never chosen, or so long ago that N is 0 but for rounding
+NEVER = 1e250  # 1 / N of an action never chosen, or so long ago that N is 0 except for rounding
 
 
 class Discounted(NamedTuple):
-    """Discounted statistics, updated in place but for the total."""
+    """Discounted statistics, updated in place except for the total."""
 
     values: Floats  # the mean reward, [B, K]
     inverses: Floats  # 1 / N, [B, K]

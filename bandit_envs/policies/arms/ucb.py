@@ -16,7 +16,7 @@ from bandit_envs.trajectories import Trajectory
 
 
 class ConfidenceBounds(NamedTuple):
-    """What the bounds are made of; [B, K] and updated in place, but for the steps."""
+    """What the bounds are made of; [B, K] and updated in place, except for the steps."""
 
     values: Floats  # Q, the average reward of the action
     counts: Indices  # N, how often it was chosen

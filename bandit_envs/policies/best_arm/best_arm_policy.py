@@ -26,7 +26,7 @@ PATIENCE = 50
 
 
 class Pulls(NamedTuple):
-    """What was seen of every action; updated in place. All are [B, K], but for the steps [B]."""
+    """What was seen of every action; updated in place. All are [B, K], except for the steps [B]."""
 
     counts: Floats  # N, how often the action was chosen
     sums: Floats  # of its rewards

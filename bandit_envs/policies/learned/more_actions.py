@@ -61,7 +61,7 @@ def add_actions(found: Nest, initial: Nest, known: int, num_actions: int) -> Nes
     if isinstance(found, np.ndarray) and isinstance(initial, np.ndarray):
         return _add_to_array(found, initial, *sizes)
     if isinstance(found, ForeignModel) and found.layout() != initial.layout():
-        raise ValueError(f"knows a {type(found).__name__} of {known} actions, which has no more")
+        raise ValueError(f"knows a {type(found).__name__} of {known} actions, and cannot have more")
     return found
 
 

@@ -28,7 +28,7 @@ class FourierFeatures(ValueModel):
 
         phi(x) = sqrt(2 / D) [cos(W x), sin(W x)],    W [D / 2, d] ~ N(0, 1 / length_scale^2)
 
-        phi(x) . phi(y) = exp(-|x - y|^2 / (2 length_scale^2))    but for an error of the draw
+        phi(x) . phi(y) = exp(-|x - y|^2 / (2 length_scale^2))    except for an error of the draw
 
     With `Ridge`, the policy is that of a Gaussian process with this kernel: with signals of the
     standard deviation s and noise of the standard deviation n,

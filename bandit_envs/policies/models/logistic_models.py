@@ -252,7 +252,7 @@ class _Batch(NamedTuple):
         return step, np.square(half).sum(axis=1)
 
     def loss(self, weights: Floats, prior: Floats, precision: Floats) -> Floats:
-        """Returns minus the logarithm of the posterior density, but for a constant: [k]."""
+        """Returns minus the logarithm of the posterior density, except for a constant: [k]."""
         scores = self.scores(weights)
         losses = np.logaddexp(0.0, scores) - self.rewards * scores
         distances = 0.5 * (precision * np.square(weights - prior)).sum(axis=1)

@@ -43,7 +43,7 @@ def write_part(part: Part) -> WrittenPart:
     tuples, lists and dicts of these.
 
     Raises:
-        TypeError: it is no dataclass, or a parameter is something else.
+        TypeError: it is not a dataclass, or a parameter is something else.
     """
     kind = type(part)
     fields: list[str] = []

@@ -145,7 +145,7 @@ def _trusted_types(content: bytes, given: Sequence[Any], trusted: Sequence[str])
 def _names_of(given: Sequence[Any]) -> set[str]:
     """Returns the names of the classes of estimators, and those among their parameters.
 
-    Distributions of SciPy are none of them: their `__setstate__` executes text.
+    Distributions of SciPy are not among them, because their `__setstate__` executes text.
     """
     names = set()
     for value in [*given, *itertools.chain.from_iterable(map(_parameters_of, given))]:

@@ -18,7 +18,7 @@ class ActionReport(NamedTuple):
         low: of the interval of the value; NaN if the range of rewards is not known.
         high: of the interval.
         weight: the mean of 1 / p for its decisions, and 0 for others in which it was available. It
-            is 1 but for chance if the logged probabilities are true, and never 0.
+            is 1 on average, if the logged probabilities are true and above 0.
         weight_error: the standard error of `weight`; NaN if there are no decisions for it.
     """
 

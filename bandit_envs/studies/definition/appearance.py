@@ -14,7 +14,7 @@ from bandit_envs.studies.definition.choice import AnyChoice, Choice, find_entry,
 from bandit_envs.studies.definition.formulas import check_formulas, split_formulas
 
 KEYS = ("label", "color")
-"""The keys of a table in a study file that are no parameters."""
+"""The keys of a table in a study file that are not parameters."""
 
 
 class Given(NamedTuple):

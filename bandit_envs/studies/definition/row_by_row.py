@@ -77,7 +77,7 @@ def find_row_by_row(study: Study) -> list[Pair]:
 
 
 def read_row_by_row(value: object) -> list[Pair]:
-    """Returns the pairs that a file of results names; what is no pair of texts is left out."""
+    """Returns the pairs that a file of results names; what is not a pair of texts is left out."""
     items = value if isinstance(value, list) else []
     pairs = [tuple(each) for each in items if isinstance(each, list)]
     return [pair for pair in pairs if len(pair) == 2 and all(isinstance(t, str) for t in pair)]

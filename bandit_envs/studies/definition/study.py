@@ -277,7 +277,7 @@ class Study:
     def _with_legends_checked(self) -> Study:
         """Returns the study; ValueError if a legend has a formula that cannot be drawn.
 
-        Parameters are in it, too; and what is no formula in two parts may be one in the whole.
+        Parameters are in it, too; and what is not a formula in two parts may be one in the whole.
         """
         texts = [self.environment_label(environment) for environment in self.environment]
         texts += [self.policy_label(policy) for policy in self.policy]

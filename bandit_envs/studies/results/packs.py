@@ -278,12 +278,12 @@ def _find_member(file: IO[bytes], info: zipfile.ZipInfo) -> Member:
     start = info.header_offset + NAME_LENGTHS + 4 + sum(lengths)
     file.seek(start)
     if np.lib.format.read_magic(file) != (1, 0):
-        raise ValueError(f"{info.filename} is no array in format 1.0 of NumPy")
+        raise ValueError(f"{info.filename} is not an array in format 1.0 of NumPy")
     shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(file)
     header = file.tell() - start
     size = dtype.itemsize * math.prod(shape)
     if is_fortran or dtype.hasobject or header + size != info.file_size:
-        raise ValueError(f"{info.filename} is no array of {shape}")
+        raise ValueError(f"{info.filename} is not an array of {shape}")
     return Member(start + header, dtype, shape)
 
 

@@ -276,7 +276,7 @@ def refuse_links(path: Path) -> None:
                 continue
             is_folder = folder == path and each.is_dir(follow_symlinks=False)
             if not (each.is_file(follow_symlinks=False) or is_folder):
-                kind = "a link" if each.is_symlink() else "no regular file"
+                kind = "a link" if each.is_symlink() else "not a regular file"
                 name = Path(each.path).relative_to(path)
                 expected = "expected files and folders of its own"
                 raise ValueError(f"folder {path} has {name}, which is {kind}; {expected}")

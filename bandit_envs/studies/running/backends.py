@@ -266,7 +266,7 @@ class _Ray:
         waiting = iter(items)
         name = getattr(do, "__name__", "call")  # which Ray shows, and processes are named after
         remote = self._ray.remote(_call).options(name=name)
-        sent = self._ray.put(do)  # a partial function is no function to Ray
+        sent = self._ray.put(do)  # a partial function is not a function to Ray
         running: list[Any] = []
         while True:
             number = IN_FLIGHT * self.count_workers() - len(running)

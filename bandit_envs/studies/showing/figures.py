@@ -121,7 +121,9 @@ def draw_study(
 def _arms_image(study: Study, file_format: str) -> bytes:
     """Returns a picture of one problem."""
     if file_format != "png":
-        raise ValueError(f"a picture of arms is no {file_format}; expected a file ending in .png")
+        raise ValueError(
+            f"a picture of arms cannot be a {file_format}; expected a file ending in .png"
+        )
     env = study.environment[0].make(1, np.random.SeedSequence(study.seed))
     env.reset()
     buffer = io.BytesIO()

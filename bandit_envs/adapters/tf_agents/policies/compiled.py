@@ -95,7 +95,7 @@ class CompiledFunction:
 
     @property
     def draws(self) -> bool:
-        """Whether it draws from a generator of TensorFlow: its seed is no argument."""
+        """Whether it draws from a generator of TensorFlow: its seed is not an argument."""
         operations = {operation.type for operation in self._call.graph.get_operations()}
         return any(map(_is_draw, operations | self._called_operations()))
 
@@ -116,7 +116,7 @@ class CompiledFunction:
 
 
 def _operations_between(given: tf.Operation, wanted: tf.Operation) -> set[str]:
-    """Returns the types of the operations that lead to one, but for those that lead to another."""
+    """Returns the types of the operations that lead to one, except those that lead to another."""
     passed = {given}
     while given.type == "Identity":  # of the same tensor
         given = given.inputs[0].op

@@ -257,7 +257,7 @@ class PyPolicyModel:
 
 
 def _check_specs(policy: tf_policy.TFPolicy | py_policy.PyPolicy) -> None:
-    """Raises ValueError if a policy is recurrent, or has actions that are no integers from 0 on."""
+    """Raises ValueError if a policy is recurrent, or its actions are not integers from 0 on."""
     name = type(policy).__name__
     if tf.nest.flatten(policy.policy_state_spec):
         found = f"{name} is recurrent: its policy state is {short_repr(policy.policy_state_spec)}"

@@ -113,7 +113,7 @@ class TFPolicyOfPolicy(tf_policy.TFPolicy):
             warnings.warn(f"{found}; {advice}", stacklevel=2)
 
     def _info(self, time_step: ts.TimeStep, action: tf.Tensor) -> Nest:
-        """Returns what the info tells of actions but for their probabilities."""
+        """Returns what the info tells of actions except for their probabilities."""
         if self._has_items:
             features = tf.nest.map_structure(
                 lambda leaf: tf.gather(leaf, action, batch_dims=1),

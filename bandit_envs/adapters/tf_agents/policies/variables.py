@@ -80,7 +80,7 @@ class AgentVariables:
         return values
 
     def _write(self, values: Values) -> None:
-        """Sets the variables, but for those that have their values."""
+        """Sets the variables, except for those that have their values."""
         is_in_use = values is AgentVariables._in_use
         for variable, value in zip(self._variables, values):
             if not is_in_use or variable is self._global_step:
