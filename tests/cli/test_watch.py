@@ -10,12 +10,12 @@ pytest.importorskip("rich")
 pytest.importorskip("filelock")
 image = pytest.importorskip("PIL.Image")
 
-WATCH = ("watch", "testbed:k=4", "--policy", "ucb:c=1", "--steps", 2)
+WATCH = ("watch", "testbed:k=4", "--policy", "ucb:c=1", "--steps", 1)
 
 
 def test_an_animation_has_a_picture_before_each_step_and_one_in_the_end(tmp_path):
     file = tmp_path / "lesson.gif"
-    outcome = run(*WATCH, "--output", file, "--fps", 2)
+    outcome = run(*WATCH, "--steps", 2, "--output", file, "--fps", 2)
     assert outcome == (0, f"{file}: 3 pictures\n", "")
     shown = image.open(file)
     assert (shown.n_frames, shown.size) == (3, (800, 450))

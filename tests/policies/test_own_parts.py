@@ -42,6 +42,7 @@ def contract_of(pair, items, independent_rows):
 
     class Contract(PolicyContract):
         num_choices = 300
+        num_steps = 8
 
         def make_environment(self, batch_size, seed):
             return make_clicks(items, batch_size, seed)

@@ -282,9 +282,9 @@ def test_several_environments_have_a_row_of_axes_each():
     assert labels(figure) == ["greedy", "UCB, c=2", "exact", "published"]
 
 
-def many(panels=("reward",)):
-    """A study of 24 environments, with results in the order of what its policies differ by."""
-    environments = [f"testbed:k={k}" for k in range(2, 26)]
+def many(panels=("reward",), number=24):
+    """A study of some environments, with results in the order of what its policies differ by."""
+    environments = [f"testbed:k={k}" for k in range(2, 2 + number)]
     one = study(environments, ["greedy", "random"], panels=[*panels], runs=30, steps=15)
     return one, run(one)
 
@@ -309,8 +309,8 @@ def test_a_figure_of_many_environments_shows_the_twelve_where_policies_differ_mo
 
 
 def test_a_pdf_of_many_environments_has_pages_with_all():
-    one, pairs = many(["reward", "regret"])
-    assert study_figure(one, pairs, "pdf").count(b"/Type /Page ") == 4
+    one, pairs = many(["reward", "regret"], 13)
+    assert study_figure(one, pairs, "pdf").count(b"/Type /Page ") == 3
 
 
 def test_many_environments_of_one_panel_stand_side_by_side():

@@ -19,6 +19,8 @@ def contract_for(policy_class):
     base = BestArmContract if issubclass(policy_class, BestArmPolicy) else PolicyContract
 
     class Contract(base):
+        num_steps = 12
+
         def make_policy(self, env, seed):
             return policy_class(num_actions=4, batch_size=env.batch_size, seed=seed)
 
