@@ -13,6 +13,7 @@ def no_figures(monkeypatch):
     except ModuleNotFoundError:  # of a package that tests of the command need
         return
     monkeypatch.setattr(figures, "study_figure", lambda *arguments: b"a figure")
+    monkeypatch.setattr("bandit_envs.studies.plots.to_image", lambda *arguments: b"a figure")
 
 
 @pytest.fixture

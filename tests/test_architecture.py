@@ -81,9 +81,15 @@ def parse(name):
     return ast.parse(MODULES[name].read_text(encoding="utf-8"))
 
 
-def imports(name, nodes=None):
-    """Yields the full names of all that a module imports, also inside its functions."""
-    for node in ast.walk(parse(name)) if nodes is None else nodes:
+@functools.cache
+def imports(name):
+    """The full names of all that a module imports, also inside its functions."""
+    return tuple(imports_of(name, ast.walk(parse(name))))
+
+
+def imports_of(name, nodes):
+    """Yields the full names of what some nodes of a module import."""
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -95,7 +101,7 @@ def imports(name, nodes=None):
 
 def imports_at_once(name):
     """Yields what a module imports when it is imported itself."""
-    yield from imports(name, parse(name).body)
+    yield from imports_of(name, parse(name).body)
 
 
 def ours(modules):

@@ -38,7 +38,7 @@ def recorded():
 
 @pytest.fixture(scope="module")
 def in_memory(recorded):
-    """Returns what `evaluate` finds in the segments of the log as it is, by whether all rows count."""
+    """Returns what is found in the segments of the log as it is, by whether all rows count."""
     return functools.cache(lambda all_rows: evaluate_streams(recorded, all_rows))
 
 

@@ -94,7 +94,7 @@ class MovesNumPy(Means):
         return super()._learn(learned, trajectory)
 
 
-@caught_by("all_that_changes_is_in_learned", says=r"CountsSteps\._steps is 12; expected 0.*learned")
+@caught_by("all_that_changes_is_in_learned", says=r"CountsSteps\._steps is 20; expected 0.*learned")
 class CountsSteps(Means):
     """Counts in an attribute, here without any effect."""
 
