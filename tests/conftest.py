@@ -1,5 +1,6 @@
 """Settings of all tests."""
 
+import gc
 import os
 import re
 import signal
@@ -29,6 +30,15 @@ MOST_PROCESSES = 8
 MISSING = re.compile(
     r"(?:could not import|No module named) '(\w+)|(\w+) is not installed|needs (\w+)"
 )
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_collection():
+    """Collects no garbage among the tests: they stay, and there are many to look at."""
+    gc.disable()
+    yield
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(config, items):

@@ -7,12 +7,13 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def no_figures(monkeypatch):
-    """Draws no figure of a study in this process, to save time."""
+    """Draws no figure of a study or an evaluation in this process, to save time."""
     try:
         figures = importlib.import_module("bandit_envs.studies.showing.figures")
     except ModuleNotFoundError:  # of a package that tests of the command need
         return
     monkeypatch.setattr(figures, "study_figure", lambda *arguments: b"a figure")
+    monkeypatch.setattr("bandit_envs.studies.plots.to_image", lambda *arguments: b"a figure")
 
 
 @pytest.fixture

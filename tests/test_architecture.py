@@ -2,6 +2,7 @@
 
 import ast
 import doctest
+import functools
 import importlib
 import inspect
 import subprocess
@@ -75,13 +76,20 @@ def storey(name):
     return level
 
 
+@functools.cache
 def parse(name):
     return ast.parse(MODULES[name].read_text(encoding="utf-8"))
 
 
-def imports(name, nodes=None):
-    """Yields the full names of all that a module imports, also inside its functions."""
-    for node in ast.walk(parse(name)) if nodes is None else nodes:
+@functools.cache
+def imports(name):
+    """The full names of all that a module imports, also inside its functions."""
+    return tuple(imports_of(name, ast.walk(parse(name))))
+
+
+def imports_of(name, nodes):
+    """Yields the full names of what some nodes of a module import."""
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -93,7 +101,7 @@ def imports(name, nodes=None):
 
 def imports_at_once(name):
     """Yields what a module imports when it is imported itself."""
-    yield from imports(name, parse(name).body)
+    yield from imports_of(name, parse(name).body)
 
 
 def ours(modules):
@@ -162,11 +170,16 @@ def test_one_module_changes_where_python_looks_for_modules():
 
 
 BELOW_STUDIES = [name for name in MODULES if storey(name) < storey("bandit_envs.studies")]
-NEED_MORE = {name for name in BELOW_STUDIES if foreign(imports_at_once(name))}
+
+
+@functools.cache
+def need_more():
+    """The modules below the studies that import more than NumPy when they are imported."""
+    return {name for name in BELOW_STUDIES if foreign(imports_at_once(name))}
 
 
 def test_modules_that_need_more_than_numpy_are_imported_inside_functions():
-    wrong = {name for name in BELOW_STUDIES if set(imports_at_once(name)) & NEED_MORE}
+    wrong = {name for name in BELOW_STUDIES if set(imports_at_once(name)) & need_more()}
     assert not wrong
 
 
@@ -191,7 +204,7 @@ def test_importing_the_package_loads_numpy_and_nothing_else():
 
 
 def test_everything_below_the_studies_works_with_numpy_alone():
-    names = [name for name in BELOW_STUDIES if name not in NEED_MORE]
+    names = [name for name in BELOW_STUDIES if name not in need_more()]
     run_python(
         "import importlib, importlib.abc, sys\n"
         "class Refuse(importlib.abc.MetaPathFinder):\n"

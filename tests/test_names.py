@@ -1,6 +1,7 @@
 """Which names are public, what is promised of each, and that pages import no others."""
 
 import ast
+import functools
 import importlib
 import json
 import re
@@ -19,27 +20,46 @@ MAX_IN_LOGGED = 58
 EXPERIMENTAL = "Experimental: "
 
 
-SOURCE = public.Package()
-PUBLIC = SOURCE.names()
-HANDED_ON = SOURCE.handed_on()
+@functools.cache
+def source():
+    """The source of the package, which is read when the first test needs it."""
+    return public.Package()
+
+
+@functools.cache
+def public_names():
+    return source().names()
+
+
+@functools.cache
+def handed_on():
+    """The `__all__` of each module that has one."""
+    return source().handed_on()
+
+
+MODULES = [
+    ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+    for path in sorted(PACKAGE.rglob("*.py"))
+    if re.search("^__all__ = ", path.read_text(encoding="utf-8"), re.M)
+]
 
 
 def test_few_names_are_at_the_top_and_all_of_them_are_stable():
     assert len(bandit_envs.__all__) <= MAX_AT_THE_TOP
-    assert len(HANDED_ON["bandit_envs.logged"]) <= MAX_IN_LOGGED
-    at_the_top = [each for each in PUBLIC if each.source == "bandit_envs"]
+    assert len(handed_on()["bandit_envs.logged"]) <= MAX_IN_LOGGED
+    at_the_top = [each for each in public_names() if each.source == "bandit_envs"]
     assert {each.name for each in at_the_top} == set(bandit_envs.__all__)
     assert [each.name for each in at_the_top if each.is_experimental] == []
 
 
 def test_every_public_name_is_explained_in_a_sentence():
-    assert [each.name for each in PUBLIC if not each.text] == []
+    assert [each.name for each in public_names() if not each.text] == []
 
 
 def test_nothing_is_promised_of_the_names_of_other_libraries():
     room = "bandit_envs.adapters.tf_agents.environments.environment_utilities"
-    assert "context_sampling_fn" in HANDED_ON[room]
-    assert [each for each in PUBLIC if not each.home.startswith("bandit_envs.")] == []
+    assert "context_sampling_fn" in handed_on()[room]
+    assert [each for each in public_names() if not each.home.startswith("bandit_envs.")] == []
 
 
 def test_a_listed_name_leads_to_its_own_entry():
@@ -48,25 +68,29 @@ def test_a_listed_name_leads_to_its_own_entry():
     assert "[`WheelPyEnvironment`](adapters.md#wheelpyenvironment)" in of_tf_agents
 
 
-@pytest.mark.parametrize("module", HANDED_ON)
+@pytest.mark.parametrize("module", [name for name in MODULES if name not in public.INTERNAL])
 def test_a_module_has_all_names_that_it_hands_on(module):
     try:
         imported = importlib.import_module(module)
     except ImportError as error:
         pytest.skip(f"{module} needs {error.name}")
-    assert [name for name in HANDED_ON[module] if not hasattr(imported, name)] == []
+    assert [name for name in handed_on()[module] if not hasattr(imported, name)] == []
 
 
 @pytest.mark.parametrize("room", public.EXPERIMENTAL)
 def test_what_is_experimental_says_so(room):
-    assert EXPERIMENTAL in ast.get_docstring(SOURCE.trees[room])
-    for each in PUBLIC:
+    assert EXPERIMENTAL in ast.get_docstring(source().trees[room])
+    for each in public_names():
         if f"{each.home}.".startswith(f"{room}.") and not public.is_experimental(each.source):
             assert EXPERIMENTAL in each.text, f"{each.home}.{each.name} does not say it"
 
 
 def test_what_is_stable_does_not_say_that_it_is_experimental():
-    wrong = [each.name for each in PUBLIC if EXPERIMENTAL in each.text and not each.is_experimental]
+    wrong = [
+        each.name
+        for each in public_names()
+        if EXPERIMENTAL in each.text and not each.is_experimental
+    ]
     assert wrong == []
 
 
@@ -100,14 +124,14 @@ PAGES = [
 def test_a_page_imports_public_names_only(page):
     for code in blocks_of(page):
         for module, name in imports_of(code):
-            is_module = f"{module}.{name}" in SOURCE.trees
-            assert is_module or name in HANDED_ON.get(module, ()), f"{module} hands on no {name}"
+            is_module = f"{module}.{name}" in source().trees
+            assert is_module or name in handed_on().get(module, ()), f"{module} hands on no {name}"
 
 
 def bindings_of(module):
     """Returns the names that a module defines or imports."""
     found = set()
-    for node in SOURCE.trees[module].body:
+    for node in source().trees[module].body:
         if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
             found.add(node.name)
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -120,25 +144,27 @@ def bindings_of(module):
 def leads_somewhere(dotted):
     """Returns whether a dotted name is one of the package, as far as its modules say."""
     parts = ["bandit_envs", *dotted.removeprefix("bandit_envs.").split(".")]
-    known = [n for n in range(1, len(parts) + 1) if ".".join(parts[:n]) in SOURCE.trees]
+    known = [n for n in range(1, len(parts) + 1) if ".".join(parts[:n]) in source().trees]
     module = ".".join(parts[: max(known)])
     return max(known) == len(parts) or parts[max(known)] in bindings_of(module)
 
 
-ROOMS = {name.split(".")[1] for name in SOURCE.trees if name.count(".") > 1} - {"text"}
-"""Packages by which pages call names; matplotlib has names that begin with `text`, too."""
+@functools.cache
+def rooms():
+    """Packages by which pages call names; matplotlib has names that begin with `text`, too."""
+    return {name.split(".")[1] for name in source().trees if name.count(".") > 1} - {"text"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_a_dotted_name_in_a_text_is_one_of_the_package(page):
     text = page.read_text(encoding="utf-8")
     found = re.findall(r"`((?:bandit_envs\.)?(\w+)\.[A-Za-z_][\w.]*\w)(?:\(.*?\))?`", text)
-    wrong = [dotted for dotted, room in found if room in ROOMS and not leads_somewhere(dotted)]
+    wrong = [dotted for dotted, room in found if room in rooms() and not leads_somewhere(dotted)]
     assert not wrong
 
 
 def test_the_pages_of_the_interface_document_public_names_only():
-    names = {f"{module}.{name}" for module, handed_on in HANDED_ON.items() for name in handed_on}
+    names = {f"{module}.{name}" for module, handed_on in handed_on().items() for name in handed_on}
     for page in sorted((ROOT / "colab/docs/api").glob("*.md")):
         text = page.read_text(encoding="utf-8")
         found = set()

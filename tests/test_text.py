@@ -327,12 +327,12 @@ def ask_again_and_again(path, number):
 def test_processes_that_share_a_cache_lose_no_answer(tmp_path):
     path = tmp_path / "answers.sqlite"
     context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=ask_again_and_again, args=(path, n)) for n in range(4)]
+    workers = [context.Process(target=ask_again_and_again, args=(path, n)) for n in range(2)]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
-    prompts = [f"own {number} {step}" for number in range(4) for step in range(20)]
+    prompts = [f"own {number} {step}" for number in range(2) for step in range(20)]
     prompts += [f"shared {step}" for step in range(20)]
     cache = text.AnswerCache(lambda prompts: pytest.fail(f"asked {prompts}"), path)
     assert len(cache(prompts)) == len(prompts)
@@ -389,13 +389,13 @@ def make_caches(folder, started, number):
 
 def test_processes_that_make_the_file_at_the_same_time_share_it(tmp_path):
     context = multiprocessing.get_context("spawn")
-    started = context.Barrier(3)
-    makers = [context.Process(target=make_caches, args=(tmp_path, started, n)) for n in range(3)]
+    started = context.Barrier(2)
+    makers = [context.Process(target=make_caches, args=(tmp_path, started, n)) for n in range(2)]
     for maker in makers:
         maker.start()
     for maker in makers:
         maker.join()
-    assert [maker.exitcode for maker in makers] == [0] * 3
+    assert [maker.exitcode for maker in makers] == [0] * 2
 
 
 def test_a_folder_that_is_not_there_is_no_damaged_file(tmp_path):

@@ -10,12 +10,12 @@ pytest.importorskip("rich")
 pytest.importorskip("filelock")
 image = pytest.importorskip("PIL.Image")
 
-WATCH = ("watch", "testbed:k=4", "--policy", "ucb:c=1", "--steps", 2)
+WATCH = ("watch", "testbed:k=4", "--policy", "ucb:c=1", "--steps", 1, "--fps", 1)
 
 
 def test_an_animation_has_a_picture_before_each_step_and_one_in_the_end(tmp_path):
     file = tmp_path / "lesson.gif"
-    outcome = run(*WATCH, "--output", file, "--fps", 2)
+    outcome = run(*WATCH, "--steps", 2, "--output", file, "--fps", 2)
     assert outcome == (0, f"{file}: 3 pictures\n", "")
     shown = image.open(file)
     assert (shown.n_frames, shown.size) == (3, (800, 450))
@@ -40,7 +40,7 @@ def test_the_same_seed_makes_the_same_animation_and_another_seed_another(tmp_pat
 )
 def test_a_policy_that_tells_nothing_is_shown_by_its_choices(tmp_path, env, policy, has_counts):
     file = tmp_path / "lesson.gif"
-    options = ("--policy", policy, "--steps", 6, "--output", file)
+    options = ("--policy", policy, "--steps", 6, "--fps", 1, "--output", file)
     assert run("watch", env, *options).code == 0
     shown = image.open(file)
     assert shown.n_frames == 7

@@ -58,7 +58,7 @@ def test_equal_observations_mean_equal_rewards_where_the_entry_says_stationary(e
     driver = StepDriver(env, policy, num_steps=1)
     met = {}
     is_stationary = True
-    for _ in range(600):
+    for _ in range(250):
         time_step = driver.run()
         values = env.expected_rewards() if has_table else env.optimal_reward()
         for row, value in enumerate(values):

@@ -158,13 +158,17 @@ def test_clicks_are_rare_or_not_whatever_the_size_of_the_scores():
     assert is_near(is_clicked, env.get_info()["expected_reward"].mean(), 0.5)
 
 
+SIZE = 4000
+"""Rows, so that a click has a standard error of 0.008."""
+
+
 @pytest.mark.parametrize("scale", [-200.0, -1000.0, -1e6])
 def test_clicks_keep_their_probabilities_if_all_scores_are_very_low(scale):
     users = BatchFunction(lambda rng, size: np.ones((*size, 1)), 1)
     items = Catalog(np.array([[1.0], [1.000001], [1.000002]], np.float32))
-    env = RankingPyEnvironment(users, items, 3, 2, [[scale]], batch_size=20_000, seed=0)
+    env = RankingPyEnvironment(users, items, 3, 2, [[scale]], batch_size=SIZE, seed=0)
     env.reset()
-    reward = env.step(np.tile([0, 1], (20_000, 1))).reward
+    reward = env.step(np.tile([0, 1], (SIZE, 1))).reward
     expected = env.get_info()["expected_reward"]
     # Two items and a ghost, whose scores are nearly the same at all scales but the largest.
     assert np.isfinite(expected).all()

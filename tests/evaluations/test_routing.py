@@ -319,9 +319,10 @@ def test_wrong_input_is_refused(changes, message):
         evaluate_prices(**arguments)
 
 
-def test_the_table_and_the_figure_have_all_points(tmp_path):
+def test_the_table_and_the_figure_have_all_points(tmp_path, monkeypatch):
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("matplotlib")
+    monkeypatch.undo()  # so that the figure is drawn
     found = evaluate_prices(
         make_table(), {"=1+1": "lin_ucb", "fixed": "random"}, [0.0, 0.1], budget=8.0
     )

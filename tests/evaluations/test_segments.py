@@ -1,6 +1,7 @@
 """What `evaluate` estimates for the segments of a log."""
 
 import dataclasses
+import functools
 
 import numpy as np
 import pytest
@@ -33,6 +34,18 @@ def log():
 @pytest.fixture(scope="module")
 def recorded():
     return record_log()
+
+
+@pytest.fixture(scope="module")
+def in_memory(recorded):
+    """Returns what is found in the segments of the log as it is, by whether all rows count."""
+    return functools.cache(lambda all_rows: evaluate_streams(recorded, all_rows))
+
+
+def evaluate_streams(log, all_rows, **options):
+    policies = {"text": "lin_ucb", "learned": DirectMethodLearner(), "uniform": "random"}
+    options |= {"by": "action", "baseline": "learned", "all_rows": all_rows}
+    return evaluate(log, policies, ["snips", "dr"], **options)
 
 
 def check_same_segments(found, expected, rel=1e-12):
@@ -77,19 +90,20 @@ def test_p_values_are_corrected_for_policies_and_segments(log):
 
 @pytest.mark.parametrize("all_rows", [False, True])
 @pytest.mark.parametrize("kind", ["batches", "folder", "workers"])
-def test_segments_of_streams_are_those_of_memory(recorded, tmp_path, monkeypatch, kind, all_rows):
-    policies = {"text": "lin_ucb", "learned": DirectMethodLearner(), "uniform": "random"}
-    options = {"by": "action", "baseline": "learned", "all_rows": all_rows}
-    expected = evaluate(recorded, policies, ["snips", "dr"], **options)
+def test_segments_of_streams_are_those_of_memory(
+    recorded, in_memory, tmp_path, monkeypatch, *, kind, all_rows
+):
+    expected = in_memory(all_rows)
+    options = {}
     assert list(expected.segments) == ["0", "1", "2"]
     given = split_log(recorded)
     if kind == "workers":
         pytest.importorskip("joblib")
         monkeypatch.setattr("bandit_envs.evaluations.logs.BATCH_ROWS", 100)
-        options |= {"workers": 2, "backend": "threading"}
+        options = {"workers": 2, "backend": "threading"}
     elif kind == "folder":
         given = write_parts(tmp_path / "parts", recorded)
-    check_same_segments(evaluate(given, policies, ["snips", "dr"], **options), expected)
+    check_same_segments(evaluate_streams(given, all_rows, **options), expected)
 
 
 def test_segments_have_the_rows_that_a_policy_has_not_seen(recorded):

@@ -497,7 +497,7 @@ def test_independent_rows_at_once_are_policies_of_one_row_bit_for_bit(name, rule
         wide = make_policy(model, spec=masked, **options)
         ones = [make_policy(model, spec=masked, batch_size=1, **options) for _ in range(B)]
         rng = np.random.default_rng(0)
-        stepping([wide, *ones], masked, rng, 20)
+        stepping([wide, *ones], masked, rng, 9)
         learned = [state_of(one) for one in ones]
         joined = map_structure(lambda *parts: np.concatenate(parts), *learned)
         assert_identical(joined, state_of(wide), "what rows have learned alone")
@@ -531,7 +531,8 @@ def test_draws_for_independent_rows_are_of_their_own_models(name):
         for row, one in enumerate(ones[:2]):
             part = map_structure(lambda leaf, row=row: leaf[row : row + 1], observation)
             read = one._reader.read(part, 1, True)
-            alone = [model.draw(rng, state_of(one).model, read, 1.0)[0] for _ in range(1000)]
+            of_one = state_of(one).model
+            alone = [model.draw(rng, of_one, read, 1.0)[0] for _ in range(1000)]
             found = np.array(draws)[:, row]
             error = np.std(alone, axis=0) * np.sqrt(2 / 1000)
             assert (np.abs(found.mean(axis=0) - np.mean(alone, axis=0)) < 6 * error + 1e-12).all()

@@ -213,9 +213,9 @@ def test_choices_stops_and_recommendations_are_those_of_the_rule(name):
     rng = np.random.default_rng(5)
     options = {"reward_std": 0.3} if "normal" in name else {}
     means = np.array([0.3, 0.5, 0.8])
-    values = rng.random((60, B, K)) < means
+    values = rng.random((40, B, K)) < means
     if options:
-        values = rng.normal(means, 0.3, (60, B, K))
+        values = rng.normal(means, 0.3, (40, B, K))
     policy = make(0.6, **options, num_actions=K, batch_size=B, seed=0)
     assert_follows(policy, partial(rule, delta=0.6, **parameters), values.astype(float))
     assert policy.stopped.any() or "lucb" in name

@@ -146,11 +146,11 @@ def test_with_a_budget_alone_the_regret_grows_like_its_logarithm():
 
 def test_with_a_limit_of_rounds_the_regret_grows_like_a_square_root():
     means = []
-    for rounds in (200, 800, 3200):
+    for rounds in (100, 400, 1600):
         regret, _ = run(PrimalDualPolicy, 0.4 * rounds, rounds, 200, rounds)
         means.append(regret.mean())
     assert means[2] / means[1] < 2.6  # sqrt(4), and a logarithm
-    alone, _ = run(BudgetedThompsonSamplingPolicy, 1280, 3200, 200, 3200)
+    alone, _ = run(BudgetedThompsonSamplingPolicy, 640, 1600, 200, 1600)
     assert means[2] < alone.mean() / 2  # ratios alone leave most of the budget unspent
 
 

@@ -96,9 +96,9 @@ def test_an_action_counts_until_it_has_been_closed_for_long(kind):
 @kinds
 def test_a_search_that_has_stopped_goes_on_if_another_action_opens(kind):
     bandit = BernoulliPyEnvironment([0.5, 0.1, 0.9], batch_size=30, seed=1)
-    env = ScheduledActionMask(bandit, open_at=[0, 0, 3000])
+    env = ScheduledActionMask(bandit, open_at=[0, 0, 1500])
     policy = make(kind, 3, 30)
-    driver = StepDriver(env, policy, [policy], num_steps=3000)
+    driver = StepDriver(env, policy, [policy], num_steps=1500)
     time_step = driver.run()
     assert policy.has_stopped
     assert (policy.recommend(time_step) != 2).mean() > 0.9

@@ -42,6 +42,7 @@ def contract_of(pair, items, independent_rows):
 
     class Contract(PolicyContract):
         num_choices = 300
+        num_steps = 8
 
         def make_environment(self, batch_size, seed):
             return make_clicks(items, batch_size, seed)
@@ -84,7 +85,7 @@ def test_what_a_pair_learns_earns_more_than_chance(pair, items):
     model, rule = PAIRS[pair]
     env = make_clicks(items, 100, 0)
     policy = ContextualPolicy(model, rule, **ContextualPolicy.arguments_for(env), seed=0)
-    StepDriver(env, policy, [policy], 60).run()
+    StepDriver(env, policy, [policy], 40).run()
     means = env.expected_rewards()
     table = policy.estimated_probabilities(env.current_time_step(), 20, np.random.default_rng(0))
     assert np.sum(table * means, axis=1).mean() > means.mean() + 0.02

@@ -212,7 +212,7 @@ def test_each_model_goes_on_with_each_rule(model, rule, independent_rows):
         policy = contextual_parts.make_policy(
             ALL_MODELS[model], ALL_RULES[rule], spec, 3, independent_rows=independent_rows
         )
-        Lessons(policy, spec, steps=5)
+        Lessons(policy, spec, steps=3)
         wide = policy.with_actions(K + MORE)
         learned = policy.get_state().content.learned
         require_kept(wide.get_state().content.learned, learned)
@@ -227,7 +227,7 @@ def test_each_model_goes_on_with_each_rule(model, rule, independent_rows):
         )
         made.set_state(wide.get_state())
         rng = np.random.default_rng(2)
-        for step in range(4):
+        for step in range(3):
             observation = observe(rng, wide_spec, 3)
             teach(wide, observation, [K, K + 1, step % K], [0.0, 1.0, 0.5])
             teach(made, observation, [K, K + 1, step % K], [0.0, 1.0, 0.5])

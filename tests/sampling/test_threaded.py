@@ -56,8 +56,8 @@ def test_the_numbers_do_not_depend_on_the_number_of_threads(name, size):
     for threads in (2, 3, 8, None):
         rng = np.random.default_rng(1)
         assert_identical(Threaded(SAMPLERS[name], threads).sample(rng, size), expected)
-        again = Threaded(SAMPLERS[name], threads).sample(rng, size)
-        assert not np.array_equal(again, expected)
+    again = Threaded(SAMPLERS[name], 2).sample(rng, size)
+    assert not np.array_equal(again, expected)
 
 
 def test_a_small_draw_is_the_sampler_s_own():

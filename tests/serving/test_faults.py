@@ -15,7 +15,7 @@ from bandit_envs.policies.models import Logistic
 from bandit_envs.serving import DecisionService, keepers
 from tests.serving.services import CONTEXT, NAMES, arms, contextual, open_arms, open_shop
 
-USERS = 90
+USERS = 60
 FAULTS = (
     sqlite3.OperationalError("database or disk is full"),
     sqlite3.DatabaseError("database disk image is malformed"),
@@ -92,11 +92,11 @@ def calls_of(user):
     if user > 5 and user % 4:
         rewards = [(f"user-{user - lag}", float(user % 3 == 0)) for lag in (5, 3)]
         calls.append(lambda service: service.reward_many(rewards))
-    if user == 30:
+    if user == 20:
         calls.append(lambda service: "black" in service.actions or service.add_action("black"))
-    if user == 50:
+    if user == 34:
         calls.append(lambda service: "red" in service.open_actions and service.retire_action("red"))
-    if user == 70:
+    if user == 46:
         calls.append(lambda service: "red" in service.open_actions or service.add_action("red"))
     return calls
 

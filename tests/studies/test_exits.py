@@ -4,6 +4,7 @@ import re
 import signal
 import threading
 
+import numpy as np
 import pytest
 
 pytest.importorskip("filelock")
@@ -15,7 +16,7 @@ from bandit_envs.base.users_code import ExitError, describe, exits_as_errors
 from bandit_envs.studies import TasksFailedError
 from bandit_envs.studies.running.run import run as run_study
 from tests.command_line import finish, finished_tasks, run, start, sweep, tables, write
-from tests.studies.mine import ENDS, SilentError
+from tests.studies.mine import ENDS, EndingArms, SilentError
 from tests.studies.test_study import parse
 
 MINE = "tests.studies.mine"
@@ -122,7 +123,8 @@ def test_in_python_an_ordinary_error_says_what_has_failed(tmp_path, backend):
         run_study(study, tmp_path, backend=backend)
 
 
-def test_other_commands_say_in_one_line_what_has_ended(tmp_path):
+def test_other_commands_say_in_one_line_what_has_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(EndingArms, "render", lambda *arguments: np.zeros((9, 16, 3), np.uint8))
     arms = f'{MINE}:EndingArms:how="exit",hook="next_state"'
     rest = ("--policy", "random", "--steps", "40", "--output")
     recorded = (*rest, tmp_path / "results", "--runs", "1", "--record", tmp_path / "log.npz")

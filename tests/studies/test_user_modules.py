@@ -14,7 +14,7 @@ pytest.importorskip("rich")
 from bandit_envs.studies import Study, run
 from bandit_envs.studies.definition.choice import EnvironmentChoice, PolicyChoice
 from bandit_envs.studies.definition.user_modules import check_same_modules, digest_modules
-from tests.command_line import finish, start
+from tests.command_line import run as run_command
 
 POLICY = """
 from bandit_envs.policies import RandomPolicy
@@ -40,6 +40,13 @@ def write(texts):
     for name, text in texts.items():
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text(text)
+
+
+def run_anew(*arguments):
+    """Runs the command as a new process would: it has imported no code of the user."""
+    for name in ("chosen", "helper"):
+        sys.modules.pop(name, None)
+    return run_command(*arguments)
 
 
 def digests(policy):
@@ -102,13 +109,13 @@ def test_a_folder_of_results_is_refused_once_a_helper_has_changed():
     write({"chosen.py": "import helper" + POLICY, "helper.py": "x = 1"})
     size = ("--runs", "2", "--steps", "2", "--workers", "1", "--output", "results")
     command = ("run", "testbed", "--policy", "chosen:Mine", *size)
-    assert finish(start(*command, folder=Path.cwd())).code == 0
-    assert "nothing to run" in finish(start(*command, folder=Path.cwd())).err
+    assert run_anew(*command).code == 0
+    assert "nothing to run" in run_anew(*command).err
     write({"helper.py": "x = 2"})
-    code, _, err = finish(start(*command, folder=Path.cwd()))
+    code, _, err = run_anew(*command)
     assert (code, err.count("\n")) == (2, 1)
     assert "other versions of helper; " in err
-    assert finish(start(*command, "--overwrite", folder=Path.cwd())).code == 0
+    assert run_anew(*command, "--overwrite").code == 0
 
 
 CONSTANT = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import typing
 from collections.abc import Iterator
 
@@ -56,13 +57,14 @@ def logistic_context(
     actions = check_integer("num_actions", num_actions, minimum=1)
     dim = check_integer("context_dim", context_dim, minimum=1)
     check_integer("problem", problem, minimum=0)
-    if reference is None:
-        reference = np.random.RandomState(problem).normal(size=(10_000, dim))
-    contexts = check_table("reference", reference, ndim=2)
-    if contexts.shape[1] != dim:
-        raise ValueError(f"reference has shape {contexts.shape}; expected {dim} columns")
     coefficients = _draw_coefficients(problem, actions, dim)
-    mean, std = _moments_of_logits(contexts, coefficients)
+    if reference is None:
+        mean, std = _default_moments(problem, actions, dim)
+    else:
+        contexts = check_table("reference", reference, ndim=2)
+        if contexts.shape[1] != dim:
+            raise ValueError(f"reference has shape {contexts.shape}; expected {dim} columns")
+        mean, std = _moments_of_logits(contexts, coefficients)
     spread = std or 1.0
     slope = coefficients[1:] / spread
     clicks = LogisticActionReward(slope.T, (coefficients[0] - mean) / spread)
@@ -81,6 +83,16 @@ def _draw_coefficients(problem: int, actions: int, dim: int) -> Floats:
     coefficients = matrix[:, :1] + matrix[:, 1:] + of_context[:, np.newaxis]
     coefficients[0] += of_action[0] + of_action[1:]
     return np.asarray(coefficients)
+
+
+@functools.lru_cache(maxsize=128)
+def _default_moments(problem: int, actions: int, dim: int) -> tuple[float, float]:
+    """Returns the moments of z over the default reference contexts of a problem.
+
+    The environments of a study, of which there may be thousands, share them.
+    """
+    contexts = np.random.RandomState(problem).normal(size=(10_000, dim))
+    return _moments_of_logits(contexts, _draw_coefficients(problem, actions, dim))
 
 
 def _moments_of_logits(contexts: Floats, coefficients: Floats) -> tuple[float, float]:

@@ -42,6 +42,8 @@ def mode(prior, precision, x, rewards, start=0.0):
     for _ in range(3000):
         step = np.linalg.solve(bound, gradient(weights, prior, precision, x, rewards, start=start))
         weights = weights - step
+        if np.abs(step).max() < 1e-14:
+            break
     return weights
 
 

@@ -78,13 +78,21 @@ def probabilities(rule, model, available=None, num_rewards=0.0):
 
 
 def shares(rule, model, available=None, num_rewards=0.0, choices=4000):
-    """Returns how often a rule chooses each action: [B, K]."""
-    seen = seen_by(rule, model, num_rewards)
+    """Returns how often a rule chooses each action: [B, K]. It chooses for 100 copies at once."""
+    size, num_actions = np.shape(model.table)
+    copies = 100
+    tables = {
+        field.name: np.tile(getattr(model, field.name), (copies, 1))
+        for field in dataclasses.fields(model)
+        if np.ndim(getattr(model, field.name)) == 2
+    }
+    seen = seen_by(rule, dataclasses.replace(model, **tables), num_rewards)
+    mask = None if available is None else np.tile(available, (copies, 1))
     rng = np.random.default_rng(0)
-    counts = np.zeros(seen.shape)
-    for _ in range(choices):
-        counts[np.arange(len(counts)), rule.select(rng, seen, available)] += 1.0
-    return counts / choices
+    counts = np.zeros((copies * size, num_actions))
+    for _ in range(choices // copies):
+        counts[np.arange(copies * size), rule.select(rng, seen, mask)] += 1.0
+    return counts.reshape(copies, size, num_actions).sum(axis=0) / choices
 
 
 def policy_of(rule, table, **options):
