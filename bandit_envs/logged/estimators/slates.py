@@ -38,13 +38,13 @@ class SlateEstimator:
     A subclass names the probabilities that it compares: a field of `SlateProbabilities`.
 
     Args:
-        self_normalised: whether it divides by the mean of the weights of each slot. Where it is
+        self_normalized: whether it divides by the mean of the weights of each slot. Where it is
             unbiased without, its bias vanishes as the log grows.
     """
 
     _field: ClassVar[str]
 
-    self_normalised: bool = dataclasses.field(default=False, kw_only=True)
+    self_normalized: bool = dataclasses.field(default=False, kw_only=True)
 
     def estimate(
         self, reward: ArrayLike, propensity: SlateProbabilities, probabilities: SlateProbabilities
@@ -76,7 +76,7 @@ class SlateEstimator:
         """
         rewards = check_reward_range("reward", as_column("reward", reward))
         slots = self.weigh(propensity, probabilities, rewards.shape)
-        if self.self_normalised:
+        if self.self_normalized:
             parts = rewards if self._field != "slate" else rewards.sum(axis=1, keepdims=True)
             weighted = (slots * parts).T
         else:
@@ -85,7 +85,7 @@ class SlateEstimator:
             direct=np.zeros(len(rewards)),
             weighted=weighted,
             weights=slots.T,
-            normaliser=slots.T if self.self_normalised else None,
+            normaliser=slots.T if self.self_normalized else None,
             estimator=repr(self),
             assumed=self._weigh_slates(propensity, probabilities, slots, rewards),
         )
@@ -114,7 +114,7 @@ class SlateEstimator:
     ) -> Floats | None:
         """Returns what slates add more by weights of whole slates [n]; None if not known."""
         are_known = propensity.slate is not None and probabilities.slate is not None
-        if not are_known or self.self_normalised or self._field == "slate":
+        if not are_known or self.self_normalized or self._field == "slate":
             return None
         whole = SlateStandardIPS().weigh(propensity, probabilities, rewards.shape)
         return np.asarray(((whole - slots) * rewards).sum(axis=1))
