@@ -25,8 +25,6 @@ from bandit_envs.sampling import ContextSampler, Normal, SamplingFunction, as_sa
 from bandit_envs.seeding import Seed, split_seed
 from bandit_envs.specs import BoundedArraySpec
 
-__all__ = ["StationaryStochasticPerArmPyEnvironment", "per_arm"]
-
 COUNT = "num_actions_fn"
 
 
