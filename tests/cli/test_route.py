@@ -131,7 +131,7 @@ def test_routers_of_texts_are_not_written_as_their_features_belong_to_the_table(
     pandas.DataFrame(wide).to_csv(tmp_path / "models.csv")
     arguments = (*COLUMNS, "--policy", "lin_ucb:alpha=0.1", "--prices", "0", "--router", "r.npz")
     outcome = run("route", tmp_path / "models.csv", *arguments, "--output", tmp_path / "out")
-    assert (outcome.code, "expected a --features of numbers" in outcome.err) == (2, True)
+    assert (outcome.code, "expected --features of numbers" in outcome.err) == (2, True)
 
 
 def test_layouts_name_the_columns(table, tmp_path):
