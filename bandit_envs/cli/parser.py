@@ -340,7 +340,7 @@ def _add_route(subcommands: Subcommands) -> None:
 def _add_outcomes(parser: Parser) -> None:
     """Adds the options of tables of outcomes."""
     text = 'columns of the features of requests, or patterns such as "e*"; texts become features'
-    parser.add_argument("--context", type=_split_names, metavar="A,B,C", help=text)
+    parser.add_argument("--features", type=_split_names, metavar="A,B,C", help=text)
     text = "columns of scores, which name the models; of a table with a line for each answer, one"
     parser.add_argument("--rewards", type=_split_names, metavar="A,B,C", help=text)
     text = 'columns of costs, or a pattern such as "{}_cost" with the names of the models'

@@ -78,7 +78,7 @@ def _check_writable(policy: str, outcomes: Outcomes) -> None:
     """Raises an error, before routers learn, if one of this policy cannot be written."""
     if not outcomes.features:
         found = "the features of texts belong to the whole table"
-        raise ValueError(f"--router: {found}; expected a --context of numbers, such as embeddings")
+        raise ValueError(f"--router: {found}; expected --features of numbers, such as embeddings")
     one = outcomes._replace(
         contexts=outcomes.contexts[:1],
         rewards=outcomes.rewards[:1],
@@ -114,16 +114,16 @@ def _write_router(options: argparse.Namespace, outcomes: Outcomes, curves: Price
 
 def _read(options: argparse.Namespace) -> Outcomes:
     """Returns the table that the options name."""
-    named = (options.context, options.rewards, options.costs)
+    named = (options.features, options.rewards, options.costs)
     if options.layout is not None:
         if any((*named, options.example, options.action)):
             raise ValueError(f"--layout {options.layout} names the columns; expected no others")
         return LAYOUTS[options.layout](options.table)
     if not all(named):
-        raise ValueError("expected --context, --rewards and --costs, or --layout")
+        raise ValueError("expected --features, --rewards and --costs, or --layout")
     return read_outcomes(
         options.table,
-        options.context,
+        options.features,
         options.rewards,
         options.costs,
         example=options.example,

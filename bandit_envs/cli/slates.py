@@ -70,7 +70,7 @@ def _read_columns(
     """Returns the log of some columns of probabilities, and of others that the options name."""
     return read_slates(
         options.log.absolute(),
-        options.only,
+        only=options.only,
         action=_split(options.action),
         reward=_split(options.reward),
         propensity=propensity,

@@ -128,6 +128,7 @@ def read_dataset(
     path: PathLike,
     label: str,
     features: str | Sequence[str] | None = None,
+    *,
     only: str | None = None,
 ) -> Dataset:
     """Reads a CSV file with a header, a Parquet file, or a folder of such files.

@@ -1,5 +1,7 @@
 """How the columns of a table become numbers: names of actions, levels of texts, times.
 
+Experimental: these names may change in any minor version.
+
 An encoding belongs to the table that it is found in, and to all that learns from it. What it knows
 can be written as plain values.
 """
@@ -21,7 +23,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.arrays import Array, Floats
 
-__all__ = ["CellCounts", "Column", "NumberColumn", "TableEncoding", "TextColumn", "TimeColumn"]
+__all__ = ["Column", "NumberColumn", "TableEncoding", "TextColumn", "TimeColumn"]
 
 MAX_LEVELS = 256
 """A column of texts may have so many different ones, each of which becomes a feature."""
@@ -193,6 +195,8 @@ KINDS: dict[str, type[Column]] = {
 @dataclasses.dataclass(frozen=True)
 class TableEncoding:
     """How a table became the numbers of a log: the names of its actions, and its columns.
+
+    Experimental: it may change in any minor version.
 
     Args:
         actions: the names of the actions, in the order of their numbers; () if they have none.

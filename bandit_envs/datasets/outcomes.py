@@ -50,7 +50,7 @@ class Outcomes(NamedTuple):
 class _Columns(NamedTuple):
     """The columns of a table that are read."""
 
-    context: list[str]
+    features: list[str]
     rewards: list[str]
     costs: list[str] | None
 
@@ -72,7 +72,7 @@ class _Cells(NamedTuple):
 
 def read_outcomes(
     source: PathLike | DataFrame,
-    context: Names,
+    features: Names,
     rewards: Names,
     costs: Names | None = None,
     *,
@@ -90,7 +90,7 @@ def read_outcomes(
         source: the path of a file or of a folder of such files, or a data frame. CSV may be
             compressed. Folders inside it may be named as in a partitioned table, such as day=2;
             `day` is then a column.
-        context: the columns of the features of examples, or patterns such as "embedding_*", in
+        features: the columns of the features of examples, or patterns such as "embedding_*", in
             which * stands for any text. Those of text become features by `text_features`.
         rewards: the columns of the rewards, which name the actions; of a long table, one column.
         costs: the columns of the costs, in the order of the rewards, or a pattern such as
@@ -116,7 +116,7 @@ def read_outcomes(
     with named:
         if not len(frame):
             raise ValueError("there are no rows")
-        columns = _find_columns(frame, context, rewards, costs)
+        columns = _find_columns(frame, features, rewards, costs)
         if example is None and action is None:
             return _from_wide(frame, columns, text_features)
         if example is None or action is None:
@@ -126,7 +126,7 @@ def read_outcomes(
 
 
 def _find_columns(
-    frame: DataFrame, context: Names, rewards: Names, costs: Names | None
+    frame: DataFrame, features: Names, rewards: Names, costs: Names | None
 ) -> _Columns:
     """Returns the columns that are read; ValueError if they are missing, or mean two things."""
     paid = as_list(rewards)
@@ -135,16 +135,16 @@ def _find_columns(
         spent = [spent[0].format(name) for name in paid]
     if costs is not None and len(spent) != len(paid):
         raise ValueError(f"costs names {len(spent)} columns; expected {len(paid)}, as rewards")
-    features = [each for name in as_list(context) for each in _matching(frame, name)]
-    for what, names in (("context", features), ("rewards", paid)):
+    described = [each for name in as_list(features) for each in _matching(frame, name)]
+    for what, names in (("features", described), ("rewards", paid)):
         if not names:
             raise ValueError(f"{what} names no columns; expected at least one")
-    everything = [*features, *paid, *spent]
+    everything = [*described, *paid, *spent]
     require_columns(frame, everything)
     for name in everything:
         if everything.count(name) > 1:
-            raise ValueError(f"column {name!r} is named twice in context, rewards and costs")
-    return _Columns(features, paid, None if costs is None else spent)
+            raise ValueError(f"column {name!r} is named twice in features, rewards and costs")
+    return _Columns(described, paid, None if costs is None else spent)
 
 
 def _matching(frame: DataFrame, name: str) -> list[str]:
@@ -159,12 +159,12 @@ def _matching(frame: DataFrame, name: str) -> list[str]:
 def _from_wide(frame: DataFrame, columns: _Columns, text_features: TextFeatures | None) -> Outcomes:
     """Makes outcomes of a table with a column for each action."""
     return Outcomes(
-        contexts=_make_features(frame[columns.context], text_features),
+        contexts=_make_features(frame[columns.features], text_features),
         rewards=to_numbers(frame[columns.rewards]),
         costs=None if columns.costs is None else to_costs(frame[columns.costs]),
         actions=columns.rewards,
         available=None,
-        features=_feature_names(frame[columns.context]),
+        features=_feature_names(frame[columns.features]),
     )
 
 
@@ -180,12 +180,12 @@ def _from_long(
         costs = cells.spread(to_costs(frame[columns.costs])[:, 0], 0.0)
     available = cells.spread(np.ones(len(frame)), 0.0) > 0.0
     return Outcomes(
-        contexts=_make_features(_contexts_of(frame[columns.context], cells), text_features),
+        contexts=_make_features(_contexts_of(frame[columns.features], cells), text_features),
         rewards=cells.spread(to_numbers(frame[columns.rewards])[:, 0], 0.0),
         costs=costs,
         actions=cells.actions,
         available=None if available.all() else available,
-        features=_feature_names(frame[columns.context]),
+        features=_feature_names(frame[columns.features]),
     )
 
 

@@ -34,7 +34,7 @@ GRADE = ["score", "inference_cost"]
 """What the evaluation of an answer in RouterArena has, among others."""
 
 
-def read_routerbench(path: PathLike, text_features: TextFeatures | None = None) -> Outcomes:
+def read_routerbench(path: PathLike, *, text_features: TextFeatures | None = None) -> Outcomes:
     """Reads RouterBench: 11 language models on 36,497 prompts, with quality and cost in dollars.
 
     The table has a line for each prompt, with the columns `prompt`, and for each model its score,
@@ -62,7 +62,7 @@ def read_routerbench(path: PathLike, text_features: TextFeatures | None = None) 
 
 
 def read_routerarena(
-    path: PathLike, text_features: TextFeatures | None = None, only: str | None = None
+    path: PathLike, *, text_features: TextFeatures | None = None, only: str | None = None
 ) -> Outcomes:
     """Reads answers of RouterArena: what language models score on its questions, and cost.
 

@@ -182,6 +182,11 @@ def evaluate_by_replay(policy: Policy, log: BanditLog, seed: Seed = None) -> Rep
 
     A policy that has learned from a table finds actions, columns and texts by their names.
 
+    Args:
+        policy: of B rows, each of which is a run; it goes on from what it knows, and learns.
+        log: n decisions, with their propensities.
+        seed: of the order in which each run meets the rows of the log.
+
     Raises:
         ValueError: the policy does not know an action of the log, or the log lacks a column of it;
             or no event has an action that the policy took.

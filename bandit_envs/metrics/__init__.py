@@ -26,7 +26,6 @@ from bandit_envs.metrics.knapsack import KnapsackRegretMetric
 from bandit_envs.metrics.metric import LevelMetric, Metric
 from bandit_envs.metrics.quantities import (
     METRICS,
-    ON_REQUEST,
     QUANTITIES,
     Quantity,
     compare,
@@ -36,7 +35,6 @@ from bandit_envs.metrics.statistics import MetricResult, Statistics, kept_steps
 
 __all__ = [
     "METRICS",
-    "ON_REQUEST",
     "QUANTITIES",
     "AverageRewardMetric",
     "BestArmMetric",

@@ -31,14 +31,14 @@ class Choice(NamedTuple):
 class ChoiceLaw(abc.ABC):
     """Draws actions from what a policy knows.
 
-        p(a) = (1 - share) p_policy(a) + share / K
+        p(a) = (1 - epsilon) p_policy(a) + epsilon / K
 
     Args:
-        share: the probability of drawing any of K available actions instead.
+        epsilon: the probability of drawing any of K available actions instead.
     """
 
-    def __init__(self, share: float) -> None:
-        self.share = check_number("share", share, 0.0, 1.0)
+    def __init__(self, epsilon: float) -> None:
+        self.epsilon = check_number("epsilon", epsilon, 0.0, 1.0)
 
     def choose(self, policy: Policy, observation: Nest, available: Mask, rng: Rng) -> Choice:
         """Draws an action, as a function of what is given and nothing else.
@@ -50,8 +50,8 @@ class ChoiceLaw(abc.ABC):
             rng: draws.
         """
         table = self._tabulate(policy, observation, rng)
-        if self.share:
-            table = (1.0 - self.share) * table + self.share * uniform(available[np.newaxis])
+        if self.epsilon:
+            table = (1.0 - self.epsilon) * table + self.epsilon * uniform(available[np.newaxis])
         action = int(draw_indices(rng, table)[0])
         return Choice(action, min(1.0, float(table[0, action])))
 
@@ -81,12 +81,12 @@ class SampledLaw(ChoiceLaw):
     probability is its frequency, which is at least 1 / samples.
 
     Args:
-        share: as for `ChoiceLaw`.
+        epsilon: as for `ChoiceLaw`.
         samples: the number of choices.
     """
 
-    def __init__(self, share: float, samples: int) -> None:
-        super().__init__(share)
+    def __init__(self, epsilon: float, samples: int) -> None:
+        super().__init__(epsilon)
         self._samples = samples
         self._wide: Policy | None = None
 
@@ -95,7 +95,7 @@ class SampledLaw(ChoiceLaw):
 
     def _tabulate(self, policy: Policy, observation: Nest, rng: Rng) -> Floats:
         if self._wide is None:
-            self._wide = _without_share(policy).replicate(self._samples)
+            self._wide = _without_epsilon(policy).replicate(self._samples)
         repeated = map_structure(self._repeat, observation)
         chosen = self._wide.estimated_probabilities(restart(repeated, self._samples), 1, rng)
         return np.asarray(chosen.mean(axis=0, keepdims=True))
@@ -104,7 +104,7 @@ class SampledLaw(ChoiceLaw):
         return np.repeat(row, self._samples, axis=0)
 
 
-def make_law(policy: Policy, samples: int | None, share: float) -> ChoiceLaw:
+def make_law(policy: Policy, samples: int | None, epsilon: float) -> ChoiceLaw:
     """Returns how to draw actions.
 
     Raises:
@@ -113,24 +113,24 @@ def make_law(policy: Policy, samples: int | None, share: float) -> ChoiceLaw:
     if samples is not None:
         check_integer("samples", samples, minimum=1)
     if policy.knows_probabilities:
-        return KnownLaw(share)
-    mixed = _share_of(policy)
+        return KnownLaw(epsilon)
+    mixed = _epsilon_of(policy)
     if samples is None and not mixed:
         name = type(policy).__name__
         problem = f"{name} does not know the probabilities of its actions"
-        advice = "samples=100 takes them from 100 choices, and share=0.05 bounds them from below"
+        advice = "samples=100 takes them from 100 choices, and epsilon=0.05 bounds them from below"
         raise TypeError(f"{problem}: {policy!r}; {advice}")
-    total = 1.0 - (1.0 - check_number("share", share, 0.0, 1.0)) * (1.0 - mixed)
+    total = 1.0 - (1.0 - check_number("epsilon", epsilon, 0.0, 1.0)) * (1.0 - mixed)
     return SampledLaw(total, SAMPLES if samples is None else samples)
 
 
-def _share_of(policy: Policy) -> float:
+def _epsilon_of(policy: Policy) -> float:
     """Returns the share of any action in the rule of a policy; 0 if there is none."""
     rule = policy.rule if isinstance(policy, ContextualPolicy) else None
-    return rule.share if isinstance(rule, Mixed) else 0.0
+    return rule.epsilon if isinstance(rule, Mixed) else 0.0
 
 
-def _without_share(policy: Policy) -> Policy:
+def _without_epsilon(policy: Policy) -> Policy:
     """Returns a policy with the rule inside `Mixed`; another one as it is."""
     if not isinstance(policy, ContextualPolicy) or not isinstance(policy.rule, Mixed):
         return policy

@@ -57,7 +57,8 @@ class DecisionService:
     If you make the ids, a call that was not answered can be repeated.
 
     A policy that divides rewards by probabilities, such as Exp3, divides by those that it has when
-    the reward comes, without `share`. One that can count choices whose rewards come later does so.
+    the reward comes, without `epsilon`. One that can count choices whose rewards come later does
+    so.
 
     Threads may share a service. Processes of one machine may share a file: one of them learns, and
     others open it with `learns=False`. They decide and take rewards, too, by what the first has
@@ -75,10 +76,10 @@ class DecisionService:
         seed: of all draws, an integer; None for fresh entropy.
         samples: for a policy that does not know its probabilities: so many of its choices are
             drawn, and one of them at random is the decision. Its probability is its frequency. Give
-            `share`, too: without it, an action in none of the choices has the probability 0, and
+            `epsilon`, too: without it, an action in none of the choices has the probability 0, and
             estimates from the log are too small.
-        share: the probability of drawing any of the available actions instead. No probability of
-            an available action is below share / K then.
+        epsilon: the probability of drawing any of the available actions instead. No probability of
+            an available action is below epsilon / K then.
         learn_every: the policy learns when so many rewards have come.
         learn_seconds: or, at the next call, when the first of them has waited so long.
         timeout: after so many seconds, a decision waits for a reward no more, which later changes
@@ -113,7 +114,7 @@ class DecisionService:
         features: Features = None,
         seed: int | None = None,
         samples: int | None = None,
-        share: float = 0.0,
+        epsilon: float = 0.0,
         learn_every: int = 1,
         learn_seconds: float | None = None,
         timeout: float | None = None,
@@ -125,7 +126,7 @@ class DecisionService:
         self._schedule = Schedule(learn_every, learn_seconds, timeout, timeout_reward)
         if timeout_reward is not None:
             policy.check_feedback([0], [timeout_reward])
-        self._law = make_law(policy, samples, share)
+        self._law = make_law(policy, samples, epsilon)
         self._lock = threading.RLock()
         self._process = os.getpid()
         self._is_open = True
@@ -501,7 +502,7 @@ class DecisionService:
         if self._was_certain and not self._is_warned:
             self._is_warned = True
             problem = "an action was drawn with the probability 1: the log tells nothing of others"
-            warnings.warn(f"{problem}; share=0.05 gives each a chance", stacklevel=3)
+            warnings.warn(f"{problem}; epsilon=0.05 gives each a chance", stacklevel=3)
 
 
 def _check_id(name: Any) -> str:

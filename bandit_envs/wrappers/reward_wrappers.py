@@ -72,6 +72,11 @@ class AffineReward(Wrapper):
 
     The optimal actions stay the same, and the expected rewards are known if they were.
 
+    Args:
+        env: a bandit.
+        scale: above 0.
+        shift: in units of the new rewards.
+
     Source: Gymnasium's `TransformReward`, restricted to functions that commute with the mean.
 
     >>> from bandit_envs import KArmedTestbed

@@ -88,6 +88,13 @@ class LinearScalarization(Scalarization):
 class ChebyshevScalarization(Scalarization):
     """Pays min_i weights_i (R_i - reference_i), for `weights` and `reference` [R].
 
+    Args:
+        env: a bandit with rewards [B, R], whose action is one integer.
+        weights: [R].
+        reference: [R], a point in the space of rewards.
+        deterministic: whether the rewards of `env` always equal their means. Only then are the
+            expected rewards known.
+
     Source: TF-Agents' `ChebyshevScalarizer`; Drugan & Nowe (2013), section III.
 
     >>> from bandit_envs import StationaryStochasticPyEnvironment, rewards, sampling
@@ -117,7 +124,15 @@ class ChebyshevScalarization(Scalarization):
 class HypervolumeScalarization(Scalarization):
     """Pays min_i max(slopes_i R_i + offsets_i, 0) / v_i, over the i with v_i > 0.
 
-    `slopes` and `offsets` are [R]; v is `direction` [R], of no negative numbers, made of length 1.
+    v is `direction`, made of length 1.
+
+    Args:
+        env: a bandit with rewards [B, R], whose action is one integer.
+        direction: [R], at least 0, and above 0 for one reward or more.
+        slopes: [R].
+        offsets: [R].
+        deterministic: whether the rewards of `env` always equal their means. Only then are the
+            expected rewards known.
 
     Source: TF-Agents' `HyperVolumeScalarizer`; Zhang & Golovin (2020).
 

@@ -20,6 +20,7 @@ INTERNAL = ("bandit_envs.base.notation", "bandit_envs.policies.learned")
 EXPERIMENTAL = (
     "bandit_envs.adapters.text_gymnasium",
     "bandit_envs.adapters.torch",
+    "bandit_envs.datasets.encoding",
     "bandit_envs.environments.arms.knapsack",
     "bandit_envs.environments.contexts.continuous",
     "bandit_envs.environments.registry",
@@ -27,6 +28,7 @@ EXPERIMENTAL = (
     "bandit_envs.logged.estimators.clusters",
     "bandit_envs.logged.estimators.continuous",
     "bandit_envs.logged.estimators.delays",
+    "bandit_envs.logged.estimators.slates",
     "bandit_envs.logged.files.slates",
     "bandit_envs.logged.intervals",
     "bandit_envs.logged.kernels",
@@ -39,6 +41,7 @@ EXPERIMENTAL = (
     "bandit_envs.metrics.knapsack",
     "bandit_envs.policies.continuous",
     "bandit_envs.policies.knapsacks",
+    "bandit_envs.policies.models.fitted_estimators",
     "bandit_envs.policies.parts",
     "bandit_envs.policies.registry",
     "bandit_envs.policies.scikit_learn",

@@ -27,8 +27,7 @@ from tf_agents.bandits.policies import constraints
 from tf_agents.networks import encoding_network, q_network
 
 from bandit_envs import ArraySpec, BanditPyEnvironment
-from bandit_envs.environments import logistic_context
-from bandit_envs.environments.contexts.stationary_stochastic_per_arm import per_arm
+from bandit_envs.environments import logistic_context, per_arm
 from bandit_envs.environments.slates.ranking import ranking
 from tests.adapters.examples import TwoRewards
 

@@ -46,8 +46,7 @@ from bandit_envs import (
     save_state,
 )
 from bandit_envs.adapters.tf_agents import as_policy, as_tf_agents, examples, tensor_specs
-from bandit_envs.environments import logistic_context
-from bandit_envs.environments.contexts.stationary_stochastic_per_arm import per_arm
+from bandit_envs.environments import logistic_context, per_arm
 from bandit_envs.environments.slates.ranking import FeedbackModel, RankingPyEnvironment
 from bandit_envs.environments.slates.ranking import ranking as ranking_env
 from bandit_envs.logged import LogRecorder, probabilities_of

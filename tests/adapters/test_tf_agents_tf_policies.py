@@ -31,7 +31,7 @@ from bandit_envs.adapters.tf_agents import (
     policy_observer,
     tensor_specs,
 )
-from bandit_envs.environments.contexts.stationary_stochastic_per_arm import per_arm
+from bandit_envs.environments import per_arm
 from bandit_envs.environments.slates.ranking import ranking
 from bandit_envs.wrappers import RandomActionMask
 

@@ -18,7 +18,7 @@ pandas = pytest.importorskip("pandas")
 pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 
-COLUMNS = ("--context", "one,words", "--rewards", "small,large", "--costs", "{}_cost")
+COLUMNS = ("--features", "one,words", "--rewards", "small,large", "--costs", "{}_cost")
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_a_pattern_names_the_columns_of_embeddings(tmp_path):
     wide = {f"e_{number}": rng.random(60) for number in range(12)}
     wide |= {"small": 0.5, "large": 1, "small_cost": 0.1, "large_cost": 0.2}
     pandas.DataFrame(wide).to_csv(tmp_path / "models.csv")
-    arguments = ("--context", "e_*", *COLUMNS[2:], "--policy", "lin_ucb:alpha=0.1")
+    arguments = ("--features", "e_*", *COLUMNS[2:], "--policy", "lin_ucb:alpha=0.1")
     results = ("--prices", "0", "--output", tmp_path / "out", "--router", tmp_path / "router.npz")
     outcome = run("route", tmp_path / "models.csv", *arguments, *results)
     assert outcome.code == 0, outcome.err
@@ -131,7 +131,7 @@ def test_routers_of_texts_are_not_written_as_their_features_belong_to_the_table(
     pandas.DataFrame(wide).to_csv(tmp_path / "models.csv")
     arguments = (*COLUMNS, "--policy", "lin_ucb:alpha=0.1", "--prices", "0", "--router", "r.npz")
     outcome = run("route", tmp_path / "models.csv", *arguments, "--output", tmp_path / "out")
-    assert (outcome.code, "expected a --context of numbers" in outcome.err) == (2, True)
+    assert (outcome.code, "expected --features of numbers" in outcome.err) == (2, True)
 
 
 def test_layouts_name_the_columns(table, tmp_path):
@@ -179,12 +179,12 @@ def test_the_gate_of_the_workflow_on_the_page_tells_routers_apart(tmp_path, monk
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--context", "words"), "expected --context, --rewards and --costs, or --layout"),
+        (("--features", "words"), "expected --features, --rewards and --costs, or --layout"),
         ((*COLUMNS, "--layout", "routerbench"), "--layout routerbench names the columns"),
         ((*COLUMNS, "--prices", "0,many"), "prices is 0,many; expected numbers with commas"),
         ((*COLUMNS[:4], "--costs", "large"), "costs names 1 columns"),
-        (("--context", "x", *COLUMNS[2:]), "no column 'x'"),
-        (("--context", "x*", *COLUMNS[2:]), "no column 'x*'"),
+        (("--features", "x", *COLUMNS[2:]), "no column 'x'"),
+        (("--features", "x*", *COLUMNS[2:]), "no column 'x*'"),
         ((*COLUMNS, "--router", "r.npz"), "--router is of one price"),
         ((*COLUMNS, "--router", "r.npz", "--policy", "ucb:c=1"), "--router is of one --policy"),
         ((*COLUMNS, "--router", "r.zip", "--budget", "1"), "router is r.zip; expected a name that"),

@@ -85,7 +85,7 @@ def test_the_command_reads_a_table(tmp_path):
     path = write(tmp_path / "wide.csv", WIDE)
     env = ENVIRONMENTS["outcomes"].make(
         path=str(path),
-        context="length",
+        features="length",
         rewards="small,large",
         costs="small_cost,large_cost",
         price=1.0,
@@ -96,7 +96,7 @@ def test_the_command_reads_a_table(tmp_path):
 
 
 def test_the_command_reads_a_file_again_once_it_has_changed(tmp_path):
-    arguments = {"path": str(tmp_path / "wide.csv"), "context": "length", "rewards": "small,large"}
+    arguments = {"path": str(tmp_path / "wide.csv"), "features": "length", "rewards": "small,large"}
     best = []
     for lines in (WIDE, [line.replace("0.5", "0.75") for line in WIDE]):
         path = write(tmp_path / "wide.csv", lines)
@@ -110,7 +110,7 @@ def test_the_command_reads_a_file_again_once_it_has_changed(tmp_path):
 def test_a_price_needs_costs(tmp_path):
     path = write(tmp_path / "wide.csv", WIDE)
     with pytest.raises(ValueError, match="price is 2, but costs"):
-        ENVIRONMENTS["outcomes"].make(str(path), context="length", rewards="small", price=2.0)
+        ENVIRONMENTS["outcomes"].make(str(path), features="length", rewards="small", price=2.0)
 
 
 def test_columns_need_a_table():
@@ -163,11 +163,11 @@ def test_bad_lines_of_a_long_table_are_told(tmp_path, line, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"context": []}, "context names no columns"),
+        ({"features": []}, "features names no columns"),
         ({"rewards": []}, "rewards names no columns"),
         ({"rewards": "small,large"}, "no column 'small,large'.*several names are a list"),
         ({"rewards": ["small", "small"]}, "'small' is named twice"),
-        ({"context": ["prompt", "small"]}, "'small' is named twice"),
+        ({"features": ["prompt", "small"]}, "'small' is named twice"),
         ({"costs": ["small_cost"]}, "costs names 1 columns; expected 2"),
         ({"example": "prompt"}, "both example and action"),
         ({"example": "prompt", "action": "length"}, "expected one column"),
@@ -176,7 +176,7 @@ def test_bad_lines_of_a_long_table_are_told(tmp_path, line, message):
 )
 def test_columns_that_do_not_fit_are_refused(tmp_path, arguments, message):
     path = write(tmp_path / "wide.csv", WIDE)
-    columns = {"context": "prompt", "rewards": ["small", "large"], **arguments}
+    columns = {"features": "prompt", "rewards": ["small", "large"], **arguments}
     with pytest.raises(ValueError, match=message):
         datasets.read_outcomes(path, **columns)
 

@@ -44,7 +44,7 @@ def test_batches_and_the_whole_log_have_the_same_estimates():
         assert (one.gain_low, one.gain_high) == pytest.approx((other.gain_low, other.gain_high))
     columns = (log.reward, log.propensity, log.action, actions_of(policy, log))
     for row, is_normalised in zip(whole, (False, True)):
-        expected = KernelIPS(0.1, self_normalised=is_normalised).estimate(*columns)
+        expected = KernelIPS(0.1, self_normalized=is_normalised).estimate(*columns)
         assert row.value == pytest.approx(expected.value, abs=1e-12)
         assert row.standard_error == pytest.approx(expected.standard_error, abs=1e-12)
         assert (row.low, row.high) == pytest.approx(expected.interval(), abs=1e-12)

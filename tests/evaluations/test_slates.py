@@ -63,8 +63,8 @@ def test_values_gains_and_intervals_are_those_of_the_estimators(slots):
     rewards = log.reward.sum(axis=1)
     for name, estimator in (
         ("slate_ips", SlateStandardIPS()),
-        ("slot_snips", SlateIndependentIPS(self_normalised=True)),
-        ("prefix_snips", RewardInteractionIPS(self_normalised=True)),
+        ("slot_snips", SlateIndependentIPS(self_normalized=True)),
+        ("prefix_snips", RewardInteractionIPS(self_normalized=True)),
     ):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -138,11 +138,11 @@ def test_cluster_predictions_are_of_other_rows_and_of_actions_never_logged():
     assert (again != predicted).any()
 
 
-@pytest.mark.parametrize("self_normalised", [False, True])
-def test_sums_of_parts_merge_to_those_of_the_whole(self_normalised):
+@pytest.mark.parametrize("self_normalized", [False, True])
+def test_sums_of_parts_merge_to_those_of_the_whole(self_normalized):
     log, policy, _ = make_log(900, seed=3)
     predicted = RewardRegression().predict(log)
-    estimator = MarginalizedDR(self_normalised=self_normalised)
+    estimator = MarginalizedDR(self_normalized=self_normalized)
     likelihoods = MarginalizedIPS.likelihoods_of_clusters(log, KINDS)
     parts = [
         estimator.terms(log[rows], policy[rows], likelihoods[rows], predicted[rows]).sums()

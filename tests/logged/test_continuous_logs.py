@@ -48,7 +48,7 @@ def test_kernel_estimators_find_the_value_of_another_policy_from_a_log(logger, a
     columns = (log.reward, log.propensity, log.action, action)
     estimates = [
         KernelIPS(0.1).estimate(*columns),
-        KernelIPS(0.1, self_normalised=True).estimate(*columns),
+        KernelIPS(0.1, self_normalized=True).estimate(*columns),
         KernelDR(0.1).estimate(*columns, values),
     ]
     for estimate in estimates:

@@ -189,7 +189,7 @@ def test_ratios_of_many_slots_have_the_interval_of_their_influences():
     reward = rng.random((400, 5))
     old, new = (rng.uniform(0.2, 0.8, (400, 5)) for _ in range(2))
     given = [SlateProbabilities(slot=table) for table in (old, new)]
-    estimate = SlateIndependentIPS(self_normalised=True).estimate(reward, *given)
+    estimate = SlateIndependentIPS(self_normalized=True).estimate(reward, *given)
     weights = new / old
     ratios = (weights * reward).mean(axis=0) / weights.mean(axis=0)
     influence = (weights * (reward - ratios) / weights.mean(axis=0)).sum(axis=1)

@@ -64,7 +64,7 @@ class TestEmbeddings:
         ("estimator", "exact", "estimated"),
         [
             (logged.MarginalizedIPS(), 0.377664316, 0.604007749),
-            (logged.MarginalizedIPS(self_normalised=True), 0.336134672, 0.363373972),
+            (logged.MarginalizedIPS(self_normalized=True), 0.336134672, 0.363373972),
         ],
     )
     def test_values_are_those_of_the_formula(self, estimator, exact, estimated):
@@ -85,7 +85,7 @@ class TestEmbeddings:
         likelihoods = logged.MarginalizedIPS.likelihoods_by_posterior(log, posterior)
 
         plain = logged.MarginalizedIPS().estimate(log, POLICY, likelihoods)
-        ratio = logged.MarginalizedIPS(self_normalised=True).estimate(log, POLICY, likelihoods)
+        ratio = logged.MarginalizedIPS(self_normalized=True).estimate(log, POLICY, likelihoods)
 
         assert plain.value == pytest.approx(0.638891184, abs=1e-6)
         assert ratio.value == pytest.approx(0.390489484, abs=1e-6)
@@ -224,7 +224,7 @@ class TestContinuousActions:
 
         found = (
             logged.KernelIPS(0.8, kernel).estimate(**DOSES).value,
-            logged.KernelIPS(0.8, kernel, self_normalised=True).estimate(**DOSES).value,
+            logged.KernelIPS(0.8, kernel, self_normalized=True).estimate(**DOSES).value,
             logged.KernelDR(0.8, kernel).estimate(**DOSES, predicted_rewards=predicted).value,
         )
 
@@ -272,11 +272,11 @@ class TestSlates:
         ("estimator", "value"),
         [
             (logged.SlateStandardIPS(), 2.203163424),
-            (logged.SlateStandardIPS(self_normalised=True), 1.615987787),
+            (logged.SlateStandardIPS(self_normalized=True), 1.615987787),
             (logged.SlateIndependentIPS(), 1.784041438),
-            (logged.SlateIndependentIPS(self_normalised=True), 1.484437781),
+            (logged.SlateIndependentIPS(self_normalized=True), 1.484437781),
             (logged.RewardInteractionIPS(), 1.677652793),
-            (logged.RewardInteractionIPS(self_normalised=True), 1.483636527),
+            (logged.RewardInteractionIPS(self_normalized=True), 1.483636527),
         ],
         ids=str,
     )
@@ -296,9 +296,9 @@ class TestSlates:
     @pytest.mark.parametrize(
         "estimator",
         [
-            logged.SlateStandardIPS(self_normalised=True),
-            logged.SlateIndependentIPS(self_normalised=True),
-            logged.RewardInteractionIPS(self_normalised=True),
+            logged.SlateStandardIPS(self_normalized=True),
+            logged.SlateIndependentIPS(self_normalized=True),
+            logged.RewardInteractionIPS(self_normalized=True),
         ],
         ids=str,
     )
@@ -424,25 +424,25 @@ def test_a_log_without_the_logging_policys_probabilities_has_no_marginal_weights
 @pytest.mark.parametrize(
     "made",
     [
-        (logged.SlateStandardIPS(), logged.SlateStandardIPS(self_normalised=True)),
-        (logged.MarginalizedIPS(), logged.MarginalizedIPS(self_normalised=True)),
+        (logged.SlateStandardIPS(), logged.SlateStandardIPS(self_normalized=True)),
+        (logged.MarginalizedIPS(), logged.MarginalizedIPS(self_normalized=True)),
     ],
     ids=str,
 )
-def test_sums_of_an_estimator_and_of_its_self_normalised_form_do_not_merge(made):
+def test_sums_of_an_estimator_and_of_its_self_normalized_form_do_not_merge(made):
     arguments = SLATES
     if isinstance(made[0], logged.MarginalizedIPS):
         arguments = (table_log(), POLICY, np.ones((8, 3)))
     plain, ratio = (estimator.terms(*arguments).sums() for estimator in made)
 
-    with pytest.raises(TypeError, match=r"self_normalised=False.* and .*self_normalised=True"):
+    with pytest.raises(TypeError, match=r"self_normalized=False.* and .*self_normalized=True"):
         plain.merge(ratio)
 
 
 def test_estimators_say_how_they_were_made_and_equal_those_made_alike():
-    assert logged.KernelIPS(0.5, self_normalised=True) == logged.KernelIPS(
-        0.5, kernels.epanechnikov, self_normalised=True
+    assert logged.KernelIPS(0.5, self_normalized=True) == logged.KernelIPS(
+        0.5, kernels.epanechnikov, self_normalized=True
     )
-    assert repr(logged.SlateStandardIPS(self_normalised=True)) == (
-        "SlateStandardIPS(self_normalised=True)"
+    assert repr(logged.SlateStandardIPS(self_normalized=True)) == (
+        "SlateStandardIPS(self_normalized=True)"
     )

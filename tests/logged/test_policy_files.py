@@ -93,7 +93,7 @@ class Last(Rule):
 
 PAIRS = [
     (Ridge(gamma=0.99), UpperBound(2.0)),
-    (Ridge(initial_value="mean"), Mixed(Softmax(cooling=1.0), share=0.05)),
+    (Ridge(initial_value="mean"), Mixed(Softmax(cooling=1.0), epsilon=0.05)),
     (Ridge(diagonal=True, dtype="float32"), UpperBound()),
     (Logistic(), SquareCB(gamma_scale=100.0)),
     (Logistic(dtype="float32"), Greedy()),

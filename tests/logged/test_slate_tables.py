@@ -99,7 +99,7 @@ def test_files_and_folders_are_read_as_frames_are(tmp_path, suffix):
             rows.to_csv(path, index=False)
     assert are_equal(read_slates(tmp_path, **LONG), expected)
     with pytest.raises(ValueError, match="slate 's0' has 0 rows of slot 10;"):
-        read_slates(tmp_path, f"part-0.{suffix}", **LONG)
+        read_slates(tmp_path, only=f"part-0.{suffix}", **LONG)
 
 
 def test_items_are_numbers_in_all_columns_or_names():

@@ -42,10 +42,10 @@ def make_doses(size=20_000, seed=0, far=0.2):
 
 
 @pytest.mark.parametrize("choose", [slope, tuned])
-@pytest.mark.parametrize("self_normalised", [False, True])
-def test_a_bandwidth_is_chosen_whose_estimate_is_near_the_truth(choose, self_normalised):
+@pytest.mark.parametrize("self_normalized", [False, True])
+def test_a_bandwidth_is_chosen_whose_estimate_is_near_the_truth(choose, self_normalized):
     columns, truth = make_doses()
-    kinds = [KernelIPS(width, self_normalised=self_normalised) for width in WIDTHS]
+    kinds = [KernelIPS(width, self_normalized=self_normalized) for width in WIDTHS]
 
     best, estimate = choose(kinds, **columns)
 
@@ -155,14 +155,14 @@ def test_a_bandwidth_that_is_too_large_is_told_once():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         KernelIPS(0.8).estimate(**columns)
-        KernelIPS(0.8, self_normalised=True).estimate(**columns)
+        KernelIPS(0.8, self_normalized=True).estimate(**columns)
         KernelDR(0.8).estimate(**columns, predicted_rewards=predicted)
     texts = [str(each.message) for each in caught if "mean weight" not in str(each.message)]
     assert len(texts) == 3
     assert all("moves with the bandwidth" in text for text in texts)
 
 
-@pytest.mark.parametrize("make", [KernelIPS, functools.partial(KernelIPS, self_normalised=True)])
+@pytest.mark.parametrize("make", [KernelIPS, functools.partial(KernelIPS, self_normalized=True)])
 def test_an_estimate_that_moves_with_the_bandwidth_warns_and_a_steady_one_does_not(make):
     columns, truth = make_doses(size=200_000)
     with pytest.warns(UserWarning, match="moves with the bandwidth") as caught:
@@ -175,10 +175,10 @@ def test_an_estimate_that_moves_with_the_bandwidth_warns_and_a_steady_one_does_n
     assert abs(steady.value - truth) < 4.0 * steady.standard_error
 
 
-@pytest.mark.parametrize("self_normalised", [False, True])
-def test_sums_of_kernels_merge(self_normalised):
+@pytest.mark.parametrize("self_normalized", [False, True])
+def test_sums_of_kernels_merge(self_normalized):
     columns, _ = make_doses(size=3000)
-    kernel = KernelIPS(0.4, self_normalised=self_normalised)
+    kernel = KernelIPS(0.4, self_normalized=self_normalized)
     parts = [
         kernel.terms(**{name: column[rows] for name, column in columns.items()}).sums()
         for rows in (slice(1200, None), slice(1200))
@@ -206,11 +206,11 @@ def test_dimensions_that_embeddings_do_not_have_are_refused(dimensions):
 
 
 @pytest.mark.parametrize("choose", [slope, tuned])
-@pytest.mark.parametrize("self_normalised", [False, True])
+@pytest.mark.parametrize("self_normalized", [False, True])
 @pytest.mark.parametrize("useless", [1e-12, 1e300])
-def test_a_bandwidth_that_leaves_no_rows_is_not_chosen(choose, self_normalised, useless):
+def test_a_bandwidth_that_leaves_no_rows_is_not_chosen(choose, self_normalized, useless):
     columns, _ = make_doses(size=3000)
-    kinds = [KernelIPS(width, self_normalised=self_normalised) for width in (useless, 0.4)]
+    kinds = [KernelIPS(width, self_normalized=self_normalized) for width in (useless, 0.4)]
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

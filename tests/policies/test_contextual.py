@@ -135,7 +135,7 @@ WRONG = [
     (FirstPulls, "rule", ["greedy", Greedy, Ridge()]),
     (FirstPulls, "pulls", [-1, 0.5]),
     (Mixed, "rule", ["greedy", None]),
-    (Mixed, "share", [1.1, -0.1]),
+    (Mixed, "epsilon", [1.1, -0.1]),
 ]
 NEEDED = {
     EpsilonGreedy: {"epsilon": 0.1},

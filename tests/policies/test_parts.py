@@ -41,10 +41,10 @@ def test_a_text_names_a_model(text, expected):
     [
         ("greedy", Greedy()),
         ("square_cb:gamma_scale=10", SquareCB(10)),
-        ('mixed:rule="softmax:temperature=0.1",share=0.05', Mixed(Softmax(0.1), 0.05)),
+        ('mixed:rule="softmax:temperature=0.1",epsilon=0.05', Mixed(Softmax(0.1), 0.05)),
         ("mixed:rule=softmax", Mixed(Softmax())),
         (
-            "mixed:share=0.2,rule='first_pulls:pulls=3,rule=\"softmax:temperature=2\"'",
+            "mixed:epsilon=0.2,rule='first_pulls:pulls=3,rule=\"softmax:temperature=2\"'",
             Mixed(FirstPulls(Softmax(2), 3), 0.2),
         ),
         (f"{MINE}:UsersRule:decay=0.5", UsersRule(0.5)),
@@ -65,7 +65,7 @@ def test_a_text_names_a_rule_and_the_rules_in_it(text, expected):
         (make_model, "square_cb", "model is 'square_cb'; expected one of ridge, logistic"),
         (make_model, "ridge:gama=1", "model ridge has no parameter 'gama'; expected gamma"),
         (make_rule, "epsilon_greedy", "rule epsilon_greedy needs a value for epsilon"),
-        (make_rule, "mixed:share=0.1", "rule mixed needs a value for rule"),
+        (make_rule, "mixed:epsilon=0.1", "rule mixed needs a value for rule"),
         (make_rule, "softmax:temperature=0", "temperature is 0"),
         (make_model, "ridge:gamma=", "model is 'ridge:gamma='; expected name:key=value"),
         (make_model, f"{MINE}:UserModel", "did you mean UsersModel?"),

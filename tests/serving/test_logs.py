@@ -30,14 +30,14 @@ def serve_users(service, size):
 
 
 def test_the_circle_closes(tmp_path):
-    with open_shop(tmp_path, share=0.5) as service:
+    with open_shop(tmp_path, epsilon=0.5) as service:
         serve_users(service, 400)
         learned_from = service.log()[:180]
         log = service.log()[180:]
     better = DirectMethodLearner().fit(learned_from)
     estimate = InversePropensityScoring().estimate(log, probabilities_of(better, log))
     assert estimate.value > log.reward.mean() + 0.1
-    with DecisionService(tmp_path / "next.sqlite", better, share=0.1, seed=0) as service:
+    with DecisionService(tmp_path / "next.sqlite", better, epsilon=0.1, seed=0) as service:
         found = [service.decide({"age": 0.5, "country": "DE"}) for _ in range(50)]
         actions = [each.action for each in found]
         assert actions.count("red") > 40
@@ -55,7 +55,7 @@ def test_a_policy_goes_on_where_the_log_of_another_ends(tmp_path):
 
 
 def test_a_log_of_actions_that_came_is_one_table(tmp_path):
-    with open_shop(tmp_path, share=0.5) as service:
+    with open_shop(tmp_path, epsilon=0.5) as service:
         serve_users(service, 30)
         service.add_action("black")
         service.retire_action("green")
@@ -84,7 +84,7 @@ def test_the_command_evaluates_and_learns(tmp_path, monkeypatch, capsys):
     from bandit_envs.cli import main  # noqa: PLC0415
 
     monkeypatch.chdir(tmp_path)
-    with open_shop(tmp_path, share=0.5) as service:
+    with open_shop(tmp_path, epsilon=0.5) as service:
         serve_users(service, 200)
     main(["learn", "shop.sqlite", "--output", "policy.npz"])
     main(["evaluate", "shop.sqlite", "--policy", "policy.npz", "--policy", "random"])
@@ -108,7 +108,7 @@ def test_logged_propensities_are_the_true_ones(tmp_path):
     rng = np.random.default_rng(5)
     policy = BetaThompsonSamplingPolicy(num_actions=3, seed=0)
     path = tmp_path / "shop.sqlite"
-    with DecisionService(path, policy, NAMES, seed=3, samples=50, share=0.1) as service:
+    with DecisionService(path, policy, NAMES, seed=3, samples=50, epsilon=0.1) as service:
         for batch in range(50):
             if batch == 20:
                 service.add_action("black")

@@ -135,7 +135,7 @@ def test_policies_that_cannot_be_served_are_refused(tmp_path, policy):
         ({"actions": [1, 2, 3]}, TypeError),
         ({"features": {"age": "numbers"}}, ValueError),
         ({"features": ["age"]}, TypeError),
-        ({"share": 2.0}, ValueError),
+        ({"epsilon": 2.0}, ValueError),
         ({"samples": 0}, ValueError),
         ({"samples": 2.5}, TypeError),
         ({"learn_every": 0}, ValueError),
@@ -170,7 +170,7 @@ def test_features_that_the_policy_does_not_take_are_refused_at_once(tmp_path):
 def test_a_test_does_not_go_on_with_other_arguments(tmp_path, options):
     def open_test(**changes):
         policy = TrackAndStopPolicy(**{"delta": 0.05, "num_actions": 3, **changes})
-        return DecisionService(tmp_path / "test.sqlite", policy, NAMES, share=0.1)
+        return DecisionService(tmp_path / "test.sqlite", policy, NAMES, epsilon=0.1)
 
     with open_test() as service:
         service.decide()
@@ -182,7 +182,7 @@ def test_a_test_does_not_go_on_with_other_arguments(tmp_path, options):
 
 def test_a_reward_out_of_the_range_is_refused_with_the_range(tmp_path):
     policy = TrackAndStopPolicy(0.05, num_actions=3)
-    with DecisionService(tmp_path / "test.sqlite", policy, NAMES, share=0.1) as service:
+    with DecisionService(tmp_path / "test.sqlite", policy, NAMES, epsilon=0.1) as service:
         decision = service.decide()
         message = "reward is 49.99; expected a number from 0 to 1, which the policy takes"
         with pytest.raises(ValueError, match=message):

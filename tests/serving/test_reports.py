@@ -128,7 +128,7 @@ def test_other_policies_wait_for_the_first_rewards(tmp_path):
 
 def test_intervals_have_the_range_of_the_policy_or_a_given_one_or_none(tmp_path):
     policy = BetaThompsonSamplingPolicy(num_actions=3, seed=0)
-    with DecisionService(tmp_path / "a.db", policy, NAMES, samples=100, share=0.1) as service:
+    with DecisionService(tmp_path / "a.db", policy, NAMES, samples=100, epsilon=0.1) as service:
         serve(service, 50)
         assert service.report().reward_range == (0.0, 1.0)
     with open_arms(tmp_path) as service:

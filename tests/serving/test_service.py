@@ -245,14 +245,14 @@ def test_samples_stand_for_probabilities_that_are_not_known(tmp_path):
     assert min(counts) >= 1.0
 
 
-@pytest.mark.parametrize("way", ["mixed", "share"])
+@pytest.mark.parametrize("way", ["mixed", "epsilon"])
 def test_no_probability_is_below_its_share(tmp_path, way):
     rule = ThompsonSampling()
     if way == "mixed":
         policy = contextual(Mixed(rule, 0.3), BayesianRidge())
         service = open_shop(tmp_path, policy, samples=10)
     else:
-        service = open_shop(tmp_path, contextual(rule, BayesianRidge()), samples=10, share=0.3)
+        service = open_shop(tmp_path, contextual(rule, BayesianRidge()), samples=10, epsilon=0.3)
     with service:
         for _ in range(150):
             decision = service.decide(CONTEXT)
@@ -267,7 +267,7 @@ def test_the_frequencies_of_samples_are_unbiased_weights(tmp_path):
     rewards = np.array([0.2, 0.5, 0.9])
     policy = GaussianThompsonSamplingPolicy(num_actions=3, seed=0)
     with DecisionService(
-        tmp_path / "shop.sqlite", policy, NAMES, seed=3, samples=10, share=0.2, learn_every=10**6
+        tmp_path / "shop.sqlite", policy, NAMES, seed=3, samples=10, epsilon=0.2, learn_every=10**6
     ) as service:
         decisions = service.decide_many([None] * 4000)
         values = [rewards[NAMES.index(each.action)] / each.probability / 3.0 for each in decisions]
@@ -284,7 +284,7 @@ def test_a_choice_that_was_certain_is_told_once(tmp_path):
             for _ in range(9):
                 service.reward(service.decide().id, 1.0)
     assert len(found) == 1
-    assert "share=0.05 gives each a chance" in str(found[0].message)
+    assert "epsilon=0.05 gives each a chance" in str(found[0].message)
 
 
 def test_texts_that_are_not_known_are_told_once(tmp_path):

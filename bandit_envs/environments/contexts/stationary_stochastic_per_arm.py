@@ -25,8 +25,6 @@ from bandit_envs.sampling import ContextSampler, Normal, SamplingFunction, as_sa
 from bandit_envs.seeding import Seed, split_seed
 from bandit_envs.specs import BoundedArraySpec
 
-__all__ = ["StationaryStochasticPerArmPyEnvironment", "per_arm"]
-
 COUNT = "num_actions_fn"
 
 
@@ -142,6 +140,14 @@ def per_arm(
         R_t ~ N(theta . (x_t, z_t(A_t)), noise_std^2)
 
     The weights theta are drawn from `seed` so that the mean reward has variance 1.
+
+    Args:
+        global_dim: the number of features of a user.
+        arm_dim: the number of features of an item.
+        max_num_actions: the number of items, K.
+        noise_std: the standard deviation of rewards around their mean, at least 0.
+        batch_size: B.
+        **options: `seed`, `horizon` and `name`, as for `BanditPyEnvironment`.
     """
     theta_rng, options["seed"] = split_seed(options.get("seed"))
     users = Normal(check_integer("global_dim", global_dim, minimum=0))

@@ -260,7 +260,7 @@ def _draw_outcomes(rng: Rng) -> tuple[Array, Floats, Floats]:
 def outcomes(
     path: str = "",
     *,
-    context: str = "",
+    features: str = "",
     rewards: str = "",
     costs: str = "",
     example: str = "",
@@ -276,7 +276,7 @@ def outcomes(
     Args:
         path: of a CSV or Parquet file; by default, synthetic scores of five language models on
             1,000 prompts, drawn from `seed`.
-        context: columns of features, or patterns such as "e*", joined by commas, as for
+        features: columns of features, or patterns such as "e*", joined by commas, as for
             `datasets.read_outcomes`.
         rewards: columns of rewards.
         costs: columns of costs, or a pattern such as "{}_cost".
@@ -292,27 +292,27 @@ def outcomes(
         table = _read_outcomes(
             path,
             modified,
-            context=context,
+            features=features,
             rewards=rewards,
             costs=costs,
             example=example,
             action=action,
         )
-        features = table.contexts
+        contexts = table.contexts
         paid = table.rewards
         spent = table.costs
         available = table.available
-    elif context or rewards or costs or example or action:
+    elif features or rewards or costs or example or action:
         raise ValueError("path is empty, but columns are named; expected the path of their table")
     else:
-        features, paid, spent = _draw_outcomes(rng)
+        contexts, paid, spent = _draw_outcomes(rng)
         available = None
     if spent is not None:
         paid = paid - worth * spent
     elif worth > 0.0:
         raise ValueError(f"price is {worth:g}, but costs names no columns")
     return OutcomeTableBandit(
-        features, paid, batch_size=batch_size, replace=False, available=available, **options
+        contexts, paid, batch_size=batch_size, replace=False, available=available, **options
     )
 
 
@@ -321,7 +321,7 @@ def _read_outcomes(
     path: str,
     modified: int,
     *,
-    context: str,
+    features: str,
     rewards: str,
     costs: str,
     example: str,
@@ -332,7 +332,7 @@ def _read_outcomes(
 
     return read_outcomes(
         path,
-        context=_columns(context),
+        features=_columns(features),
         rewards=_columns(rewards),
         costs=_columns(costs) or None,
         example=example or None,

@@ -121,7 +121,7 @@ class Bandwidths:
         """Returns the estimators of all bandwidths, by name."""
         widths = dict.fromkeys([*self.shown, *self.candidates])
         made = [
-            KernelIPS(width, self_normalised=is_normalised)
+            KernelIPS(width, self_normalized=is_normalised)
             for is_normalised in KINDS.values()
             for width in widths
         ]
@@ -139,7 +139,7 @@ class Bandwidths:
             if self.candidates:
                 widths["slope"] = self._choose(kind, sums)
             for shown, width in widths.items():
-                estimator = KernelIPS(width, self_normalised=is_normalised)
+                estimator = KernelIPS(width, self_normalized=is_normalised)
                 found[_name(kind, shown)] = estimator
         return found
 
@@ -174,7 +174,7 @@ def _name(kind: str, bandwidth: Bandwidth) -> str:
 
 def _name_of(estimator: KernelIPS) -> str:
     """Returns the name of an estimator with its own bandwidth."""
-    (kind,) = [name for name, each in KINDS.items() if each == estimator.self_normalised]
+    (kind,) = [name for name, each in KINDS.items() if each == estimator.self_normalized]
     return _name(kind, estimator.bandwidth)
 
 

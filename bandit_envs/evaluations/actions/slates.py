@@ -113,7 +113,7 @@ def _find_estimators(log: SlateLog) -> Estimators:
         if not kinds:
             raise ValueError("whole slates are rewarded; expected a log with their propensities")
     return {
-        f"{kind}_{name}": KINDS[kind](self_normalised=is_normalised)
+        f"{kind}_{name}": KINDS[kind](self_normalized=is_normalised)
         for kind in kinds
         for name, is_normalised in (("ips", False), ("snips", True))
     }

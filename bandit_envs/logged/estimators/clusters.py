@@ -33,13 +33,13 @@ class MarginalizedDR:
     `DoublyRobust` is. `ClusterRegression` predicts so.
 
     Args:
-        self_normalised: whether it divides the corrections by the mean weight.
+        self_normalized: whether it divides the corrections by the mean weight.
 
     Source: Saito, Ren & Joachims, Off-policy evaluation for large action spaces via conjunct effect
     modeling (2023), there OffCEM.
     """
 
-    self_normalised: bool = dataclasses.field(default=False, kw_only=True)
+    self_normalized: bool = dataclasses.field(default=False, kw_only=True)
 
     def estimate(
         self,
@@ -81,9 +81,9 @@ class MarginalizedDR:
             direct=np.einsum("nk,nk->n", policy, predicted),
             weighted=check_reward_range("the weighted error", weights * errors),
             weights=weights[np.newaxis],
-            normaliser=weights if self.self_normalised else None,
+            normaliser=weights if self.self_normalized else None,
             estimator=repr(self),
-            assumed=None if self.self_normalised else add_of_actions(log, policy, weights, errors),
+            assumed=None if self.self_normalized else add_of_actions(log, policy, weights, errors),
         )
 
 

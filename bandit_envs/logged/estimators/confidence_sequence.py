@@ -64,6 +64,7 @@ class ConfidenceSequence(Stateful):
 
     def __init__(
         self,
+        *,
         confidence: float = 0.95,
         low: float = 0.0,
         high: float = 1.0,
@@ -169,12 +170,13 @@ class DRConfidenceSequence(ConfidenceSequence):
     def __init__(
         self,
         max_weight: float,
+        *,
         confidence: float = 0.95,
         low: float = 0.0,
         high: float = 1.0,
         bound: SequenceBound | None = None,
     ) -> None:
-        super().__init__(confidence, low, high, bound)
+        super().__init__(confidence=confidence, low=low, high=high, bound=bound)
         self._smallest_value = -check_positive("max_weight", max_weight)
 
     def update(

@@ -61,7 +61,7 @@ class KernelIPS:
         bandwidth: above 0, in units of the actions.
         kernel: a function of distances in bandwidths, which integrates to 1, such as those of
             `bandit_envs.logged.kernels`.
-        self_normalised: whether it divides by the mean weight. Then it is biased less at the ends
+        self_normalized: whether it divides by the mean weight. Then it is biased less at the ends
             of an interval, and a little where logs are short.
 
     Source: Kallus & Zhou, Policy evaluation and optimization with continuous treatments (2018).
@@ -77,7 +77,7 @@ class KernelIPS:
 
     bandwidth: float
     kernel: Callable[[Floats], Floats] = epanechnikov
-    self_normalised: bool = dataclasses.field(default=False, kw_only=True)
+    self_normalized: bool = dataclasses.field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         check_positive("bandwidth", self.bandwidth)
@@ -112,7 +112,7 @@ class KernelIPS:
         weighted = check_reward_range("the weighted reward", weights * rewards)
         left_out = None
         extrapolated = None
-        if self.self_normalised:
+        if self.self_normalized:
             slots = [EXTRAPOLATION * nearer * rewards, (1.0 - EXTRAPOLATION) * weighted]
             extrapolated = np.vstack([direct, *slots, nearer, weights])
         else:
@@ -121,7 +121,7 @@ class KernelIPS:
             direct=direct,
             weighted=weighted,
             weights=weights[np.newaxis],
-            normaliser=weights if self.self_normalised else None,
+            normaliser=weights if self.self_normalized else None,
             left_out=left_out,
             estimator=_name(self),
             unchanged=extrapolated,
@@ -245,7 +245,7 @@ def _name(estimator: KernelIPS | KernelDR) -> str:
     kernel = getattr(estimator.kernel, "__qualname__", type(estimator.kernel).__qualname__)
     named = f"{type(estimator).__name__}({estimator.bandwidth!r}, {kernel}"
     if isinstance(estimator, KernelIPS):
-        named += f", self_normalised={estimator.self_normalised}"
+        named += f", self_normalized={estimator.self_normalized}"
     return f"{named})"
 
 

@@ -40,7 +40,7 @@ class MarginalizedIPS:
     the policy may take was logged. Its static methods return how likely embeddings are.
 
     Args:
-        self_normalised: whether it divides by the mean weight. Where it is unbiased without, its
+        self_normalized: whether it divides by the mean weight. Where it is unbiased without, its
             bias vanishes as the log grows.
 
     Source: Saito & Joachims, Off-policy evaluation for large action spaces via embeddings (2022).
@@ -60,7 +60,7 @@ class MarginalizedIPS:
     0.8333
     """
 
-    self_normalised: bool = dataclasses.field(default=False, kw_only=True)
+    self_normalized: bool = dataclasses.field(default=False, kw_only=True)
 
     def estimate(
         self, log: BanditLog, probabilities: ArrayLike, likelihoods: ArrayLike
@@ -89,10 +89,10 @@ class MarginalizedIPS:
             direct=np.zeros(len(log)),
             weighted=check_reward_range("the weighted reward", weights * log.reward),
             weights=weights[np.newaxis],
-            normaliser=weights if self.self_normalised else None,
+            normaliser=weights if self.self_normalized else None,
             estimator=repr(self),
             assumed=None
-            if self.self_normalised
+            if self.self_normalized
             else add_of_actions(log, policy, weights, log.reward),
         )
 
@@ -201,7 +201,7 @@ class ActionPosterior:
     like those of `InversePropensityScoring`, which vary more but are not biased. Predictions of
     other rows would bias the estimate by their errors, which propensities divide. Prefer
     `MarginalizedIPS.likelihoods_by_counts` where embeddings do not depend on the context, and else
-    `MarginalizedIPS(self_normalised=True)`, which such errors harm less.
+    `MarginalizedIPS(self_normalized=True)`, which such errors harm less.
 
     Args:
         model: a classifier of scikit-learn, with `predict_proba`.

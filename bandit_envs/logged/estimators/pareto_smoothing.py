@@ -31,7 +31,7 @@ class ParetoSmoothedIPS(Estimator):
 class ParetoSmoothedSNIPS(ParetoSmoothedIPS):
     """Self-normalised inverse propensity scoring with the weights of `ParetoSmoothedIPS`."""
 
-    self_normalised = True
+    self_normalized = True
 
 
 class ParetoSmoothedDR(ParetoSmoothedIPS):

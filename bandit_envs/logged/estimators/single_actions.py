@@ -36,12 +36,12 @@ class Estimator(abc.ABC):
 
     A subclass says how it changes the weights w, in `_change`; whether it uses predicted rewards
     q, `needs_predictions`; whether it divides by the mean of the changed weights,
-    `self_normalised`; and whether the largest weights of the whole log are smoothed,
+    `self_normalized`; and whether the largest weights of the whole log are smoothed,
     `smooths_weights`.
     """
 
     needs_predictions: ClassVar[bool] = False
-    self_normalised: ClassVar[bool] = False
+    self_normalized: ClassVar[bool] = False
     smooths_weights: ClassVar[bool] = False
 
     def estimate(
@@ -108,7 +108,7 @@ class Estimator(abc.ABC):
         actions = ActionSums.from_rows(log.action, np.asarray(probabilities), log.action_names)
         left_out = None
         unchanged = None
-        if not self.self_normalised and not self.smooths_weights:
+        if not self.self_normalized and not self.smooths_weights:
             left_out = rows.weights * rows.residual - weighted
         elif changed is not rows.weights:
             unchanged = np.vstack([rows.direct, rows.weights * rows.residual, rows.weights])
@@ -116,7 +116,7 @@ class Estimator(abc.ABC):
             direct=rows.direct,
             weighted=weighted,
             weights=weights,
-            normaliser=changed if self.self_normalised else None,
+            normaliser=changed if self.self_normalized else None,
             left_out=left_out,
             actions=actions,
             estimator=repr(self),
@@ -158,7 +158,7 @@ class ReplayMethod(Estimator):
     Source: Li et al., Unbiased offline evaluation of news article recommendation (2011).
     """
 
-    self_normalised = True
+    self_normalized = True
 
     def _change(self, weights: Floats, probability: Floats) -> Floats:
         if not np.isin(probability, (0.0, 1.0)).all():
@@ -197,7 +197,7 @@ class SelfNormalizedIPS(Estimator):
     Source: Swaminathan & Joachims, The self-normalized estimator (2015).
     """
 
-    self_normalised = True
+    self_normalized = True
 
     def _change(self, weights: Floats, probability: Floats) -> Floats:
         return weights
@@ -259,7 +259,7 @@ class SelfNormalizedDR(Estimator):
     """
 
     needs_predictions = True
-    self_normalised = True
+    self_normalized = True
 
     def _change(self, weights: Floats, probability: Floats) -> Floats:
         return weights

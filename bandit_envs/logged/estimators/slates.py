@@ -1,5 +1,7 @@
 """Off-policy estimators for slates: several items at once, with a reward for each slot.
 
+Experimental: these names may change in any minor version.
+
 With the rewards r_is of S slots, every estimator is of the form
 
     value = mean(sum_s w_is r_is)    or, self-normalised,    sum_s mean(w_is r_is) / mean(w_is)
@@ -35,16 +37,18 @@ MAX_WEIGHT = 1e40
 class SlateEstimator:
     """Estimates the sum of a slate's rewards under a policy.
 
+    Experimental: it may change in any minor version.
+
     A subclass names the probabilities that it compares: a field of `SlateProbabilities`.
 
     Args:
-        self_normalised: whether it divides by the mean of the weights of each slot. Where it is
+        self_normalized: whether it divides by the mean of the weights of each slot. Where it is
             unbiased without, its bias vanishes as the log grows.
     """
 
     _field: ClassVar[str]
 
-    self_normalised: bool = dataclasses.field(default=False, kw_only=True)
+    self_normalized: bool = dataclasses.field(default=False, kw_only=True)
 
     def estimate(
         self, reward: ArrayLike, propensity: SlateProbabilities, probabilities: SlateProbabilities
@@ -76,7 +80,7 @@ class SlateEstimator:
         """
         rewards = check_reward_range("reward", as_column("reward", reward))
         slots = self.weigh(propensity, probabilities, rewards.shape)
-        if self.self_normalised:
+        if self.self_normalized:
             parts = rewards if self._field != "slate" else rewards.sum(axis=1, keepdims=True)
             weighted = (slots * parts).T
         else:
@@ -85,7 +89,7 @@ class SlateEstimator:
             direct=np.zeros(len(rewards)),
             weighted=weighted,
             weights=slots.T,
-            normaliser=slots.T if self.self_normalised else None,
+            normaliser=slots.T if self.self_normalized else None,
             estimator=repr(self),
             assumed=self._weigh_slates(propensity, probabilities, slots, rewards),
         )
@@ -114,7 +118,7 @@ class SlateEstimator:
     ) -> Floats | None:
         """Returns what slates add more by weights of whole slates [n]; None if not known."""
         are_known = propensity.slate is not None and probabilities.slate is not None
-        if not are_known or self.self_normalised or self._field == "slate":
+        if not are_known or self.self_normalized or self._field == "slate":
             return None
         whole = SlateStandardIPS().weigh(propensity, probabilities, rewards.shape)
         return np.asarray(((whole - slots) * rewards).sum(axis=1))
@@ -136,6 +140,8 @@ class SlateEstimator:
 class SlateStandardIPS(SlateEstimator):
     """Weighs every slot by the ratio of the probabilities of the whole slate.
 
+    Experimental: it may change in any minor version.
+
     It is unbiased whatever users do, but its variance grows fastest with the number of slots.
 
     Source: Li et al., Offline evaluation of ranking policies with click models (2018); Swaminathan
@@ -148,6 +154,8 @@ class SlateStandardIPS(SlateEstimator):
 class SlateIndependentIPS(SlateEstimator):
     """Weighs a slot by the ratio of the probabilities that it shows its item.
 
+    Experimental: it may change in any minor version.
+
     It is unbiased if a slot's reward depends on its own item only, as in `PositionBasedBandit`.
 
     Source: as for `SlateStandardIPS`.
@@ -158,6 +166,8 @@ class SlateIndependentIPS(SlateEstimator):
 
 class RewardInteractionIPS(SlateEstimator):
     """Weighs a slot by the ratio of the probabilities of the slots down to it.
+
+    Experimental: it may change in any minor version.
 
     It is unbiased if a slot's reward depends on its own item and on those above, as in
     `CascadeBandit`.
@@ -171,6 +181,8 @@ class RewardInteractionIPS(SlateEstimator):
 
 class CascadeDR:
     """Corrects predictions slot by slot, with the weights of `RewardInteractionIPS`.
+
+    Experimental: it may change in any minor version.
 
         value = mean(sum_s w_is (r_is - Q_s(a_is)) + w_i,s-1 sum_a pi_s(a) Q_s(a)),    w_i0 = 1
 
@@ -230,6 +242,8 @@ class CascadeDR:
 class SlateMoments(NamedTuple):
     """How often a policy shows items in slots, alone and in pairs; rows may share them.
 
+    Experimental: it may change in any minor version.
+
     Fields:
         single: [n, S K] or [1, S K], the probability of item a in slot s, at s K + a.
         pairs: [n, S K, S K] or [1, S K, S K], of two items in two slots.
@@ -274,6 +288,8 @@ class SlateMoments(NamedTuple):
 
 class PseudoInverse:
     """Weighs the reward of a whole slate by how it covers the items that the policy shows.
+
+    Experimental: it may change in any minor version.
 
         value = mean(R_i theta_i^T G_i^+ s_i)
 

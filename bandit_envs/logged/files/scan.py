@@ -164,8 +164,8 @@ def scan_log(
 
 def read_log(
     path: str | os.PathLike[str],
-    only: str | None = None,
     *,
+    only: str | None = None,
     action: str = "action",
     reward: str = "reward",
     propensity: Propensity = "propensity",

@@ -103,7 +103,9 @@ def slates_from_frame(
     return _read(complete, columns, num_actions)
 
 
-def read_slates(path: str | os.PathLike[str], only: str | None = None, **columns: Any) -> SlateLog:
+def read_slates(
+    path: str | os.PathLike[str], *, only: str | None = None, **columns: Any
+) -> SlateLog:
     """Reads slates from a CSV or Parquet file, or a folder of such files, into memory.
 
     Experimental: it may change in any minor version.

@@ -153,7 +153,7 @@ class SequentialHalvingPolicy(FixedBudgetPolicy):
     """
 
     def __init__(
-        self, budget: int, reuse: bool = True, **options: typing.Unpack[PolicyOptions]
+        self, budget: int, *, reuse: bool = True, **options: typing.Unpack[PolicyOptions]
     ) -> None:
         super().__init__(**options)
         number = math.ceil(math.log2(self.num_actions))

@@ -156,8 +156,8 @@ class BayesianRidge(ValueModel):
     b0: float = 6.0
     tikhonov_weight: float = 0.25
     initial_value: float = 0.0
-    diagonal: bool = False
-    dtype: str = "float64"
+    diagonal: bool = dataclasses.field(default=False, kw_only=True)
+    dtype: str = dataclasses.field(default="float64", kw_only=True)
 
     can_have_rows: ClassVar[bool] = True
 

@@ -1,4 +1,7 @@
-"""Fitted estimators of scikit-learn, such as a learner makes from a log."""
+"""Fitted estimators of scikit-learn, such as a learner makes from a log.
+
+Experimental: these names may change in any minor version.
+"""
 
 from __future__ import annotations
 
@@ -42,6 +45,8 @@ class Classifier(NamedTuple):
 @dataclasses.dataclass(frozen=True)
 class FittedClassifier(FittedModel):
     """A fitted classifier of contexts, whose classes are actions; it does not learn.
+
+    Experimental: it may change in any minor version.
 
         P(a | x)
 
@@ -100,6 +105,8 @@ class Regressions(NamedTuple):
 @dataclasses.dataclass(frozen=True)
 class FittedRegressions(FittedModel):
     """A fitted estimator of the rewards of each action; it does not learn.
+
+    Experimental: it may change in any minor version.
 
         q_a(x)
 

@@ -51,7 +51,7 @@ class Logistic(ValueModel):
 
     tikhonov_weight: float = 1.0
     initial_value: float = 0.5
-    dtype: str = "float64"
+    dtype: str = dataclasses.field(default="float64", kw_only=True)
 
     reward_range: ClassVar[tuple[float, float]] = (0.0, 1.0)  # type: ignore[misc]
     can_have_rows: ClassVar[bool] = True

@@ -95,8 +95,8 @@ class Ridge(ValueModel):
     gamma: float = 1.0
     tikhonov_weight: float = 1.0
     initial_value: float | Literal["mean"] = 0.0
-    diagonal: bool = False
-    dtype: str = "float64"
+    diagonal: bool = dataclasses.field(default=False, kw_only=True)
+    dtype: str = dataclasses.field(default="float64", kw_only=True)
 
     can_have_rows: ClassVar[bool] = True
 

@@ -89,7 +89,7 @@ def make_model(text: str) -> ValueModel:
 
 
 def make_rule(text: str) -> Rule:
-    """Returns the rule that a text names, such as 'mixed:rule="softmax",share=0.05'.
+    """Returns the rule that a text names, such as 'mixed:rule="softmax",epsilon=0.05'.
 
     Raises:
         ValueError: there is no such rule, or it does not take these parameters.

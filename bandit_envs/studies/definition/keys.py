@@ -18,7 +18,8 @@ from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.registry import near_miss
 from bandit_envs.base.users_code import exits_as_errors
 from bandit_envs.drivers import StepDriver
-from bandit_envs.metrics import METRICS, ON_REQUEST
+from bandit_envs.metrics import METRICS
+from bandit_envs.metrics.quantities import ON_REQUEST
 from bandit_envs.policies import Policy
 from bandit_envs.policies.delayed import learner
 from bandit_envs.studies.definition.choice import (

@@ -260,13 +260,13 @@ def test_first_pulls_are_uniform_among_the_available_actions_that_were_hardly_tr
 
 
 @MASKS
-@pytest.mark.parametrize("share", [0.0, 0.2, 1.0])
-def test_a_mixed_rule_leaves_each_available_action_its_share(share, mask):
-    rule = Mixed(SquareCB(), share)
+@pytest.mark.parametrize("epsilon", [0.0, 0.2, 1.0])
+def test_a_mixed_rule_leaves_each_available_action_its_share(epsilon, mask):
+    rule = Mixed(SquareCB(), epsilon)
     found = probabilities(rule, Told(TABLE), mask, 100.0)
     of_rule = inverse_gaps(TABLE, 100.0, allowed(mask))
-    np.testing.assert_allclose(found, (1 - share) * of_rule + share * uniform_on(allowed(mask)))
-    least = [share / len(actions) for actions in allowed(mask)]
+    np.testing.assert_allclose(found, (1 - epsilon) * of_rule + epsilon * uniform_on(allowed(mask)))
+    least = [epsilon / len(actions) for actions in allowed(mask)]
     for row, actions in enumerate(allowed(mask)):
         assert (found[row, actions] >= least[row] - 1e-12).all()
 

@@ -103,7 +103,7 @@ class Objective:
         size = len(direct)
         normaliser = 1.0
         ratio = 0.0
-        if self.estimator.self_normalised:
+        if self.estimator.self_normalized:
             normaliser = float(changed.mean()) or 1.0
             ratio = float((changed * residual).mean()) / normaliser
         error = (residual - ratio) / normaliser
@@ -118,7 +118,7 @@ class Objective:
         standard_error = spread / math.sqrt(size * (size - 1))
         penalty = self.variance_penalty / max(spread, 1e-300) / math.sqrt(size * (size - 1))
         slope = influence * error
-        if self.estimator.self_normalised:  # the ratio and the normaliser move all rows
+        if self.estimator.self_normalized:  # the ratio and the normaliser move all rows
             slope = slope - float(influence @ changed) / normaliser * error / size
             slope = slope - float(influence @ added) / normaliser / size
         value -= self.variance_penalty * standard_error
