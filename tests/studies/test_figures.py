@@ -64,7 +64,7 @@ def test_a_figure_is_a_png_as_wide_as_the_text_of_a_page():
 def test_a_figure_may_be_a_file_for_papers(file_format, start):
     one = a_study("greedy", runs=1)
     assert study_figure(one, run(one), file_format).startswith(start)
-    with pytest.raises(ValueError, match=f"no {file_format}; expected .*png"):
+    with pytest.raises(ValueError, match=f"written as {file_format}; expected .*png"):
         study_figure(a_study("random", panels=["arms"]), (), file_format)
 
 

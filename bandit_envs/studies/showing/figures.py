@@ -122,7 +122,7 @@ def _arms_image(study: Study, file_format: str) -> bytes:
     """Returns a picture of one problem."""
     if file_format != "png":
         raise ValueError(
-            f"a picture of arms cannot be a {file_format}; expected a file ending in .png"
+            f"pictures of arms cannot be written as {file_format}; expected a file ending in .png"
         )
     env = study.environment[0].make(1, np.random.SeedSequence(study.seed))
     env.reset()
