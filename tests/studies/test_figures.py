@@ -16,6 +16,7 @@ pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 from bandit_envs.studies.definition import study as studying
 from bandit_envs.studies.results.results import PairResult, merge
 from bandit_envs.studies.running.tasks import run_task
+from bandit_envs.studies.showing.axes import wrap
 from bandit_envs.studies.showing.figures import draw_study, study_figure
 from bandit_envs.studies.showing.shown_environments import page_environments
 from tests.studies.test_study import study
@@ -66,6 +67,11 @@ def test_a_figure_may_be_a_file_for_papers(file_format, start):
     assert study_figure(one, run(one), file_format).startswith(start)
     with pytest.raises(ValueError, match=f"written as {file_format}; expected .*png"):
         study_figure(a_study("random", panels=["arms"]), (), file_format)
+
+
+def test_a_list_longer_than_a_line_breaks_after_its_commas():
+    label = wrap("means=[0.10,0.05,0.05,0.05,0.02,0.02]", width=1.5, size=9.0)
+    assert label.split("\n") == ["means=[0.10, 0.05,", "0.05, 0.05, 0.02,", "0.02]"]
 
 
 def test_panels_stand_in_the_order_asked_for():

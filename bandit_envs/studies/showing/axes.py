@@ -186,6 +186,11 @@ def wrap(text: str, width: float, size: float) -> str:
         parts[place] = parts[place].replace(" ", NO_BREAK)
     whole = "$".join(parts)
     has_formulas = len(parts) > 1
+    if not has_formulas:  # a list that is longer than a line breaks after commas
+        words = [
+            word.replace(",", ", ") if len(word) > letters else word for word in whole.split(" ")
+        ]
+        whole = " ".join(words)
     lines = textwrap.fill(whole, letters, break_on_hyphens=False, break_long_words=not has_formulas)
     return lines.replace(NO_BREAK, " ")
 
