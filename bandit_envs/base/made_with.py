@@ -15,7 +15,7 @@ SIZES = ("num_actions", "batch_size")
 """What it shows of every object that has it."""
 
 PASSED_ON = {"count_pending": True}
-"""What constructors pass on, with the defaults: it shows those that an object keeps as others."""
+"""What constructors pass on, with the defaults: it shows the values that are not these."""
 
 LONGEST = 60
 """Values of more letters are shortened."""

@@ -52,7 +52,7 @@ def from_columns(
     Args:
         columns: arrays [n] by name.
         label: the column of the labels, which are numbered in sorted order.
-        features: the column or columns to use as features; by default all others that have a name.
+        features: the column or columns to use as features; all others by default.
     """
     others = [name for name in columns if name != label]
     names = others if features is None else as_list(features)
@@ -96,14 +96,13 @@ def from_frame(
         label: the column of the labels, which are numbered in sorted order.
         features: the column or columns to use as features; by default all others that have a name.
     """
-    used = frame
-    unnamed = (
-        find_unnamed(frame.columns.difference([label], sort=False)) if features is None else []
-    )
-    if unnamed:
-        warnings.warn(describe_unnamed(unnamed), stacklevel=2)
-        used = frame = frame.drop(columns=unnamed)
-    if features is not None:
+    if features is None:
+        unnamed = find_unnamed(frame.columns.difference([label], sort=False))
+        if unnamed:
+            warnings.warn(describe_unnamed(unnamed), stacklevel=2)
+            frame = frame.drop(columns=unnamed)
+        used = frame
+    else:
         used = frame.loc[:, frame.columns.isin([label, *as_list(features)])]
     twice = used.columns[used.columns.duplicated()]
     if len(twice):

@@ -161,7 +161,7 @@ def read_names(file: Path, skipped: int = 0) -> list[str]:
 
 
 def find_unnamed(names: Iterable[str]) -> list[str]:
-    """Returns the columns that have no name, but pandas' one for it.
+    """Returns the columns without a name of their own, as pandas calls them.
 
     >>> find_unnamed(["Unnamed: 0", "age"])
     ['Unnamed: 0']
@@ -170,9 +170,9 @@ def find_unnamed(names: Iterable[str]) -> list[str]:
 
 
 def describe_unnamed(names: Sequence[str]) -> str:
-    """Returns the line that says why columns without names are no features."""
+    """Returns the line that says why columns without names are not features."""
     found = ", ".join(map(repr, names))
-    return f"columns without a name, such as an index, are no features: {found}"
+    return f"columns without a name, such as an index, are not features: {found}"
 
 
 def read_first_line(file: Path) -> str:

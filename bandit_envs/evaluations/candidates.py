@@ -246,9 +246,8 @@ def find_baseline(baseline: str, names: Sequence[str]) -> str:
     if not isinstance(baseline, str):
         raise TypeError(f"baseline is {describe_type(baseline)}; expected the name of a policy")
     known = (LOGGED, *names)
-    for name in known:
-        if name == baseline:
-            return name
+    if baseline in known:
+        return baseline
     meant = _parse(baseline)
     for name in known:
         if meant is not None and _parse(name) == meant:
@@ -257,7 +256,7 @@ def find_baseline(baseline: str, names: Sequence[str]) -> str:
 
 
 def _parse(text: str) -> tuple[str, dict[str, object]] | None:
-    """Returns the name and the parameters that a text says; None if it says none."""
+    """Returns the name and the parameters of a policy in a text; None if it has none."""
     try:
         return parse_choice("policy", text, KNOWN_POLICIES)
     except ValueError:

@@ -32,7 +32,7 @@ TEXTS = (str, numbers.Number, datetime.date, np.generic)
 """What may be a text of a column, as `str` shows it."""
 
 TOLD = 100
-"""How many unknown texts are told by warnings."""
+"""Warnings name at most so many unknown texts."""
 
 
 def make_encoding(features: Features) -> TableEncoding:

@@ -125,7 +125,7 @@ def make_law(policy: Policy, samples: int | None, epsilon: float) -> ChoiceLaw:
 
 
 def _epsilon_of(policy: Policy) -> float:
-    """Returns the share of any action in the rule of a policy; 0 if there is none."""
+    """Returns `epsilon` of a policy whose rule is `Mixed`; 0 for any other policy."""
     rule = policy.rule if isinstance(policy, ContextualPolicy) else None
     return rule.epsilon if isinstance(rule, Mixed) else 0.0
 

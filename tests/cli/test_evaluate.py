@@ -620,13 +620,18 @@ def test_propensities_are_estimated_for_a_table_that_lacks_them(table, tmp_path)
     assert "propensities were estimated by LogisticRegression, cross-fitted in 3 folds" in out
 
 
-def test_a_parameter_may_be_the_name_of_an_action(table, tmp_path):
+def write_named_actions(table, path):
+    """Writes the log with names of actions, and returns the options that read it."""
     pandas = pytest.importorskip("pandas")
     items = np.array(["hats", "shoes", "boots"])[table.action]
     frame = pandas.DataFrame({"item": items, "paid": table.reward, "p": table.propensity})
     frame["age"] = table.observation[:, 0]
-    frame.to_csv(tmp_path / "a.csv", index=False)
-    roles = ("--action", "item", "--reward", "paid", "--propensity", "p", "--estimator", "ips")
+    frame.to_csv(path, index=False)
+    return "--action", "item", "--reward", "paid", "--propensity", "p", "--estimator", "ips"
+
+
+def test_a_parameter_may_be_the_name_of_an_action(table, tmp_path):
+    roles = write_named_actions(table, tmp_path / "a.csv")
     by_name = ("--policy", "constant:number=shoes", "--policy", "constant:number=2")
     code, out, _ = run("evaluate", tmp_path / "a.csv", *roles, *by_name)
     assert code == 0
@@ -638,12 +643,7 @@ def test_a_parameter_may_be_the_name_of_an_action(table, tmp_path):
 
 
 def test_gains_are_over_a_policy_as_the_user_wrote_it(table, tmp_path):
-    pandas = pytest.importorskip("pandas")
-    items = np.array(["hats", "shoes", "boots"])[table.action]
-    frame = pandas.DataFrame({"item": items, "paid": table.reward, "p": table.propensity})
-    frame["age"] = table.observation[:, 0]
-    frame.to_csv(tmp_path / "a.csv", index=False)
-    roles = ("--action", "item", "--reward", "paid", "--propensity", "p", "--estimator", "ips")
+    roles = write_named_actions(table, tmp_path / "a.csv")
     policies = ("--policy", "constant:number=shoes", "--policy", "lin_ucb:alpha=1")
     for baseline in ("constant:number=shoes", 'constant:number="shoes"', "lin_ucb:alpha=1.0"):
         options = (*roles, *policies, "--baseline", baseline, "--overwrite")

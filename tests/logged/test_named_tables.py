@@ -97,13 +97,13 @@ def test_columns_without_a_name_are_no_features_unless_they_are_named(tmp_path):
     scan = scan_log(tmp_path / "shop.csv", **ROLES)
     assert scan.encoding == expected.encoding
     found = evaluate(scan, "random", "ips")
-    assert "columns without a name, such as an index, are no features: 'Unnamed: 0'" in found.title
-    with pytest.warns(UserWarning, match="are no features: 'Unnamed: 0'"):
+    assert "columns without a name, such as an index, are not features: 'Unnamed: 0'" in found.title
+    with pytest.warns(UserWarning, match="are not features: 'Unnamed: 0'"):
         assert read_log(tmp_path / "shop.csv", **ROLES) == expected
-    with pytest.warns(UserWarning, match="are no features: 'Unnamed: 0'"):
+    with pytest.warns(UserWarning, match="are not features: 'Unnamed: 0'"):
         assert from_frame(pandas.read_csv(tmp_path / "shop.csv"), **ROLES) == expected
     whole = read_dataset(write(shop(), tmp_path / "named.csv"), "item")
-    with pytest.warns(UserWarning, match="are no features: 'Unnamed: 0'"):
+    with pytest.warns(UserWarning, match="are not features: 'Unnamed: 0'"):
         data = read_dataset(tmp_path / "shop.csv", "item")
     assert data.contexts.shape == whole.contexts.shape
     named = scan_log(tmp_path / "shop.csv", features=["Unnamed: 0", "age"], **ROLES)

@@ -53,9 +53,9 @@ class Requests(NamedTuple):
         return np.asarray(self.scores - price * self.costs)
 
     def best(self) -> tuple[float, float]:
-        """Returns the mean score and cost of the best model of each request; of equals, the cheap.
+        """Returns the mean score and cost of the best model of each request.
 
-        No router can score more.
+        Of equal models, it is the cheapest. No router can score more.
         """
         top = self.scores.max(axis=1, keepdims=True)
         costs = np.where(self.scores == top, self.costs, np.inf).min(axis=1)

@@ -132,7 +132,7 @@ class TableColumns:
         embedding: the categories of the action.
         are_all: whether `features` are all columns that have a name, and no other role.
         loggers: of several logging policies; None for one.
-        unnamed: the columns that are no features as they have no name.
+        unnamed: the columns that are not features, as they have no name.
     """
 
     action: str

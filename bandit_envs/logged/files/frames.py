@@ -85,8 +85,8 @@ def from_frame(
             by column.
 
     Warns:
-        UserWarning: a column without a name is no feature, or one of dates in another form is one
-            of texts.
+        UserWarning: a column without a name is not a feature, or a column of dates in another form
+            is read as texts.
     """
     if features is None and logger is None and KEY in frame.attrs:
         layout: TableLayout = check_layout(frame.attrs[KEY]).copy()

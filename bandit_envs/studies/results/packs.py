@@ -153,7 +153,7 @@ class Pack:
         for name in ("task", "position", "block", "runs"):
             values = getattr(index, name)
             if values.dtype != np.int64 or values.shape != (index.task.size,):
-                raise damaged(self.path, f"{name} is no list with an integer for each task")
+                raise damaged(self.path, f"{name} is not a list with an integer for each task")
         if np.unique(index.task).size != index.task.size:
             raise damaged(self.path, "it has a task twice")
 
