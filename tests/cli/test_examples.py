@@ -152,6 +152,8 @@ def write_answers(folder):
             pair = {"score": scores[row, place], "cost": costs[row, place]}
             lines.append({"id": row, "model": model, "words": words[row], **pair})
     pandas.DataFrame(wide).to_csv(folder / "models.csv", index=False)
+    embedded = pandas.DataFrame(wide).assign(e0=words, e1=1.0)
+    embedded.to_csv(folder / "embedded.csv", index=False)
     pandas.DataFrame(lines).to_csv(folder / "answers.csv", index=False)
     (folder / "cached_results").mkdir()
     with (folder / "cached_results" / "both.jsonl").open("w") as file:
