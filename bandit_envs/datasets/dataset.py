@@ -52,7 +52,7 @@ def from_columns(
     Args:
         columns: arrays [n] by name.
         label: the column of the labels, which are numbered in sorted order.
-        features: the column or columns to use as features; by default all others that have a name.
+        features: the column or columns to use as features; all others by default.
     """
     others = [name for name in columns if name != label]
     names = others if features is None else as_list(features)
