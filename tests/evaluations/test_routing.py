@@ -174,9 +174,30 @@ def test_a_router_knows_the_names_of_its_models_and_features():
     assert learn_router(make_table(), "lin_ucb:alpha=0.1").encoding is None
 
 
+def test_a_router_that_knows_another_order_of_columns_is_refused():
+    table = make_table()._replace(features=["one", "hardness"])
+    router = learn_router(table, "lin_ucb:alpha=0.1", all_outcomes=True)
+    assert learn_router(table, router).encoding == router.encoding
+    unnamed = table._replace(features=())
+    assert learn_router(unnamed, router).encoding == router.encoding
+    for change in ({"features": ["hardness", "one"]}, {"actions": ["large", "medium", "small"]}):
+        with pytest.raises(ValueError, match="knows the features one, hardness, and the actions"):
+            learn_router(table._replace(**change), router)
+        with pytest.raises(ValueError, match="knows the features one, hardness, and the actions"):
+            evaluate_prices(table._replace(**change), router)
+
+
+def test_whether_all_outcomes_are_seen_is_yes_or_no():
+    with pytest.raises(TypeError, match="all_outcomes is 'no'; expected a bool"):
+        learn_router(make_table(), "random", all_outcomes="no")
+    with pytest.raises(TypeError, match="all_outcomes is 'no'; expected a bool"):
+        evaluate_prices(make_table(), "random", all_outcomes="no")
+
+
 @pytest.mark.parametrize(
     ("change", "policy", "message"),
     [
+        ({"features": ["one"]}, "random", "features has 1 names; expected 2"),
         ({}, ["random", "ucb:c=1"], "policy is 2 policies; expected one"),
         ({"available": np.eye(900, 3, dtype=bool)}, "random", "no request was answered by all"),
         ({"costs": None}, "random", "the table has no costs"),
