@@ -132,7 +132,8 @@ def test_features_without_a_constant_are_told():
     centred = evaluate_prices(table._replace(contexts=embedded), "random", [0.0])
     assert "A column of ones" in centred.notes[1]
     with_one = np.concatenate([embedded, np.ones((900, 1))], axis=1)
-    for contexts in (with_one, table.contexts):
+    of_unlike_sizes = with_one * np.array([1e6] * 8 + [1e-3])
+    for contexts in (with_one, of_unlike_sizes, table.contexts):
         found = evaluate_prices(table._replace(contexts=contexts), "random", [0.0])
         assert not any("ones" in note for note in found.notes)
 
