@@ -169,13 +169,14 @@ def _matching(frame: DataFrame, name: str, others: Sequence[str]) -> list[str]:
 
 def _from_wide(frame: DataFrame, columns: _Columns, text_features: TextFeatures | None) -> Outcomes:
     """Makes outcomes of a table with a column for each action."""
+    described = frame[columns.features].infer_objects()
     return Outcomes(
-        contexts=_make_features(frame[columns.features], text_features),
+        contexts=_make_features(described, text_features),
         rewards=to_numbers(frame[columns.rewards]),
         costs=None if columns.costs is None else to_costs(frame[columns.costs]),
         actions=[str(name) for name in columns.rewards],
         available=None,
-        features=_feature_names(frame[columns.features]),
+        features=_feature_names(described),
     )
 
 
@@ -190,13 +191,14 @@ def _from_long(
     if columns.costs is not None:
         costs = cells.spread(to_costs(frame[columns.costs])[:, 0], 0.0)
     available = cells.spread(np.ones(len(frame)), 0.0) > 0.0
+    described = frame[columns.features].infer_objects()
     return Outcomes(
-        contexts=_make_features(_contexts_of(frame[columns.features], cells), text_features),
+        contexts=_make_features(_contexts_of(described, cells), text_features),
         rewards=cells.spread(to_numbers(frame[columns.rewards])[:, 0], 0.0),
         costs=costs,
         actions=cells.actions,
         available=None if available.all() else available,
-        features=_feature_names(frame[columns.features]),
+        features=_feature_names(described),
     )
 
 
@@ -299,5 +301,5 @@ def require_columns(frame: DataFrame, names: Sequence[str]) -> None:
             raise ValueError(f"{count} columns are called {name!r}; expected different names")
         if count == 0:
             found = ", ".join(map(str, frame.columns))
-            hint = "; several names are a list" if "," in name else ""
+            hint = "; several names are a list" if "," in str(name) else ""
             raise ValueError(f"there is no column {name!r}; the columns are {found}{hint}")

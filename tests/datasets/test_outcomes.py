@@ -207,3 +207,15 @@ def test_columns_may_be_named_by_integers():
     found = datasets.read_outcomes(table, [0, 1], [2, 3], [4, 5])
     assert (found.features, found.actions) == (["0", "1"], ["2", "3"])
     assert found.contexts.tolist() == [[0.0, 1.0], [6.0, 7.0]]
+    with pytest.raises(ValueError, match="there is no column 9; the columns are 0, 1, 2"):
+        datasets.read_outcomes(table, [0, 9], [2, 3])
+
+
+def test_numbers_in_a_column_of_objects_are_numbers():
+    numbers = {"size": [0.5, 2.0], "small": [0.0, 1.0], "large": [1.0, 1.0]}
+    table = pandas.DataFrame(numbers).astype({"size": object})
+    found = datasets.read_outcomes(table, "size", ["small", "large"])
+    assert (found.features, found.contexts.tolist()) == (["size"], [[0.5], [2.0]])
+    table.loc[1, "size"] = None
+    with pytest.raises(ValueError, match="row 1, column size"):
+        datasets.read_outcomes(table, "size", ["small", "large"])
