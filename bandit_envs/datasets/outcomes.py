@@ -19,6 +19,7 @@ from bandit_envs.datasets.tables import (
     PathLike,
     check_cells,
     errors_that_name,
+    find_unnamed,
     name_row,
     read_table,
     to_numbers,
@@ -91,7 +92,8 @@ def read_outcomes(
             compressed. Folders inside it may be named as in a partitioned table, such as day=2;
             `day` is then a column.
         features: the columns of the features of examples, or patterns such as "embedding_*", in
-            which * stands for any text. Those of text become features by `text_features`.
+            which * stands for any text; those of `example` and `action`, and columns without a
+            name, are not among them. Columns of text become features by `text_features`.
         rewards: the columns of the rewards, which name the actions; of a long table, one column.
         costs: the columns of the costs, in the order of the rewards, or a pattern such as
             "{}_cost", in which {} stands for the name of the action; of a long table, one column.
@@ -116,7 +118,7 @@ def read_outcomes(
     with named:
         if not len(frame):
             raise ValueError("there are no rows")
-        columns = _find_columns(frame, features, rewards, costs)
+        columns = _find_columns(frame, features, rewards, costs, (example, action))
         if example is None and action is None:
             return _from_wide(frame, columns, text_features)
         if example is None or action is None:
@@ -126,16 +128,26 @@ def read_outcomes(
 
 
 def _find_columns(
-    frame: DataFrame, features: Names, rewards: Names, costs: Names | None
+    frame: DataFrame,
+    features: Names,
+    rewards: Names,
+    costs: Names | None,
+    keys: Sequence[str | None],
 ) -> _Columns:
-    """Returns the columns that are read; ValueError if they are missing, or mean two things."""
+    """Returns the columns that are read; ValueError if they are missing, or mean two things.
+
+    Patterns do not stand for the `keys` of a long table, nor for columns without a name.
+    """
     paid = as_list(rewards)
     spent = [] if costs is None else as_list(costs)
     if len(spent) == 1 and "{}" in spent[0]:
         spent = [spent[0].format(name) for name in paid]
     if costs is not None and len(spent) != len(paid):
         raise ValueError(f"costs names {len(spent)} columns; expected {len(paid)}, as rewards")
-    described = [each for name in as_list(features) for each in _matching(frame, name)]
+    texts = [name for name in frame.columns if isinstance(name, str)]
+    left_out = {*keys, *find_unnamed(texts)}
+    others = [name for name in texts if name not in left_out]
+    described = [each for name in as_list(features) for each in _matching(frame, name, others)]
     for what, names in (("features", described), ("rewards", paid)):
         if not names:
             raise ValueError(f"{what} names no columns; expected at least one")
@@ -147,24 +159,24 @@ def _find_columns(
     return _Columns(described, paid, None if costs is None else spent)
 
 
-def _matching(frame: DataFrame, name: str) -> list[str]:
-    """Returns the columns that a pattern stands for; a name stands for itself."""
-    if "*" not in name or (frame.columns == name).any():
+def _matching(frame: DataFrame, name: str, others: Sequence[str]) -> list[str]:
+    """Returns which of some columns a pattern stands for; the name of a column stands for it."""
+    if not isinstance(name, str) or "*" not in name or (frame.columns == name).any():
         return [name]
     pattern = ".*".join(map(re.escape, name.split("*")))
-    found = [str(each) for each in frame.columns if re.fullmatch(pattern, str(each), re.DOTALL)]
-    return found or [name]
+    return [each for each in others if re.fullmatch(pattern, each, re.DOTALL)] or [name]
 
 
 def _from_wide(frame: DataFrame, columns: _Columns, text_features: TextFeatures | None) -> Outcomes:
     """Makes outcomes of a table with a column for each action."""
+    described = frame[columns.features].infer_objects()
     return Outcomes(
-        contexts=_make_features(frame[columns.features], text_features),
+        contexts=_make_features(described, text_features),
         rewards=to_numbers(frame[columns.rewards]),
         costs=None if columns.costs is None else to_costs(frame[columns.costs]),
-        actions=columns.rewards,
+        actions=[str(name) for name in columns.rewards],
         available=None,
-        features=_feature_names(frame[columns.features]),
+        features=_feature_names(described),
     )
 
 
@@ -179,13 +191,14 @@ def _from_long(
     if columns.costs is not None:
         costs = cells.spread(to_costs(frame[columns.costs])[:, 0], 0.0)
     available = cells.spread(np.ones(len(frame)), 0.0) > 0.0
+    described = frame[columns.features].infer_objects()
     return Outcomes(
-        contexts=_make_features(_contexts_of(frame[columns.features], cells), text_features),
+        contexts=_make_features(_contexts_of(described, cells), text_features),
         rewards=cells.spread(to_numbers(frame[columns.rewards])[:, 0], 0.0),
         costs=costs,
         actions=cells.actions,
         available=None if available.all() else available,
-        features=_feature_names(frame[columns.features]),
+        features=_feature_names(described),
     )
 
 
@@ -288,5 +301,5 @@ def require_columns(frame: DataFrame, names: Sequence[str]) -> None:
             raise ValueError(f"{count} columns are called {name!r}; expected different names")
         if count == 0:
             found = ", ".join(map(str, frame.columns))
-            hint = "; several names are a list" if "," in name else ""
+            hint = "; several names are a list" if "," in str(name) else ""
             raise ValueError(f"there is no column {name!r}; the columns are {found}{hint}")

@@ -33,8 +33,8 @@ PathLike = str | os.PathLike[str]
 
 ROWS_PER_BATCH = 20_000
 
-UNNAMED = re.compile(r"Unnamed: [0-9]+")
-"""What pandas calls a column without a name, such as the index that `to_csv` writes."""
+UNNAMED = re.compile(r"Unnamed: [0-9]+(\.[0-9]+)?|__index_level_[0-9]+__")
+"""What pandas calls a column without a name, such as the index that it writes to CSV or Parquet."""
 
 LONGEST_LINE = 2**20
 """The most bytes of a first line. A longer one is not of a table, and could fill the memory."""
@@ -163,10 +163,11 @@ def read_names(file: Path, skipped: int = 0) -> list[str]:
 def find_unnamed(names: Iterable[str]) -> list[str]:
     """Returns the columns without a name of their own, as pandas calls them.
 
-    >>> find_unnamed(["Unnamed: 0", "age"])
-    ['Unnamed: 0']
+    >>> find_unnamed(["Unnamed: 0", "age", "__index_level_0__"])
+    ['Unnamed: 0', '__index_level_0__']
     """
-    return [name for name in names if isinstance(name, str) and UNNAMED.fullmatch(name)]
+    texts = dict.fromkeys(name for name in names if isinstance(name, str))
+    return [name for name in texts if UNNAMED.fullmatch(name)]
 
 
 def describe_unnamed(names: Sequence[str]) -> str:

@@ -156,10 +156,10 @@ class GaussianPolicy(ContinuousPolicy):
         super().__init__(action_spec=action_spec, **options)
         # So at least a third of the draws is within the interval.
         self._std = check_positive("std", std, maximum=self._high - self._low)
-        self._coefficients = coefficients
-        if coefficients is None:
-            coefficients = [0.5 * (self._low + self._high)]
-        table = check_table("coefficients", coefficients, ndim=1)
+        middle = [0.5 * (self._low + self._high)]
+        given = middle if coefficients is None else coefficients
+        table = check_table("coefficients", given, ndim=1)
+        self._coefficients = None if coefficients is None else table
         self._slope = table[1:]
         self._intercept = float(table[0]) if len(table) else 0.0
         shape = observation_spec.shape if isinstance(observation_spec, ArraySpec) else None

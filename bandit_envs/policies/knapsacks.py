@@ -136,8 +136,8 @@ class BudgetedThompsonSamplingPolicy(KnapsackPolicy):
         **options: typing.Unpack[PolicyOptions],
     ) -> None:
         self._prior = check_prior(prior_successes, prior_failures)
-        self._prior_successes = prior_successes
-        self._prior_failures = prior_failures
+        self._prior_successes = self._prior[0]
+        self._prior_failures = self._prior[1]
         super().__init__(max_cost, **options)
 
     def _initial(self) -> Posteriors:

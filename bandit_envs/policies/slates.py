@@ -264,9 +264,9 @@ class TopKLinUCBPolicy(SlatePolicy):
         **options: typing.Unpack[BatchOptions],
     ) -> None:
         self._alpha = check_number("alpha", alpha, 0.0, MAX_PARAMETER)
-        self._gamma = gamma
-        self._tikhonov_weight = tikhonov_weight
         self._model = Ridge(gamma, tikhonov_weight)
+        self._gamma = float(gamma)
+        self._tikhonov_weight = float(tikhonov_weight)
         self._reader = InputReader(observation_spec)
         super().__init__(num_slots, num_actions=self._reader.num_actions, **options)
 

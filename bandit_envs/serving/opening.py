@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,7 @@ def create_or_check(
             actions = _names_of(policy, store.path)
         names = check_names(actions, policy.num_actions)
         encoding = policy.encoding if features is None else make_encoding(features)
+        _check_known(policy, names, encoding)
         rewards = json.dumps(policy.reward_range)
         meta = {"policy": repr(policy), "seed": str(seed), "reward_range": rewards}
         store.create(names, encoding or TableEncoding(), meta, policy)
@@ -99,6 +101,28 @@ def create_or_check(
     if seed is not None and seed != known_seed:
         raise ValueError(f"seed is {seed}; {store.path} was made with the seed {known_seed}")
     return known_seed
+
+
+def _check_known(policy: Policy, names: Sequence[str], encoding: TableEncoding | None) -> None:
+    """Raises ValueError if a policy has learned from a table of other names, or another order.
+
+    Args:
+        policy: which may have learned; if it reads no contexts, features do not matter.
+        names: of the actions.
+        encoding: of the features.
+    """
+    known = policy.encoding
+    if known is None:
+        return
+    if known.actions and tuple(names) != known.actions:
+        expected = f"expected {list(known.actions)}, as the policy has learned them"
+        raise ValueError(f"actions is {list(names)}; {expected}")
+    columns = () if encoding is None else encoding.features
+    reads_contexts = sizes_of(policy).get("context_dim") is not None
+    if reads_contexts and known.features and columns != known.features:
+        expected = f"expected {short_repr(describe_columns(known.features))}"
+        found = short_repr(describe_columns(columns))
+        raise ValueError(f"features is {found}; {expected}, as the policy has learned them")
 
 
 def _names_of(policy: Policy, path: Path) -> tuple[str, ...]:

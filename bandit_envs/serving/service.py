@@ -93,7 +93,8 @@ class DecisionService:
     Raises:
         TypeError: the policy does not know its probabilities, and is not given `samples`.
         OSError: the file cannot be used, or another process learns.
-        ValueError: the file is of something else, or of another policy.
+        ValueError: the file is of something else, or of another policy; or the policy has learned
+            from a table of other actions or features, or in another order.
 
     >>> import tempfile
     >>> from bandit_envs import EpsilonGreedyPolicy

@@ -188,3 +188,34 @@ def test_a_data_frame_is_a_table_too(tmp_path):
     frame.loc[1, "small"] = np.nan
     with pytest.raises(ValueError, match=r"^row 1, column small"):
         datasets.read_outcomes(frame, "length", ["small", "large"])
+
+
+def test_patterns_stand_for_columns_that_describe_requests():
+    names = ["q0", "q1", "a", "b", "c", "d"]
+    table = pandas.DataFrame(np.arange(12.0).reshape(2, 6), columns=names)
+    wide = table.assign(**{"Unnamed: 0": [1.0, 2.0], "Unnamed q": 0.0})
+    read = datasets.read_outcomes
+    assert read(wide, "*q*", ["a", "b"]).features == ["q0", "q1", "Unnamed q"]
+    assert read(wide, "Unnamed*", ["a", "b"]).features == ["Unnamed q"]
+    assert read(wide, ["Unnamed: 0", "q*"], ["a", "b"]).features == ["Unnamed: 0", "q0", "q1"]
+    long = table.assign(qid=[1, 1], queue=["x", "y"], q0=1.0, q1=1.0)
+    assert read(long, "q*", "a", "b", example="qid", action="queue").features == ["q0", "q1"]
+
+
+def test_columns_may_be_named_by_integers():
+    table = pandas.DataFrame(np.arange(12.0).reshape(2, 6))
+    found = datasets.read_outcomes(table, [0, 1], [2, 3], [4, 5])
+    assert (found.features, found.actions) == (["0", "1"], ["2", "3"])
+    assert found.contexts.tolist() == [[0.0, 1.0], [6.0, 7.0]]
+    with pytest.raises(ValueError, match="there is no column 9; the columns are 0, 1, 2"):
+        datasets.read_outcomes(table, [0, 9], [2, 3])
+
+
+def test_numbers_in_a_column_of_objects_are_numbers():
+    numbers = {"size": [0.5, 2.0], "small": [0.0, 1.0], "large": [1.0, 1.0]}
+    table = pandas.DataFrame(numbers).astype({"size": object})
+    found = datasets.read_outcomes(table, "size", ["small", "large"])
+    assert (found.features, found.contexts.tolist()) == (["size"], [[0.5], [2.0]])
+    table.loc[1, "size"] = None
+    with pytest.raises(ValueError, match="row 1, column size"):
+        datasets.read_outcomes(table, "size", ["small", "large"])

@@ -132,7 +132,8 @@ def test_features_without_a_constant_are_told():
     centred = evaluate_prices(table._replace(contexts=embedded), "random", [0.0])
     assert "A column of ones" in centred.notes[1]
     with_one = np.concatenate([embedded, np.ones((900, 1))], axis=1)
-    for contexts in (with_one, table.contexts):
+    of_unlike_sizes = with_one * np.array([1e6] * 8 + [1e-3])
+    for contexts in (with_one, of_unlike_sizes, table.contexts):
         found = evaluate_prices(table._replace(contexts=contexts), "random", [0.0])
         assert not any("ones" in note for note in found.notes)
 
@@ -174,9 +175,30 @@ def test_a_router_knows_the_names_of_its_models_and_features():
     assert learn_router(make_table(), "lin_ucb:alpha=0.1").encoding is None
 
 
+def test_a_router_that_knows_another_order_of_columns_is_refused():
+    table = make_table()._replace(features=["one", "hardness"])
+    router = learn_router(table, "lin_ucb:alpha=0.1", all_outcomes=True)
+    assert learn_router(table, router).encoding == router.encoding
+    unnamed = table._replace(features=())
+    assert learn_router(unnamed, router).encoding == router.encoding
+    for change in ({"features": ["hardness", "one"]}, {"actions": ["large", "medium", "small"]}):
+        with pytest.raises(ValueError, match="knows the features one, hardness, and the actions"):
+            learn_router(table._replace(**change), router)
+        with pytest.raises(ValueError, match="knows the features one, hardness, and the actions"):
+            evaluate_prices(table._replace(**change), router)
+
+
+def test_whether_all_outcomes_are_seen_is_yes_or_no():
+    with pytest.raises(TypeError, match="all_outcomes is 'no'; expected a bool"):
+        learn_router(make_table(), "random", all_outcomes="no")
+    with pytest.raises(TypeError, match="all_outcomes is 'no'; expected a bool"):
+        evaluate_prices(make_table(), "random", all_outcomes="no")
+
+
 @pytest.mark.parametrize(
     ("change", "policy", "message"),
     [
+        ({"features": ["one"]}, "random", "features has 1 names; expected 2"),
         ({}, ["random", "ucb:c=1"], "policy is 2 policies; expected one"),
         ({"available": np.eye(900, 3, dtype=bool)}, "random", "no request was answered by all"),
         ({"costs": None}, "random", "the table has no costs"),

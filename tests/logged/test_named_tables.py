@@ -110,6 +110,33 @@ def test_columns_without_a_name_are_no_features_unless_they_are_named(tmp_path):
     assert named.encoding.names == ["Unnamed: 0", "age"]
 
 
+def test_a_policy_is_not_written_with_names_that_are_not_texts(tmp_path):
+    frame = shop(50).rename(columns={"age": 0})
+    log = from_frame(frame, features=[0], **ROLES)
+    policy = learn_from_log(
+        LinUCBPolicy(observation_spec=spec_of_rows(log.observation), num_actions=log.num_actions),
+        log,
+    )
+    with pytest.raises(TypeError, match=r"named 0; expected texts, as frame.columns.map\(str\)"):
+        write_policy(tmp_path / "policy.npz", policy)
+    assert not (tmp_path / "policy.npz").exists()
+
+
+def test_an_index_that_was_written_twice_or_to_parquet_is_no_feature(tmp_path):
+    frame = shop()
+    expected = from_frame(frame, **ROLES)
+    frame.to_csv(tmp_path / "once.csv")
+    pandas.read_csv(tmp_path / "once.csv").to_csv(tmp_path / "twice.csv")
+    with pytest.warns(UserWarning, match="'Unnamed: 0.1', 'Unnamed: 0'"):
+        assert from_frame(pandas.read_csv(tmp_path / "twice.csv"), **ROLES) == expected
+    with pytest.warns(UserWarning, match="are no features: 'Unnamed: 0'$"):
+        assert read_log(tmp_path / "twice.csv", **ROLES) == expected
+    cheap = frame[frame["age"] > frame["age"].min()]  # whose index is no range
+    cheap.to_parquet(tmp_path / "cheap.parquet")
+    with pytest.warns(UserWarning, match="are no features: '__index_level_0__'"):
+        assert read_log(tmp_path / "cheap.parquet", **ROLES) == from_frame(cheap, **ROLES)
+
+
 @pytest.mark.parametrize("form", ["%d.%m.%Y", "%m/%d/%y", "%Y/%m/%d", "%d-%m-%Y %H:%M"])
 def test_dates_in_another_form_are_told(form, tmp_path):
     frame = shop(100)

@@ -40,6 +40,36 @@ def test_a_policy_shows_the_arguments_that_are_not_the_defaults(name):
         assert f"{argument}={value!r}" in shown
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments", "same"),
+    [
+        ("beta_thompson", {}, {"prior_successes": 1, "prior_failures": np.float32(1)}),
+        ("beta_greedy", {}, {"prior_successes": np.float64(1), "prior_failures": np.int64(1)}),
+        ("discounted_thompson", {"gamma": 0.5}, {"gamma": np.float64(0.5), "prior_successes": 1}),
+        ("budgeted_thompson", {}, {"prior_successes": 1, "prior_failures": 1}),
+        ("kl_lucb", {"delta": 1.0, "reward_std": 2.0}, {"delta": 1, "reward_std": np.int64(2)}),
+        ("track_and_stop", {"delta": 1.0, "reward_std": 2.0}, {"delta": 1, "reward_std": 2}),
+        ("successive_elimination", {"delta": 0.5, "reward_std": 2.0}, {"reward_std": 2}),
+    ],
+)
+def test_equal_numbers_of_other_types_are_shown_alike(name, arguments, same):
+    entry = POLICIES[name]
+    other = entry.make(num_actions=4, **{**arguments, **same})
+    assert repr(other) == repr(entry.make(num_actions=4, **arguments))
+
+
+def test_a_policy_shows_the_coefficients_that_it_was_made_with():
+    interval = BoundedArraySpec((), np.float64, 0.0, 1.0)
+    given = np.array([0.5])
+    policies = [
+        GaussianPolicy(coefficients=each, observation_spec=(), action_spec=interval)
+        for each in (given, [0.5])
+    ]
+    given[0] = 0.9
+    assert repr(policies[0]) == repr(policies[1])
+    policies[0].set_state(policies[1].get_state())
+
+
 def test_policies_of_slates_and_numbers_show_theirs():
     interval = BoundedArraySpec((), np.float64, 0.0, 1.0)
     features = ArraySpec((2,), np.float64)

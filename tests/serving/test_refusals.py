@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from bandit_envs import ArraySpec, ContextualPolicy, EpsilonGreedyPolicy, UCBPolicy
+from bandit_envs.datasets import TableEncoding
 from bandit_envs.logged import read_log, scan_log
 from bandit_envs.policies import (
     BudgetedThompsonSamplingPolicy,
@@ -18,7 +19,8 @@ from bandit_envs.policies import (
 from bandit_envs.policies.models import Logistic, Ridge
 from bandit_envs.policies.rules import EpsilonGreedy
 from bandit_envs.serving import DecisionService, store
-from tests.serving.services import CONTEXT, NAMES, arms, contextual, open_arms, open_shop
+from bandit_envs.serving.contexts import make_encoding
+from tests.serving.services import CONTEXT, FEATURES, NAMES, arms, contextual, open_arms, open_shop
 
 
 def check_line(error):
@@ -346,3 +348,28 @@ def test_features_are_not_chosen_when_a_file_of_decisions_is_read(tmp_path):
     open_arms(tmp_path).close()
     with pytest.raises(ValueError, match="features is given"):
         scan_log(tmp_path / "shop.sqlite", features=["age"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"actions": [*NAMES[::-1]]}, "expected .* as the policy has learned them"),
+        ({"features": dict([*FEATURES.items()][::-1])}, "features is .* as the policy has learned"),
+    ],
+)
+def test_names_are_in_the_order_in_which_a_policy_has_learned_them(arguments, message, tmp_path):
+    policy = contextual()
+    policy.encoding = TableEncoding(tuple(NAMES), make_encoding(FEATURES).features)
+    with pytest.raises(ValueError, match=message):
+        DecisionService(
+            tmp_path / "shop.sqlite", policy, epsilon=0.1, **{"actions": NAMES, **arguments}
+        )
+    with DecisionService(tmp_path / "shop.sqlite", policy, NAMES, features=FEATURES) as service:
+        assert service.decide(CONTEXT).action in NAMES
+
+
+def test_features_that_a_policy_has_not_read_do_not_matter(tmp_path):
+    policy = arms()
+    policy.encoding = TableEncoding(tuple(NAMES), make_encoding({"size": "number"}).features)
+    with DecisionService(tmp_path / "shop.sqlite", policy, NAMES, features=FEATURES) as service:
+        assert service.decide(CONTEXT).action in NAMES

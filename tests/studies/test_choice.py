@@ -56,6 +56,7 @@ def test_a_policy_has_one_canonical_text_and_the_label_of_the_book(text, canonic
     ("text", "parameters"),
     [
         ("ucb:c=two", {"c": "two"}),
+        ("ucb:c=überschuhe", {"c": "überschuhe"}),
         ('epsilon_greedy:epsilon="a=b,c=d",step_size=x', {"epsilon": "a=b,c=d", "step_size": "x"}),
         ("gradient:baseline=false,step_size=x", {"baseline": False, "step_size": "x"}),
     ],

@@ -16,10 +16,10 @@ VALUES = ("true", "false", "inf", "nan")
 LAST_KEY = "_last"
 """Follows the values that a user has written. If it is lost, a brace in them ended the table."""
 
-QUOTED_WORD = re.compile(r'(?<==)"([A-Za-z_]\w*)"(?=,|$)')
+QUOTED_WORD = re.compile(r'(?<==)"([^\W\d]\w*)"(?=,|$)')
 """A word in quotes that needs none, as it is a value of its own."""
 
-WORD = re.compile(r'"[^"]*"|(?<==)[A-Za-z_]\w*(?=,|$)')
+WORD = re.compile(r'"[^"]*"|(?<==)[^\W\d]\w*(?=,|$)')
 """A string of TOML, or a word that is a value of its own."""
 
 

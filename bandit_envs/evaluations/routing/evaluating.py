@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 from bandit_envs.base.checks import (
     MAX_PARAMETER,
+    check_bool,
     check_confidence,
     check_integer,
     check_number,
     check_positive,
 )
 from bandit_envs.datasets import Outcomes, TableEncoding
-from bandit_envs.datasets.encoding import NumberColumn
+from bandit_envs.datasets.encoding import NumberColumn, name_some
 from bandit_envs.evaluations.named import collect
 from bandit_envs.evaluations.observer import LogObserver, observed_pass
 from bandit_envs.evaluations.routing.curves import PriceCurves
@@ -46,6 +47,12 @@ CONSTANT = 0.8
 
 MOST_ROWS = 10_000
 """From so many requests it is found whether features make a constant."""
+
+RIDGE = 1e-9
+"""Added to the mean squares of features, which are 1, so that equal features do not matter."""
+
+TINY = 1e-300
+"""What features of zeros are divided by."""
 
 JUMP = 0.95
 """A router that spends less than this share of the budget has a cost that jumps over it."""
@@ -107,12 +114,13 @@ def evaluate_prices(
     level = check_confidence(confidence)
     routers = list(collect(ROUTERS, policies, expand_routers).values())
     limit = None if budget is None else check_positive("budget", budget, maximum=MAX_PARAMETER)
+    _encoding_for(outcomes, routers)
     requests = _complete_requests(outcomes)
     learned, others = _split(requests, held_out, check_integer("seed", seed, minimum=0))
     trial = Trial(
         learned=learned,
         held_out=others,
-        lesson=Lesson(check_integer("passes", passes, minimum=1), seed, all_outcomes),
+        lesson=_lesson(passes, seed, all_outcomes),
         confidence=level,
         observer=observer or LogObserver(),
     )
@@ -165,20 +173,15 @@ def learn_router(
     routers = list(collect(ROUTERS, policy, expand_routers).values())
     if len(routers) != 1:
         raise ValueError(f"policy is {len(routers)} policies; expected one")
-    lesson = Lesson(
-        passes=check_integer("passes", passes, minimum=1),
-        seed=check_integer("seed", seed, minimum=0),
-        all_outcomes=all_outcomes,
-    )
+    lesson = _lesson(passes, seed, all_outcomes)
+    encoding = _encoding_for(outcomes, routers)
     requests = _complete_requests(outcomes)
     if not len(requests.scores):
         raise ValueError("no request was answered by all models; expected at least one")
     order = np.random.default_rng(seed).permutation(len(requests.scores))
     price = check_number("price", price, 0.0, MAX_PARAMETER)
     learned = routers[0].learn(requests.take(order), price, lesson).replicate(1)
-    if len(outcomes.features):
-        columns = tuple(map(NumberColumn, outcomes.features))
-        learned.encoding = TableEncoding(tuple(outcomes.actions), columns)
+    learned.encoding = encoding or learned.encoding
     return learned
 
 
@@ -283,6 +286,27 @@ class Spent(NamedTuple):
             yield f"{name} spends {here}, and {there}: its cost jumps in between."
 
 
+def _encoding_for(outcomes: Outcomes, routers: Iterable[Router]) -> TableEncoding | None:
+    """Returns the names of models and features; None if the features have no names.
+
+    Raises:
+        ValueError: a router has learned from a table with other names, or in another order.
+    """
+    if not len(outcomes.features):
+        return None
+    width = outcomes.contexts.shape[1]
+    if len(outcomes.features) != width:
+        raise ValueError(f"features has {len(outcomes.features)} names; expected {width}")
+    columns = tuple(map(NumberColumn, outcomes.features))
+    found = TableEncoding(tuple(outcomes.actions), columns)
+    for router in routers:
+        known = router.made_of.encoding if isinstance(router.made_of, Policy) else None
+        if known is not None and known != found:
+            names = f"the features {known}, and the actions {name_some(known.actions)}"
+            raise ValueError(f"policy {router.name} knows {names}; expected those of the table")
+    return found
+
+
 def _complete_requests(outcomes: Outcomes) -> Requests:
     """Returns the requests that all models have answered; ValueError without costs."""
     if outcomes.costs is None:
@@ -291,6 +315,15 @@ def _complete_requests(outcomes: Outcomes) -> Requests:
     if outcomes.available is None:
         return found
     return found.take(np.flatnonzero(outcomes.available.all(axis=1)))
+
+
+def _lesson(passes: int, seed: int, all_outcomes: bool) -> Lesson:
+    """Returns how routers learn, as a user says it."""
+    return Lesson(
+        passes=check_integer("passes", passes, minimum=1),
+        seed=check_integer("seed", seed, minimum=0),
+        all_outcomes=check_bool("all_outcomes", all_outcomes),
+    )
 
 
 def _split(requests: Requests, held_out: float, seed: int) -> tuple[Requests, Requests]:
@@ -336,7 +369,9 @@ def _describe(outcomes: Outcomes, trial: Trial) -> Iterator[str]:
 
 def _share_of_constant(contexts: NDArray[np.float32]) -> float:
     """Returns how well a linear function of features can be 1: from 0, not at all, to 1."""
-    features = np.asarray(contexts[:MOST_ROWS], np.float64)
-    ones = np.ones(len(features))
-    weights = np.linalg.lstsq(features, ones, rcond=None)[0]
-    return 1.0 - float(np.mean((features @ weights - ones) ** 2))
+    features = np.array(contexts[:MOST_ROWS], np.float64)
+    features /= np.maximum(np.sqrt(np.mean(features**2, axis=0)), TINY)
+    products = features.T @ features / len(features)  # much faster than a decomposition
+    products[np.diag_indices_from(products)] += RIDGE
+    weights = np.linalg.solve(products, features.mean(axis=0))
+    return 1.0 - float(np.mean((features @ weights - 1.0) ** 2))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from bandit_envs.arrays import Array, Floats
+from bandit_envs.base.checks import short_repr
 from bandit_envs.base.saving import (
     check_format,
     decode_state,
@@ -203,7 +204,8 @@ def write_policy(
             it has learned from, whose names the file keeps.
 
     Raises:
-        TypeError: the policy is of another class, or a part of it cannot be written.
+        TypeError: the policy is of another class, a part of it cannot be written, or a column of
+            its features has a name that is not text.
         ValueError: its encoding has names of another number of actions.
 
     >>> import tempfile
@@ -227,6 +229,11 @@ def write_policy(
     if encoding is not None and len(encoding.actions) not in (0, policy.num_actions):
         found = f"policy.encoding has the names of {len(encoding.actions)} actions"
         raise ValueError(f"{found}; expected {policy.num_actions}")
+    columns = list(features) or ([] if encoding is None else encoding.names)
+    for name in columns:
+        if not isinstance(name, str):
+            problem = f"a column of the features is named {short_repr(name)}"
+            raise TypeError(f"{problem}; expected texts, as frame.columns.map(str) makes them")
     state = policy.get_state()
     learned = None
     if not policy.is_as_made:
@@ -240,7 +247,7 @@ def write_policy(
         "is_trained": state.content.is_trained,
         "rows_learned": summary.size,
         "log": summary.identify() if summary.size else "",
-        "features": list(features) or ([] if encoding is None else encoding.names),
+        "features": columns,
         "encoding": None if encoding is None else encoding.plain(),
     }
     save_state(_check_suffix(Path(path)), {KEY: content})

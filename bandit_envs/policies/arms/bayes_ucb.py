@@ -56,8 +56,8 @@ class BayesUCBPolicy(IndexPolicy):
         **options: typing.Unpack[PolicyOptions],
     ) -> None:
         self._prior = check_prior(prior_successes, prior_failures)
-        self._prior_successes = prior_successes
-        self._prior_failures = prior_failures
+        self._prior_successes = self._prior[0]
+        self._prior_failures = self._prior[1]
         import_extra("scipy.special", "cli")
         super().__init__(**options)
 

@@ -127,8 +127,8 @@ class BetaThompsonSamplingPolicy(ThompsonSamplingPolicy):
         **options: typing.Unpack[PolicyOptions],
     ) -> None:
         self._prior = check_prior(prior_successes, prior_failures)
-        self._prior_successes = prior_successes
-        self._prior_failures = prior_failures
+        self._prior_successes = self._prior[0]
+        self._prior_failures = self._prior[1]
         super().__init__(**options)
 
     def _initial(self) -> BetaCounts:
@@ -180,8 +180,8 @@ class DiscountedThompsonSamplingPolicy(ThompsonSamplingPolicy):
     ) -> None:
         self._gamma = check_positive("gamma", gamma, maximum=1.0)
         self._prior = check_prior(prior_successes, prior_failures)
-        self._prior_successes = prior_successes
-        self._prior_failures = prior_failures
+        self._prior_successes = self._prior[0]
+        self._prior_failures = self._prior[1]
         super().__init__(**options)
 
     def _initial(self) -> BetaCounts:

@@ -9,8 +9,8 @@ import numpy as np
 
 from bandit_envs.arrays import Floats, Indices, Mask
 from bandit_envs.policies.best_arm.best_arm_policy import BestArmPolicy, Pulls, Search, among
-from bandit_envs.policies.best_arm.reward_laws import RewardLaw, law_of
-from bandit_envs.policies.best_arm.stopping import StoppingLevel
+from bandit_envs.policies.best_arm.reward_laws import RewardLaw, check_std, law_of
+from bandit_envs.policies.best_arm.stopping import StoppingLevel, check_delta
 from bandit_envs.policies.draws import rows_of
 from bandit_envs.policies.policy import PolicyOptions
 
@@ -46,11 +46,11 @@ class ChernoffPolicy(BestArmPolicy):
         **options: typing.Unpack[PolicyOptions],
     ) -> None:
         super().__init__(**options)
-        self._delta = delta
-        self._reward_std = reward_std
+        self._delta = check_delta(delta)
+        self._reward_std = check_std(reward_std)
         self._threshold = threshold
-        self._law = law_of(reward_std)
-        self._level = StoppingLevel(threshold, delta)
+        self._law = law_of(self._reward_std)
+        self._level = StoppingLevel(threshold, self._delta)
         self.reward_range = self._law.reward_range
 
     def _follow(

@@ -10,7 +10,7 @@ from bandit_envs.arrays import Floats, Indices
 from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_positive
 from bandit_envs.policies.best_arm.best_arm_policy import Pulls
 from bandit_envs.policies.best_arm.pair_policy import PairPolicy
-from bandit_envs.policies.best_arm.reward_laws import NormalLaw, RewardLaw, law_of
+from bandit_envs.policies.best_arm.reward_laws import NormalLaw, RewardLaw, check_std, law_of
 from bandit_envs.policies.best_arm.stopping import StoppingLevel, check_delta
 from bandit_envs.policies.policy import PolicyOptions
 
@@ -92,13 +92,13 @@ class KLLUCBPolicy(PairPolicy):
         threshold: str = "practical",
         **options: typing.Unpack[PolicyOptions],
     ) -> None:
-        self._delta = delta
-        self._reward_std = reward_std
+        self._delta = check_delta(delta)
+        self._reward_std = check_std(reward_std)
         self._threshold = threshold
-        self._law = law_of(reward_std)
+        self._law = law_of(self._reward_std)
         self.reward_range = self._law.reward_range
         super().__init__(**options)
-        self._level = StoppingLevel(threshold, delta)
+        self._level = StoppingLevel(threshold, self._delta)
 
     def _reward_law(self) -> RewardLaw:
         return self._law

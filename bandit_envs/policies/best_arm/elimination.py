@@ -11,7 +11,7 @@ from bandit_envs.arrays import Floats, Indices, Mask
 from bandit_envs.base.checks import check_integer
 from bandit_envs.policies.arms.index_policy import IndexPolicy
 from bandit_envs.policies.best_arm.best_arm_policy import BestArmPolicy, Search, scores_in_turn
-from bandit_envs.policies.best_arm.reward_laws import NormalLaw, RewardLaw
+from bandit_envs.policies.best_arm.reward_laws import NormalLaw, RewardLaw, check_std
 from bandit_envs.policies.best_arm.stopping import check_delta
 from bandit_envs.policies.draws import largest_values, row_sums
 from bandit_envs.policies.policy import PolicyOptions
@@ -98,9 +98,10 @@ class SuccessiveEliminationPolicy(BestArmPolicy):
         **options: typing.Unpack[PolicyOptions],
     ) -> None:
         self._delta = check_delta(delta)
-        self._reward_std = reward_std
-        self._law = NormalLaw(0.5 if reward_std is None else reward_std)
-        self._scale = 1.0 if reward_std is None else np.sqrt(2.0) * float(reward_std)
+        std = check_std(reward_std)
+        self._reward_std = std
+        self._law = NormalLaw(0.5 if std is None else std)
+        self._scale = 1.0 if std is None else np.sqrt(2.0) * std
         super().__init__(**options)
 
     def _reward_law(self) -> RewardLaw:

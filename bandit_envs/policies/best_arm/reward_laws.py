@@ -183,6 +183,13 @@ def _negative_entropy(mean: Floats) -> Floats:
     return found
 
 
+def check_std(reward_std: float | None) -> float | None:
+    """Returns the standard deviation of normal rewards, above 0; None for rewards of 1 or 0."""
+    if reward_std is None:
+        return None
+    return check_positive("reward_std", reward_std, MIN_STD, MAX_PARAMETER)
+
+
 def law_of(reward_std: float | None) -> RewardLaw:
     """Returns the law of rewards of 1 or 0, or of normal ones with a standard deviation."""
     return BernoulliLaw() if reward_std is None else NormalLaw(reward_std)
