@@ -38,3 +38,23 @@ def test_a_wrapper_shows_what_it_wraps():
 def test_long_arrays_are_not_written_out():
     env = BernoulliPyEnvironment(np.full((100, 10), 0.5), batch_size=100)
     assert "array of shape (100, 10)" in repr(env)
+
+
+ONES = np.ones(2)
+
+
+class Weighted(UCBPolicy):
+    """A policy of a user, whose arguments have defaults of all kinds."""
+
+    def __init__(self, c, scale=2, weights=(0.5,), table=ONES, **options):
+        super().__init__(c, **options)
+        self.scale = scale
+        self.weights = weights
+        self.table = table
+
+
+def test_defaults_may_be_arrays_and_values_numbers_of_numpy():
+    policy = Weighted(1.0, scale=np.int64(2), num_actions=3)
+    assert repr(policy) == "Weighted(c=1.0, num_actions=3, batch_size=1)"
+    policy = Weighted(1.0, weights=(np.ones(2),), table=np.ones(2), num_actions=3)
+    assert "table=[1.0, 1.0], num_actions=3" in repr(policy)

@@ -52,7 +52,13 @@ def _kept(instance: Any) -> Iterator[tuple[str, Any]]:
 
 def _is_default(value: Any, default: Any) -> bool:
     """Returns whether a value is the default of its parameter."""
-    return value is default or (type(value) is type(default) and value == default)
+    if value is default:
+        return True
+    plain = value.item() if isinstance(value, np.generic) else value
+    try:
+        return type(plain) is type(default) and bool(plain == default)
+    except ValueError:  # arrays are neither equal nor unequal
+        return False
 
 
 def show(value: Any) -> str:
