@@ -129,11 +129,11 @@ def test_an_index_that_was_written_twice_or_to_parquet_is_no_feature(tmp_path):
     pandas.read_csv(tmp_path / "once.csv").to_csv(tmp_path / "twice.csv")
     with pytest.warns(UserWarning, match="'Unnamed: 0.1', 'Unnamed: 0'"):
         assert from_frame(pandas.read_csv(tmp_path / "twice.csv"), **ROLES) == expected
-    with pytest.warns(UserWarning, match="are no features: 'Unnamed: 0'$"):
+    with pytest.warns(UserWarning, match="are not features: 'Unnamed: 0'$"):
         assert read_log(tmp_path / "twice.csv", **ROLES) == expected
     cheap = frame[frame["age"] > frame["age"].min()]  # whose index is no range
     cheap.to_parquet(tmp_path / "cheap.parquet")
-    with pytest.warns(UserWarning, match="are no features: '__index_level_0__'"):
+    with pytest.warns(UserWarning, match="are not features: '__index_level_0__'"):
         assert read_log(tmp_path / "cheap.parquet", **ROLES) == from_frame(cheap, **ROLES)
 
 
