@@ -115,6 +115,7 @@ def test_one_note_names_the_actions_that_some_decisions_could_not_draw(tmp_path)
 
 
 def test_other_policies_wait_for_the_first_rewards(tmp_path):
+    pytest.importorskip("matplotlib")
     with open_arms(tmp_path) as service:
         for rewards in range(4):
             decision = service.decide()
