@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import base64
 import html
 from collections.abc import Iterator, Sequence
-
-from matplotlib.figure import Figure
 
 from bandit_envs.evaluations.candidates import LOGGED
 from bandit_envs.evaluations.estimate_rows import EstimateRow
 from bandit_envs.evaluations.showing.figures import draw_estimates, draw_segments, draw_weights
 from bandit_envs.evaluations.showing.report import PolicyWeights, Report
 from bandit_envs.studies.plots import to_image
-from bandit_envs.studies.showing.page_parts import PAGE, STYLE
+from bandit_envs.studies.showing.page_parts import PAGE, STYLE, picture
 
 NUMBERS = """
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
@@ -33,7 +30,7 @@ def report_page(report: Report) -> str:
         *(f"<p>{html.escape(line)}</p>" for line in _explain_rows(report)),
         _estimates_table(report, report.rows, texts),
         *(f"<p>{html.escape(note)}</p>" for note in report.notes),
-        _picture("Estimates and gains", draw_estimates(report.rows, report.baseline)),
+        picture("Estimates and gains", to_image(draw_estimates(report.rows, report.baseline))),
     ]
     if texts:
         parts += ["<h2>Warnings</h2>", "<ol>"]
@@ -45,7 +42,10 @@ def report_page(report: Report) -> str:
         "<h2>Weights and overlap</h2>",
         *(f"<p>{html.escape(line)}</p>" for line in WEIGHTS_EXPLAINED),
         _weights_table(report.weights),
-        _picture("Weights", draw_weights({each.policy: each.histogram for each in report.weights})),
+        picture(
+            "Weights",
+            to_image(draw_weights({each.policy: each.histogram for each in report.weights})),
+        ),
     ]
     head = [
         '<meta charset="utf-8">',
@@ -81,7 +81,7 @@ def _segments(report: Report, texts: Sequence[str]) -> Iterator[str]:
     """Yields the part of the page that has the segments."""
     yield f"<h2>By {html.escape(report.by or '')}</h2>"
     if any(row.gain_rows for rows in report.segments.values() for row in rows):
-        yield _picture("Gains by segment", draw_segments(report.segments, report.baseline))
+        yield picture("Gains by segment", to_image(draw_segments(report.segments, report.baseline)))
     for name, rows in report.segments.items():
         if rows:
             yield f"<h3>{html.escape(f'{report.by}: {name}')}</h3>"
@@ -152,10 +152,3 @@ def _table(headings: Sequence[str], lines: Sequence[Sequence[str]], texts: int) 
 
 def _p_value(value: float) -> str:
     return "<1e-4" if value < 1e-4 else f"{value:.2g}"
-
-
-def _picture(text: str, figure: Figure) -> str:
-    """Returns a figure as an image in the page."""
-    image = base64.b64encode(to_image(figure)).decode()
-    picture = f'<img alt="{html.escape(text)}" src="data:image/png;base64,{image}">'
-    return f'<div class="wide">{picture}</div>'

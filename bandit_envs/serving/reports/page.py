@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import html
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -10,7 +9,7 @@ from typing import NamedTuple
 from matplotlib.figure import Figure
 
 from bandit_envs.studies.plots import to_image
-from bandit_envs.studies.showing.page_parts import PAGE, STYLE
+from bandit_envs.studies.showing.page_parts import PAGE, STYLE, picture
 
 NUMBERS = "td + td, th + th { text-align: right; font-variant-numeric: tabular-nums; }"
 
@@ -30,7 +29,7 @@ def make_page(title: str, lines: Iterable[str], sections: Iterable[Section]) -> 
     for section in sections:
         parts.append(f"<h2>{html.escape(section.title)}</h2>")
         if section.figure is not None:
-            parts.append(_picture(section.title, section.figure))
+            parts.append(picture(section.title, to_image(section.figure)))
         parts.append(_table(section.table))
         parts += map(_paragraph, section.lines)
     head = [
@@ -57,10 +56,3 @@ def _table(table: Sequence[Sequence[str]]) -> str:
     headings, *rows = table
     body = "\n".join([line("th", headings), *(line("td", row) for row in rows)])
     return f'<div class="wide"><table>{body}</table></div>'
-
-
-def _picture(text: str, figure: Figure) -> str:
-    """Returns a figure as an image in the page."""
-    image = base64.b64encode(to_image(figure)).decode()
-    picture = f'<img alt="{html.escape(text)}" src="data:image/png;base64,{image}">'
-    return f'<div class="wide">{picture}</div>'

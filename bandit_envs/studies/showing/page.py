@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import html
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -27,7 +26,7 @@ from bandit_envs.studies.definition.study_file import study_text
 from bandit_envs.studies.results.expected import Comparison, compare_with_expected
 from bandit_envs.studies.showing.figures import study_figure
 from bandit_envs.studies.showing.page_curves import Curves
-from bandit_envs.studies.showing.page_parts import PAGE, SCRIPT, STYLE
+from bandit_envs.studies.showing.page_parts import PAGE, SCRIPT, STYLE, picture
 from bandit_envs.studies.showing.tracking import Track, track_nothing
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ def study_page(
     if comparison:
         parts += ["<h2>Expected values</h2>", _comparison(comparison)]
     if not study.panels or study.over:
-        parts += ["<h2>Figure</h2>", _picture(study, pairs)]
+        parts += ["<h2>Figure</h2>", picture(study.title, study_figure(study, pairs))]
     if curves.figures:
         parts += ["<h2>Curves</h2>", curves.switches()]
         for place, heading in enumerate(curves.headings):
@@ -174,10 +173,3 @@ def _table(data: dict[str, Any], columns: list[TableColumn]) -> DataTable:
         sortable=True,
         reorderable=False,
     )
-
-
-def _picture(study: Study, pairs: Sequence[PairResult]) -> str:
-    """Returns the study's figure as an image in the page."""
-    image = base64.b64encode(study_figure(study, pairs)).decode()
-    picture = f'<img alt="{html.escape(study.title)}" src="data:image/png;base64,{image}">'
-    return f'<div class="wide">{picture}</div>'

@@ -1,4 +1,7 @@
-"""The frame, the style sheet and the script of the page of a study."""
+"""What pages share: their frame, their style sheet, pictures; and the script of studies' pages."""
+
+import base64
+import html
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -95,3 +98,10 @@ for (const box of boxes) { box.addEventListener("change", drawCurves); }
 document.getElementById("all")?.addEventListener("click", () => tick(true));
 document.getElementById("none")?.addEventListener("click", () => tick(false));
 """
+
+
+def picture(text: str, image: bytes) -> str:
+    """Returns a PNG image as a part of a page, with the text that stands for it."""
+    encoded = base64.b64encode(image).decode()
+    shown = f'<img alt="{html.escape(text)}" src="data:image/png;base64,{encoded}">'
+    return f'<div class="wide">{shown}</div>'
