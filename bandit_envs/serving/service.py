@@ -65,7 +65,7 @@ class DecisionService:
     saved: at least once a second, if it is called.
 
     Args:
-        path: of the file, which ends in .sqlite, .sqlite3 or .db. It is created if there is none.
+        path: of the file, which ends in .sqlite, .sqlite3 or .db, and is created if it is missing.
         policy: with one row. In a file that exists, what it has learned is replaced by what the
             file says, and its arguments must be those of the policy that made the file.
         actions: the names of its actions, when the file is created; None for those of the file, or

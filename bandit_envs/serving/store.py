@@ -277,10 +277,10 @@ class Store:
         return number, decode_state(content, str(self.path))
 
     def _read_row(self, query: str, *parameters: Any) -> Sequence[Any]:
-        """Returns the first row of a query; ValueError if there is none."""
+        """Returns the first row of a query; ValueError if it finds no row."""
         found: Sequence[Any] | None = self._connection.execute(query, parameters).fetchone()
         if found is None:
-            raise self._damage(f"there is no row of {query!r}")
+            raise self._damage(f"the query {query!r} finds no row")
         return found
 
     def _damage(self, problem: str) -> ValueError:

@@ -102,7 +102,7 @@ class AnswerCache:
 
     Args:
         complete: takes a list of prompts and returns a list of answers.
-        path: of the file. It is made if there is none.
+        path: of the file, which is created if it is missing.
 
     A file that cannot be written still gives the answers that it has.
 

@@ -48,7 +48,7 @@ def choose_prices(scores: Floats, costs: Floats) -> list[float]:
 def find_price(
     cost_at: Callable[[float], float], tried: dict[float, float], budget: float
 ) -> float | None:
-    """Returns the lowest price found at which at most a budget is spent; None if there is none.
+    """Returns the lowest price found at which at most a budget is spent; else None.
 
     Prices grow until one spends at most the budget. Then halving the interval between the highest
     price that spends more and the lowest one that does not ends where at least 99% is spent, or

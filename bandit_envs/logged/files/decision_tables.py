@@ -137,7 +137,7 @@ def open_to_read(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def find_last_number(connection: sqlite3.Connection) -> int:
-    """Returns the number of the last decision or event; 0 if there is none."""
+    """Returns the number of the last decision or event; 0 for an empty file."""
     query = """SELECT max(
         (SELECT coalesce(max(number), 0) FROM decisions),
         (SELECT coalesce(max(number), 0) FROM events)

@@ -158,7 +158,7 @@ def _start_worker(parent: int, run: str) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """Ends this process once its parent is another one, as that of orphans is.
+    """Ends this process once its parent has ended, so that another process is its parent.
 
     Windows never tells: there, loky's idle workers end after five minutes.
     """

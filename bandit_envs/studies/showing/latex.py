@@ -104,7 +104,7 @@ class Group(NamedTuple):
     heading: str
 
     rows: Sequence[tuple[Sequence[str], Sequence[Cell | None]]]
-    """Of each, the texts at its left, and its numbers; None where there is none."""
+    """Of each row, the texts at its left, and its numbers; None for an empty cell."""
 
 
 @dataclasses.dataclass(frozen=True)
