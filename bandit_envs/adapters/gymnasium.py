@@ -219,7 +219,7 @@ class _ObservedTestbed(environments.KArmedTestbed):
     def _observe(self, state: Array) -> Array:
         if self._nothing is not None:
             return self._nothing
-        best: Array = self._means_in(state).optimum.action
+        best: Array = self._known(state).optimum.action
         return best
 
 

@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from bandit_envs.arrays import Array, Mask, as_numbers, check_array, check_result
@@ -17,21 +20,14 @@ def check_observation(
     owner: str, observation: Nest, spec: Nest, batch_shape: tuple[int, ...]
 ) -> None:
     """Raises TypeError or ValueError for a wrong structure or shape, or NaN."""
-    if isinstance(spec, ArraySpec):
-        what = f"{owner}._observe returned"
-        if not isinstance(observation, np.ndarray):
-            raise TypeError(f"{what} {short_repr(observation)}; expected an array")
-        check_array(what, observation, batch_shape + spec.shape)
-    elif type(spec) is type(observation) is dict and spec.keys() == observation.keys():
-        for key, leaf in spec.items():  # map_structure takes five times as long
-            check_observation(owner, observation[key], leaf, batch_shape)
-    else:
-        _check_structure(f"{owner}._observe returned", observation, spec)
-        map_structure(
-            lambda leaf, found: check_observation(owner, found, leaf, batch_shape),
-            spec,
-            observation,
-        )
+    what = f"{owner}._observe returned"
+
+    def check(leaf: ArraySpec, found: object) -> None:
+        if not isinstance(found, np.ndarray):
+            raise TypeError(f"{what} {short_repr(found)}; expected an array")
+        check_array(what, found, batch_shape + leaf.shape)
+
+    _by_leaf(what, check, observation, spec)
 
 
 def check_drawn_rewards(
@@ -39,11 +35,13 @@ def check_drawn_rewards(
 ) -> Nest:
     """Returns rewards as arrays of the dtypes and shapes of a nest of specs, without NaN."""
     what = f"{owner}._draw_rewards returned"
-    if isinstance(spec, ArraySpec):
+    if isinstance(spec, ArraySpec):  # the common kind first: every step passes here
         return check_result(what, rewards, spec.dtype, batch_shape + spec.shape)
-    _check_structure(what, rewards, spec)
-    return map_structure(
-        lambda leaf, found: check_drawn_rewards(owner, found, leaf, batch_shape), spec, rewards
+    return _by_leaf(
+        what,
+        lambda leaf, found: check_result(what, found, leaf.dtype, batch_shape + leaf.shape),
+        rewards,
+        spec,
     )
 
 
@@ -81,12 +79,9 @@ def check_mean(owner: str, mean: Array, batch_shape: tuple[int, ...]) -> Array:
 
 def check_optimal_action(owner: str, action: Nest, spec: Nest) -> Nest:
     """Returns an action in the dtypes of its specs."""
-    if type(action) is np.ndarray and isinstance(spec, ArraySpec):
-        return action.astype(spec.dtype)
     what = f"{owner}._optimal_action returned"
-    _check_structure(what, action, spec)
-    return map_structure(
-        lambda leaf, found: as_numbers(what, found).astype(leaf.dtype), spec, action
+    return _by_leaf(
+        what, lambda leaf, found: as_numbers(what, found).astype(leaf.dtype), action, spec
     )
 
 
@@ -96,9 +91,14 @@ def check_state(owner: str, hook: str, state: object, before: object) -> None:
         raise TypeError(f"{owner}.{hook} returned None; expected the next state")
 
 
-def _check_structure(what: str, value: Nest, spec: Nest) -> None:
-    """Raises TypeError or ValueError if a nest has another structure than that of its specs."""
+def _by_leaf(what: str, check: Callable[[Any, Any], Any], value: Nest, spec: Nest) -> Nest:
+    """Returns `check(leaf, found)` of every spec and its value, in a nest of one structure."""
+    if isinstance(spec, ArraySpec):
+        return check(spec, value)
+    if type(spec) is type(value) is dict and spec.keys() == value.keys():
+        return {key: _by_leaf(what, check, value[key], leaf) for key, leaf in spec.items()}
     try:
         map_structure(lambda leaf, found: None, spec, value)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{what} {short_repr(value)}: {error}") from error
+    return map_structure(check, spec, value)

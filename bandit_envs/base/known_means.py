@@ -21,11 +21,26 @@ class Optimum(NamedTuple):
     reward: Array
 
 
-class Means(abc.ABC):
-    """The expected rewards in one state of a bandit.
+class Means:
+    """The expected rewards in one state of a bandit: three questions, answered when asked.
 
-    All three methods raise NotImplementedError for what is unknown.
+    Each raises NotImplementedError for what is unknown.
+
+    Args:
+        of: returns the mean of the reward of each row's action: [B].
+        table: returns `table`, which is then kept.
+        optimum: returns `optimum`, which is then kept.
     """
+
+    def __init__(
+        self,
+        of: Callable[[Nest], Array],
+        table: Callable[[], Array],
+        optimum: Callable[[], Optimum],
+    ) -> None:
+        self.of = of  #: returns the mean of the reward of each row's action: [B]
+        self._find_table = table
+        self._find_optimum = optimum
 
     @functools.cached_property
     def table(self) -> Array:
@@ -37,55 +52,31 @@ class Means(abc.ABC):
         """The optimal actions and their means."""
         return self._find_optimum()
 
-    @abc.abstractmethod
-    def of(self, action: Nest) -> Array:
-        """Returns the mean of the reward of each row's `action`: [B]."""
+    @classmethod
+    def of_table(cls, name: str, table: Array) -> Means:
+        """Returns what a table [B, K], or [B, K, R], determines; `name` is the environment's."""
 
-    @abc.abstractmethod
-    def _find_table(self) -> Array:
-        """Returns `table`, which is then kept."""
+        def of(action: Nest) -> Array:
+            return np.asarray(table[np.arange(len(table)), action])
 
-    @abc.abstractmethod
-    def _find_optimum(self) -> Optimum:
-        """Returns `optimum`, which is then kept."""
+        def optimum() -> Optimum:
+            if table.ndim != 2:
+                raise NotImplementedError(f"{name} does not know its optimal actions")
+            action = table.argmax(axis=1).astype(np.int32)
+            return Optimum(action, of(action))
 
+        return cls(of, lambda: table, optimum)
 
-class MeansOfTable(Means):
-    """Expected rewards that a table [B, K] determines; `name` is the environment's."""
+    def mapped(self, function: Callable[[Array], Array]) -> Means:
+        """Returns the means changed by an increasing function: the optimal actions stay."""
 
-    def __init__(self, name: str, table: Array) -> None:
-        self._name = name
-        self._table = table
+        def optimum() -> Optimum:
+            action, reward = self.optimum
+            return Optimum(action, function(reward))
 
-    def of(self, action: Nest) -> Array:
-        return np.asarray(self._table[np.arange(len(self._table)), action])
-
-    def _find_table(self) -> Array:
-        return self._table
-
-    def _find_optimum(self) -> Optimum:
-        if self._table.ndim != 2:
-            raise NotImplementedError(f"{self._name} does not know its optimal actions")
-        action = self._table.argmax(axis=1).astype(np.int32)
-        return Optimum(action, self.of(action))
-
-
-class MappedMeans(Means):
-    """Expected rewards changed by an increasing function: the optimal actions stay the same."""
-
-    def __init__(self, means: Means, function: Callable[[Array], Array]) -> None:
-        self._means = means
-        self._function = function
-
-    def of(self, action: Nest) -> Array:
-        return self._function(self._means.of(action))
-
-    def _find_table(self) -> Array:
-        return self._function(self._means.table)
-
-    def _find_optimum(self) -> Optimum:
-        action, reward = self._means.optimum
-        return Optimum(action, self._function(reward))
+        return Means(
+            lambda action: function(self.of(action)), lambda: function(self.table), optimum
+        )
 
 
 class TakenAction(NamedTuple):

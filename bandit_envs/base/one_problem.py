@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
 
+from bandit_envs.arrays import Rng
 from bandit_envs.nests import Nest, flatten, map_structure
 
 
@@ -45,3 +47,31 @@ def _describe(leaf: object) -> str:
 def same_leaves(nest: Nest, other: Nest) -> bool:
     """Returns whether two nests of one structure have equal leaves."""
     return all(map(np.array_equal, flatten(nest), flatten(other)))
+
+
+def next_of_one_problem(
+    env: Any, rng: Rng, state: Any, action: Nest, *, keeps_own: bool
+) -> Any:
+    """Returns the state that follows `action`, for users of one problem.
+
+    Args:
+        env: a bandit.
+        rng: draws.
+        state: of all rows.
+        action: of each row.
+        keeps_own: whether the bandit has a `_share` of its own.
+
+    Raises:
+        NotImplementedError: actions change the state, and `_share` does not say whose it is.
+    """
+    twin = copy.deepcopy(rng)
+    next_state = env._next_state(rng, state, action)
+    if next_state is state:
+        return state
+    shared = env._share(next_state)
+    if not keeps_own:
+        of_first = share_first_row(env.name, action, env.batch_size)
+        if not same_leaves(next_state, env._next_state(twin, state, of_first)):
+            expected = "expected a _share that says what of the state is a user's own"
+            raise NotImplementedError(f"actions change the state of {env.name}; {expected}")
+    return shared

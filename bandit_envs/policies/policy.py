@@ -20,7 +20,7 @@ from bandit_envs.base.checks import (
     short_repr,
 )
 from bandit_envs.base.made_with import made_with
-from bandit_envs.base.state import Memo, Stateful, decode_models
+from bandit_envs.base.state import Stateful, decode_models
 from bandit_envs.datasets.encoding import TableEncoding
 from bandit_envs.nests import Nest
 from bandit_envs.policies.beliefs import Beliefs
@@ -436,17 +436,12 @@ class Policy(Stateful, abc.ABC):
         self.batch_size = check_integer("batch_size", batch_size, minimum=1)  #: B
         self._table_shape = (self.batch_size, self.num_actions)
         self._row_offsets = np.arange(self.batch_size) * self.num_actions
-        self._mask_memo = Memo()
 
     def _available(self, observation: Nest) -> Mask | None:
         """Returns which actions are available: [B, K], at least one a row; None if all are."""
         if not isinstance(observation, dict):
             return None
-        found = observation.get("mask", observation.get("num_actions"))
-        memo = self._mask_memo
-        if not isinstance(found, np.ndarray) or found.flags.writeable:
-            memo = Memo()  # it may be edited in place; what environments return may not
-        return memo.of(found, lambda _: self._check_mask(observation))
+        return self._check_mask(observation)
 
     def _known_probabilities(self, time_step: TimeStep) -> Floats:
         """Returns the probabilities of the available actions. The array may be part of `learned`.
@@ -488,8 +483,6 @@ class Policy(Stateful, abc.ABC):
 
     def _check_mask(self, observation: Nest) -> Mask | None:
         mask = available_actions(observation, self.num_actions)
-        if mask is not None and mask is not observation.get("mask"):
-            mask.setflags(write=False)  # it is kept for the next question
         if mask is None or (mask.shape == self._table_shape and mask.any(axis=1).all()):
             return mask
         expected = f"expected shape {self._table_shape} and at least one action in each row"

@@ -178,5 +178,5 @@ class BanditContract(ContractPart):
         view = rollout.views[0]
         if not is_bandit(environment) or view.keys().isdisjoint(known):
             return None
-        indexed = "expected_rewards" in view and bandit._takes_indices
+        indexed = "expected_rewards" in view and bandit._actions.is_single
         return BanditRollout(environment, rollout, indexed)

@@ -129,7 +129,7 @@ def _bounded(spec: ArraySpec) -> ArraySpec:
 def availability(environment: PyEnvironment) -> Mask | None:
     """Returns which actions the observation, with or without wrappers, makes available: [B, K]."""
     bandit: Any = environment.unwrapped
-    if not is_bandit(environment) or not bandit._takes_indices:
+    if not is_bandit(environment) or not bandit._actions.is_single:
         return None
     wrapped: Any = environment
     for shown in (wrapped, bandit):

@@ -18,8 +18,8 @@ from bandit_envs.base.checks import (
     check_numbers,
     short_repr,
 )
-from bandit_envs.base.known_means import Means, MeansOfTable, TakenAction
-from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment
+from bandit_envs.base.known_means import Means
+from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.nests import Nest
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 from bandit_envs.trajectories import TimeStep
@@ -66,7 +66,7 @@ class MaskingWrapper(Wrapper):
         return spec.replace(maximum=self._num_actions - 1)
 
     def expected_rewards_for(self, observation: Nest) -> Array:
-        known = MeansOfTable(self._name, super().expected_rewards_for(observation))
+        known = Means.of_table(self._name, super().expected_rewards_for(observation))
         return read_only(self._masked(known, observation["mask"]).table)
 
     @abc.abstractmethod
@@ -99,15 +99,9 @@ class MaskingWrapper(Wrapper):
         checked = check_indices(action, self._batch_size, self._num_actions)
         return check_available(checked, self._mask_now())
 
-    def _find_means_now(self, state: EnvironmentState) -> Means:
-        means = super()._find_means_now(state)
-        return self._masked(means, self._mask_now())
-
-    def _find_means_met(self, state: EnvironmentState) -> TakenAction | None:
-        taken = super()._find_means_met(state)
-        if taken is None:
-            return None
-        return TakenAction(taken.action, self._masked(taken.means, state.latent.met))
+    def _change_means(self, means: Means, are_met: bool) -> Means:
+        means = super()._change_means(means, are_met)
+        return self._masked(means, self._state.latent.met if are_met else self._mask_now())
 
     def _masked(self, means: Means, mask: Mask) -> Means:
         """Returns the means with -inf where the mask has no action."""
@@ -117,7 +111,7 @@ class MaskingWrapper(Wrapper):
         )
         known = mask[:, : self._num_wrapped].reshape(*table.shape[:2], *(1,) * (table.ndim - 2))
         np.copyto(masked[:, : self._num_wrapped], table, where=known)
-        return MeansOfTable(self._name, masked)
+        return Means.of_table(self._name, masked)
 
 
 class RandomActionMask(MaskingWrapper):

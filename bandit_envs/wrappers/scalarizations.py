@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from bandit_envs.arrays import Array
 from bandit_envs.base.checks import check_table
-from bandit_envs.base.known_means import Means, MeansOfTable
+from bandit_envs.base.known_means import Means
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import REWARD_SPEC
@@ -42,8 +42,8 @@ class Scalarization(Wrapper):
     def _map_rewards(self, rewards: Array) -> Array:
         """Returns a number [...] for each vector of `rewards` [..., R]."""
 
-    def _change_means(self, means: Means) -> Means:
-        return MeansOfTable(self._name, self._mapped_means(means.table))
+    def _change_means(self, means: Means, are_met: bool) -> Means:
+        return Means.of_table(self._name, self._mapped_means(means.table))
 
     def _map_means(self, means: Array) -> Array:
         if not self._knows_means:

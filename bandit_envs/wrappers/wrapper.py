@@ -8,7 +8,7 @@ import numpy as np
 
 from bandit_envs.arrays import Array, check_result, read_only
 from bandit_envs.base.bandit_py_environment import is_bandit
-from bandit_envs.base.known_means import KnownMeans, MappedMeans, Means, TakenAction
+from bandit_envs.base.known_means import KnownMeans, Means, TakenAction
 from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment, check_environment
 from bandit_envs.base.state import Memo, SavedState, state_to_write
 from bandit_envs.nests import Nest
@@ -66,8 +66,6 @@ class Wrapper(KnownMeans, PyEnvironment):
         bandit = env.unwrapped
         self._has_own_info = is_bandit(bandit) and type(bandit).get_info is not KnownMeans.get_info
         self._state = EnvironmentState(None, None, None)  # the generator is the wrapped one's
-        self._now_memo = Memo()
-        self._met_memo = Memo()
         self._info_memo = Memo()
 
     def wrapped_env(self) -> PyEnvironment:
@@ -166,29 +164,24 @@ class Wrapper(KnownMeans, PyEnvironment):
         return mapped if mapped is means else mapped.astype(np.float64, copy=False)
 
     def _means_now(self) -> Means:
-        return self._now_memo.of(self._state, self._find_means_now)
+        bandit = self._bandit()
+        if self._state.time_step is None:
+            raise ValueError(f"{self._name} has no state yet; call reset() first")
+        return self._change_means(bandit._means_now(), are_met=False)
 
     def _means_met(self) -> TakenAction | None:
-        return self._met_memo.of(self._state, self._find_means_met)
-
-    def _find_means_now(self, state: EnvironmentState) -> Means:
-        """Returns the means after this wrapper's `state`."""
-        bandit = self._bandit()
-        if state.time_step is None:
-            raise ValueError(f"{self._name} has no state yet; call reset() first")
-        return self._change_means(bandit._means_now())
-
-    def _find_means_met(self, state: EnvironmentState) -> TakenAction | None:
-        """Returns the means that the action before this wrapper's `state` met."""
         taken = self._bandit()._means_met()
-        if taken is None or state.time_step is None:
+        if taken is None or self._state.time_step is None:
             return None
-        return TakenAction(taken.action, self._change_means(taken.means))
+        return TakenAction(taken.action, self._change_means(taken.means, are_met=True))
 
-    def _change_means(self, means: Means) -> Means:
-        """Returns the means of this wrapper's rewards, where `means` are those of the wrapped."""
+    def _change_means(self, means: Means, are_met: bool) -> Means:
+        """Returns the means of this wrapper's rewards, where `means` are those of the wrapped.
+
+        They are those that the last action met, or those now.
+        """
         if self._maps_rewards or self._maps_means:
-            return MappedMeans(means, self._mapped_means)
+            return means.mapped(self._mapped_means)
         return means
 
     def _describe_step(self, state: EnvironmentState) -> dict[str, Any] | None:

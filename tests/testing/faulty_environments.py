@@ -346,8 +346,10 @@ class TakesUnavailableActions(PerArm):
 
 @caught_by("test_unavailable_actions_are_refused_and_have_no_expected_reward")
 class ExpectsRewardsOfUnavailableActions(PerArm):
-    def _masked_means(self, state):
-        return self._expected_rewards(state)
+    def _find_known(self, state):
+        known = super()._find_known(state)
+        known.table = self._expected_rewards(state)
+        return known
 
 
 @caught_by("test_the_mean_of_many_rewards_is_the_expected_reward")

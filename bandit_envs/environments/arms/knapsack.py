@@ -20,8 +20,7 @@ from bandit_envs.base.checks import (
     check_table,
     short_repr,
 )
-from bandit_envs.base.known_means import Means, MeansOfTable, TakenAction
-from bandit_envs.base.py_environment import EnvironmentState
+from bandit_envs.base.known_means import Means
 from bandit_envs.nests import Nest
 from bandit_envs.specs import BoundedArraySpec
 from bandit_envs.trajectories import TimeStep
@@ -189,19 +188,10 @@ class KnapsackBandit(Wrapper):
         observation = with_entries(time_step.observation, budget=left.astype(np.float32))
         return time_step._replace(observation=observation)
 
-    def _find_means_now(self, state: EnvironmentState) -> Means:
-        means = super()._find_means_now(state)
-        return self._paid_means(means, self._goes_on(state.latent))
-
-    def _find_means_met(self, state: EnvironmentState) -> TakenAction | None:
-        taken = super()._find_means_met(state)
-        if taken is None:
-            return None
-        return taken._replace(means=self._paid_means(taken.means, state.latent.was_paid))
-
-    def _paid_means(self, means: Means, is_paid: Mask) -> Means:
-        """Returns means [B, K, 2] that are 0 in the rows that are not paid."""
-        return MeansOfTable(self._name, means.table * is_paid[:, np.newaxis, np.newaxis])
+    def _change_means(self, means: Means, are_met: bool) -> Means:
+        used: Spending = self._state.latent
+        is_paid = used.was_paid if are_met else self._goes_on(used)
+        return Means.of_table(self._name, means.table * is_paid[:, np.newaxis, np.newaxis])
 
 
 def _find_prices(rewards: Floats, costs: Floats) -> Floats:

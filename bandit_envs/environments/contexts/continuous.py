@@ -14,6 +14,7 @@ from bandit_envs import rendering
 from bandit_envs.arrays import Array, Floats, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number, check_table
+from bandit_envs.base.shown_bandit import shown_reward
 from bandit_envs.environments.contexts.new_contexts import NewContexts
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 
@@ -118,7 +119,7 @@ class ContinuousBandit(NewContexts, BanditPyEnvironment[Floats]):
             reward_std=self._noise_std or None,
             steps=bandit.steps,
             action=action,
-            reward=self._rendered_reward(index, len(action)),
+            reward=shown_reward(self, index, len(action)),
         )
 
     def _place_of(self, action: float) -> int:
