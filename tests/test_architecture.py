@@ -19,7 +19,7 @@ STOREYS = (
     {"environments", "wrappers", "rewards", "sampling", "datasets"},
     {"drivers", "metrics", "logged", "policies", "testing"},
     {"bandit_envs"},
-    {"studies", "evaluations", "text", "serving", "adapters", "cli", "__main__"},
+    {"studies", "evaluations", "showing", "text", "serving", "adapters", "cli", "__main__"},
 )
 ROOMS_OF_LIBRARIES = {
     "bokeh": {"studies"},
@@ -30,7 +30,7 @@ ROOMS_OF_LIBRARIES = {
     "gym": {"adapters"},
     "gymnasium": {"adapters"},
     "joblib": {"studies.running"},
-    "matplotlib": {"evaluations", "rendering", "serving.reports", "studies"},
+    "matplotlib": {"evaluations", "rendering", "serving.reports", "showing", "studies"},
     "pandas": {"datasets", "evaluations", "logged.files", "studies"},
     "pooch": {"datasets"},
     "pyarrow": {"datasets", "logged.files"},

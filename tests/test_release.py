@@ -15,7 +15,6 @@ import pytest
 import bandit_envs
 from bandit_envs.base import saving
 from bandit_envs.environments.registry import ENVIRONMENTS
-from bandit_envs.evaluations.showing import report
 from bandit_envs.logged.files import decision_tables, tables
 from bandit_envs.logged.learners import policy_files
 from bandit_envs.policies.registry import POLICIES
@@ -211,7 +210,6 @@ def test_the_page_of_versions_has_the_formats_of_this_version():
         "saved states, `save_state`": f"{saving.FORMAT}",
         "folders of results of studies": f"{assignment.FORMAT}",
         "curves in such a folder": "no number: `curves.npy`",
-        f"folders of evaluations, `{report.REPORT}`": f"{report.FORMAT}",
         "study files": "no number",
         "logs in `.csv`, `.parquet` and data frames": f"{tables.FORMAT}",
         "logs in `.npz`": f"{tables.FORMAT}, in a state of format {saving.FORMAT}",

@@ -14,6 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
 from bandit_envs.evaluations.observer import LogObserver
+from bandit_envs.showing.tables import Grid
 
 Item = TypeVar("Item")
 
@@ -47,6 +48,17 @@ def new_table(title: str, *headings: str, caption: str | None = None) -> Table:
         box=SIMPLE_HEAD,
         pad_edge=False,
     )
+
+
+def print_grid(title: str, grid: Grid, caption: str | None = None) -> None:
+    """Prints a grid. Of rows with one text in the first column, it is written once."""
+    headings, *rows = grid
+    table = new_table(title, *headings, caption=caption)
+    last = ""
+    for first, *others in rows:
+        table.add_row("" if first == last else first, *others)
+        last = first
+    OUT.print(table)
 
 
 def track(text: str, items: Sequence[Item]) -> Iterable[Item]:

@@ -173,8 +173,8 @@ def _add_show(subcommands: Subcommands) -> None:
     text = "a folder of results, or a .sqlite file of decisions, which may be in use"
     parser.add_argument("folder", type=Path, metavar="DIR", help=text)
     text = (
-        "the page's file, ending in .html (default: study.html or evaluation.html in the folder, or"
-        " beside the decisions)"
+        "the page's file, ending in .html (default: study.html in the folder, or beside"
+        " the decisions)"
     )
     parser.add_argument("--output", type=Path, metavar="FILE", help=text)
     text = "also estimate what a policy would have earned, of decisions; may be repeated"

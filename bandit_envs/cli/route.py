@@ -6,15 +6,14 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.table import Table
-
-from bandit_envs.cli.console import ERR, OUT, RowProgress, new_table
+from bandit_envs.cli.console import ERR, OUT, RowProgress, print_grid
 from bandit_envs.cli.learn import policy_file
 from bandit_envs.cli.studies import folder_of
 from bandit_envs.datasets import Outcomes, read_outcomes, read_routerarena, read_routerbench
 from bandit_envs.evaluations.routing import PriceCurves, PricePoint, evaluate_prices, learn_router
 from bandit_envs.evaluations.routing.curves import TABLE
 from bandit_envs.logged import write_policy
+from bandit_envs.showing.tables import Cell
 
 EXPLAINED = (
     "Scores and costs are of a held-out request; gains are over the best mix of single models with "
@@ -141,45 +140,37 @@ def _numbers(texts: Sequence[str]) -> list[float]:
 
 def _show(curves: PriceCurves) -> None:
     """Prints a table of all prices, and one of the budget."""
-    table = _new_table(curves, "")
-    last = ""
-    for point in (*curves.models, *curves.points):
-        table.add_row("" if point.policy == last else point.policy, *_cells(point))
-        last = point.policy
-    OUT.print(table)
+    print_grid("", _grid(curves, [*curves.models, *curves.points]))
     if curves.at_budget:
-        table = _new_table(curves, f"At a budget of {curves.budget:g} a request")
-        for point in curves.at_budget:
-            table.add_row(point.policy, *_cells(point))
-        OUT.print(table)
+        title = f"At a budget of {curves.budget:g} a request"
+        print_grid(title, _grid(curves, curves.at_budget))
     OUT.print(EXPLAINED, soft_wrap=True)
 
 
-def _new_table(curves: PriceCurves, title: str) -> Table:
-    """Returns an empty table of points."""
+def _grid(curves: PriceCurves, points: Sequence[PricePoint]) -> list[list[str]]:
+    """Returns the headings, and a row for each point."""
     level = f"{100.0 * curves.confidence:.4g}% interval"
     numbers = [f"{name}\n({level})" for name in ("score", "cost", "gain over a mix")]
-    return new_table(title, "policy", "price", *numbers)
+    return [["policy", "price", *numbers], *([point.policy, *_cells(point)] for point in points)]
 
 
 def _cells(point: PricePoint) -> list[str]:
     """Returns the numbers of a point as texts; "" for none."""
     has_price = point.price == point.price  # not NaN
     has_gain = point.gain == point.gain
-    gains = (point.gain, point.gain_low, point.gain_high)
     return [
         f"{point.price:.3g}" if has_price else "",
-        _interval(point.score, point.score_low, point.score_high),
-        _interval(point.cost, point.cost_low, point.cost_high),
-        _interval(*gains, form="+.2g") if has_gain else "",
+        _interval(point[2:5]),
+        _interval(point[5:8]),
+        _interval(point[8:11], form="+.2g") if has_gain else "",
     ]
 
 
-def _interval(value: float, low: float, high: float, form: str = ".3g") -> str:
+def _interval(numbers: Sequence[float], form: str = ".3g") -> str:
     """Returns a number and its interval as text."""
-    exact = (round(number, 9) + 0.0 for number in (value, low, high))  # 0 except for rounding is 0
-    texts = [f"{number:{form}}" for number in exact]
-    return f"{texts[0]} ({texts[1]} to {texts[2]})"
+    exact = (round(number, 9) + 0.0 for number in numbers)  # 0 except for rounding is 0
+    value, low, high = (f"{number:{form}}" for number in exact)
+    return str(Cell(value, ends=(low, high)))
 
 
 def _check_gains(curves: PriceCurves, bound: float) -> int:

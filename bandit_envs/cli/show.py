@@ -1,43 +1,30 @@
-"""The subcommand `show`: a folder of results, or a file of decisions, as one page of HTML."""
+"""The subcommand `show`: results of a study, or a file of decisions, as one page of HTML."""
 
 import argparse
 from pathlib import Path
 
-from bandit_envs.base.saving import atomic_write
 from bandit_envs.cli.console import OUT
 from bandit_envs.cli.studies import show_study
-from bandit_envs.evaluations.showing.report import REPORT, Report
 from bandit_envs.logged.files.decision_tables import is_decisions
 from bandit_envs.serving import read_report
 
 
 def show(options: argparse.Namespace) -> int:
-    """Writes a page of HTML with all that a study, an evaluation or a service has found."""
+    """Writes a page of HTML with all that a study or a service has found."""
     if is_decisions(options.folder):
         return _show_decisions(options)
     if options.policy or options.range:
         expected = "expected a file of decisions, which --policy and --range are for"
         raise ValueError(f"{options.folder} does not hold decisions; {expected}")
-    is_evaluation = (options.folder / REPORT).is_file()
-    if not (is_evaluation or (options.folder / "config.json").is_file()):
+    if not (options.folder / "config.json").is_file():
         raise ValueError(
-            f"folder {options.folder} holds no results of a study or of `evaluate`"
+            f"folder {options.folder} holds no results of a study"
             if options.folder.is_dir()
             else f"there is no folder {options.folder}"
         )
-    default = "evaluation.html" if is_evaluation else "study.html"
-    file = options.output or options.folder / default
+    file = options.output or options.folder / "study.html"
     _check_page(file)
-    if is_evaluation:
-        if options.panels or options.quantiles:
-            raise ValueError(
-                f"{options.folder} has an evaluation; --panels and --quantiles are of studies"
-            )
-        from bandit_envs.evaluations.showing.page import report_page  # noqa: PLC0415
-
-        atomic_write(file, [report_page(Report.read(options.folder)).encode()])
-    else:
-        show_study(options, file)
+    show_study(options, file)
     OUT.print(f"Page: {file}", soft_wrap=True)
     return 0
 

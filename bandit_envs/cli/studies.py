@@ -124,8 +124,6 @@ def reproduce(options: argparse.Namespace) -> int:
 
 def report(options: argparse.Namespace) -> int:
     """Writes and shows the tables and the figure of what has finished."""
-    from bandit_envs.evaluations.showing.report import REPORT  # noqa: PLC0415
-
     figure = options.figure or options.folder / _figure_name(options)
     if figure.suffix not in FORMATS:
         raise ValueError(f"figure is {figure}; expected a file ending in {' or '.join(FORMATS)}")
@@ -133,9 +131,6 @@ def report(options: argparse.Namespace) -> int:
     if figure.resolve() == own.resolve() and _figure_name(options) != OWN_FIGURE:
         raise ValueError(f"figure is {figure}, the study's own; expected another file for a view")
     check_latex(options.latex)
-    if (options.folder / REPORT).is_file():
-        expected = "`show` makes a page of them, and `evaluate --latex` a table"
-        raise ValueError(f"folder {options.folder} has estimates of `evaluate`; {expected}")
     found = _load(options)
     found.find_policy(options.baseline)
     table = _latex_table(found, options)

@@ -1,14 +1,14 @@
 """Tables of results, of studies and of evaluations, as the command shows them in the terminal."""
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from rich.table import Table
 
-from bandit_envs.cli.console import OUT, new_table
+from bandit_envs.cli.console import OUT, new_table, print_grid
 from bandit_envs.evaluations import EstimateRow, Evaluation
+from bandit_envs.evaluations.showing.tables import estimates_table, find_warnings, number_texts
+from bandit_envs.showing.tables import p_text
 from bandit_envs.studies import LoadedStudy
 from bandit_envs.studies.definition.appearance import plain_text
 from bandit_envs.studies.definition.shown import ShownQuantity
@@ -99,7 +99,7 @@ def show_differences(found: LoadedStudy, baseline: str | None = None) -> None:
             low, high = map(float, statistics.interval(0.95))
             numbers = (float(statistics.mean), low, high)
             value, start, end = shown_quantity.texts(*numbers, error=high - low)
-            t, wilcoxon = map(_p_value, p_values[name])
+            t, wilcoxon = map(p_text, p_values[name])
             cells.append(f"{value} ({start} to {end})\np {t}, {wilcoxon}")
         pair = difference.pair
         table.add_row(plain_text(study.label(pair.environment, pair.policy)), *cells)
@@ -110,58 +110,14 @@ def show_differences(found: LoadedStudy, baseline: str | None = None) -> None:
 
 def show_estimates(found: Evaluation) -> None:
     """Prints the table of an evaluation, those of its segments, and warnings, each once."""
+    warnings = find_warnings(found)
+    table = estimates_table(found, warnings)
     in_segments = [row for rows in found.segments.values() for row in rows]
-    every = [*found.rows, *in_segments]
-    texts = list(dict.fromkeys(row.warnings for row in every if row.warnings))
-    OUT.print(_table_of_estimates(found, "", found.rows, texts, found.rows))
-    for name, rows in found.segments.items():
-        if rows:
-            title = f"{found.by}: {name}"
-            OUT.print(_table_of_estimates(found, title, rows, texts, in_segments))
-    for number, text in enumerate(texts, start=1):
-        OUT.print(f"[{number}] {text}", soft_wrap=True)
-
-
-def _table_of_estimates(
-    found: Evaluation,
-    title: str,
-    rows: Sequence[EstimateRow],
-    texts: Sequence[str],
-    tested: Sequence[EstimateRow],
-) -> Table:
-    """Returns a table of estimates and gains.
-
-    Args:
-        found: the evaluation.
-        title: above the table.
-        rows: of the table.
-        texts: the warnings, by whose places rows have them.
-        tested: the rows for whose number p-values are corrected.
-    """
-    level = f"{100.0 * found.confidence:.4g}% interval"
-    has_gains = any(row.gain_rows for row in found.rows)
-    headings = ["policy, estimator", f"value ({level})"]
-    if has_gains:
-        headings += [f"gain over {found.baseline}\n({level})", "p"]
-    headings += ["rows", "effective\nrows"]
-    if texts:
-        headings.append("warning")
-    table = new_table(title, *headings, caption=_caption_of_gains(tested))
-    last = ""
-    for row in rows:
-        if row.policy != last:
-            table.add_row(row.policy)
-            if not math.isnan(row.truth):
-                table.add_row("  truth", f"{row.truth:.4f}")
-            last = row.policy
-        cells = [_interval(row.value, row.low, row.high)]
-        if has_gains:
-            cells += _gain(row)
-        cells += [f"{row.rows}", f"{row.effective_sample_size:.0f}"]
-        if row.warnings:
-            cells.append(f"[{texts.index(row.warnings) + 1}]")
-        table.add_row(f"  {row.estimator}", *cells)
-    return table
+    for group in table.groups:
+        tested = in_segments if group.heading else found.rows
+        print_grid(group.heading, table.grid(group), _caption_of_gains(tested))
+    for text in number_texts(warnings):
+        OUT.print(text, soft_wrap=True)
 
 
 def _caption_of_gains(rows: Sequence[EstimateRow]) -> str | None:
@@ -172,24 +128,6 @@ def _caption_of_gains(rows: Sequence[EstimateRow]) -> str | None:
     number = max(counts.values())
     corrected = "" if number == 1 else f", corrected by Holm for {number} comparisons"
     return f"p: of no gain{corrected}"
-
-
-def _gain(row: EstimateRow) -> list[str]:
-    """Returns a gain with its interval, and its p-value; no text of the baseline."""
-    if not row.gain_rows:
-        return ["", ""]
-    return [_interval(row.gain, row.gain_low, row.gain_high, "+"), _p_value(row.p_value)]
-
-
-def _interval(value: float, low: float, high: float, sign: str = "") -> str:
-    """Returns a number and its interval, with a sign in front of numbers above 0 if asked."""
-    numbers = [f"{number:{sign}.4f}" for number in (value, low, high)]
-    return f"{numbers[0]} ({numbers[1]} to {numbers[2]})"
-
-
-def _p_value(value: float) -> str:
-    """Returns a p-value as text."""
-    return "<1e-4" if value < 1e-4 else f"{value:.2g}"
 
 
 def _caption(found: LoadedStudy) -> str:

@@ -19,11 +19,10 @@ from bandit_envs.evaluations.estimate_rows import (
     make_tables,
 )
 from bandit_envs.evaluations.segments import order_names
-from bandit_envs.evaluations.showing.latex import latex_of_estimates
-from bandit_envs.evaluations.showing.report import PolicyWeights, Report
+from bandit_envs.evaluations.showing.tables import latex_of_estimates, page_of
 from bandit_envs.logged.summary import LogSummary
 from bandit_envs.policies import Policy
-from bandit_envs.studies.showing.tables import csv_rows, text_cell
+from bandit_envs.showing.tables import csv_rows, text_cell
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,6 +30,9 @@ if TYPE_CHECKING:
 
 ESTIMATES = "estimates.csv"
 """The file of the table."""
+
+PAGE = "evaluation.html"
+"""The file of the page."""
 
 Remarks: TypeAlias = Mapping[str, Mapping[str, Sequence[str]]]
 """Reasons to distrust estimates, by policy and estimator."""
@@ -70,7 +72,7 @@ class Evaluation:
         self._candidates = candidates
         self._evaluated = _evaluated_in(None, candidates, found, remarks)
         self.summary = summary  #: what the log holds
-        self._log = log
+        self.log = log  #: names the log
         self.title = title  #: describes the log, with what is left out of it
         self.confidence = confidence  #: the probability that an interval holds
         self.baseline = baseline  #: the name of the policy that gains are over
@@ -112,6 +114,11 @@ class Evaluation:
         return found
 
     @property
+    def all_rows(self) -> list[EstimateRow]:
+        """The rows of the table and of all segments."""
+        return [*self.rows, *(row for rows in self.segments.values() for row in rows)]
+
+    @property
     def policies(self) -> dict[str, Policy]:
         """The policies as they were evaluated, by name: those that learn have learned."""
         return {each.name: each.policy for each in self._candidates}
@@ -150,17 +157,23 @@ class Evaluation:
         Numbers are rounded to two digits of their standard error. If the log was cut, the rows of
         each segment follow.
         """
-        return latex_of_estimates(self._report())
+        return latex_of_estimates(self)
 
     def write_page(self, file: str | os.PathLike[str]) -> None:
         """Writes a page of HTML with the tables, figures and warnings, to hand on.
 
         The page needs no server and no network.
         """
-        import_extra("matplotlib", "cli")
-        from bandit_envs.evaluations.showing.page import report_page  # noqa: PLC0415
+        estimates, weights = self._images()
+        page = page_of(self, self._evaluated[1:], estimates, weights)
+        atomic_write(Path(file), [page.encode()])
 
-        atomic_write(Path(file), [report_page(self._report()).encode()])
+    def _images(self) -> tuple[bytes, bytes]:
+        """Returns the figures of the estimates and of the weights."""
+        import_extra("matplotlib", "cli")
+        from bandit_envs.showing.plots import to_image  # noqa: PLC0415
+
+        return to_image(self.plot()), to_image(self.plot_weights())
 
     def write(self, folder: str | os.PathLike[str]) -> None:
         """Writes the table and the figures to a folder, as the command does.
@@ -169,9 +182,7 @@ class Evaluation:
         `segments.csv`; and `evaluation.json`, from which `bandit-envs show` makes a page. Older
         ones are replaced.
         """
-        import_extra("matplotlib", "cli")
-        from bandit_envs.studies.plots import to_image  # noqa: PLC0415
-
+        estimates, weights = self._images()
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
         cells = [_to_cells(row) for row in self.rows]
@@ -186,23 +197,10 @@ class Evaluation:
             atomic_write(path / SEGMENTS, [csv_rows([header, *lines])])
         else:
             (path / SEGMENTS).unlink(missing_ok=True)
-        atomic_write(path / "estimates.png", [to_image(self.plot())])
-        atomic_write(path / "weights.png", [to_image(self.plot_weights())])
-        self._report().write(path)
-
-    def _report(self) -> Report:
-        """Returns all that is shown."""
-        return Report(
-            log=self._log,
-            title=self.title,
-            notes=self.notes,
-            confidence=self.confidence,
-            baseline=self.baseline,
-            by=self.by,
-            rows=self.rows,
-            segments=self.segments,
-            weights=[_describe_weights(each) for each in self._evaluated[1:]],
-        )
+        atomic_write(path / "estimates.png", [estimates])
+        atomic_write(path / "weights.png", [weights])
+        page = page_of(self, self._evaluated[1:], estimates, weights)
+        atomic_write(path / PAGE, [page.encode()])
 
     def _notes_of_parts(self) -> Iterator[str]:
         """Yields which policies have learned from which rows of the log, and who meets others."""
@@ -246,20 +244,6 @@ class Evaluation:
         short = [name for name, rows in self.segments.items() if not rows]
         if short:
             yield f"Of one row, and so without estimates: {self.by} {', '.join(short)}."
-
-
-def _describe_weights(evaluated: Evaluated) -> PolicyWeights:
-    """Returns what the weights of a policy say, which are the same for all estimators."""
-    weights = next(iter(evaluated.sums.estimates.values())).weights
-    return PolicyWeights(
-        policy=evaluated.name,
-        histogram=evaluated.sums.weights,
-        mean=float(weights.means.mean),
-        mean_error=float(weights.means.standard_error),
-        effective_rows=weights.effective_sample_size(),
-        expected_rows=weights.expected_sample_size(),
-        pareto_k=weights.tail.shape(),
-    )
 
 
 def _evaluated_in(

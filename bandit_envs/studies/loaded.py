@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write
+from bandit_envs.showing.tables import csv_rows, text_cell
 from bandit_envs.studies.definition.appearance import plain_text
 from bandit_envs.studies.definition.choice import PolicyChoice
 from bandit_envs.studies.definition.row_by_row import Pair, describe_row_by_row
@@ -22,13 +23,7 @@ from bandit_envs.studies.results.differences import (
 )
 from bandit_envs.studies.results.expected import Comparison, compare_with_expected
 from bandit_envs.studies.showing.study_latex import Layout, compares, latex_table
-from bandit_envs.studies.showing.tables import (
-    CURVES,
-    csv_rows,
-    study_tables,
-    text_cell,
-    write_tables,
-)
+from bandit_envs.studies.showing.tables import CURVES, study_tables, write_tables
 from bandit_envs.studies.showing.tracking import Track, track_nothing
 
 if TYPE_CHECKING:

@@ -60,7 +60,6 @@ def test_segments_gains_and_a_page_are_those_of_single_actions(file):
     assert "gain over logged" in outcome.out
     found = rows(file.parent / "out" / "segments.csv")
     assert [row["new"] for row in found] == ["0"] * 3 + ["1"] * 3
-    assert run("show", file.parent / "out").code == 0
     assert "Policies on slates.csv" in (file.parent / "out" / "evaluation.html").read_text()
 
 

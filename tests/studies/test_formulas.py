@@ -9,9 +9,9 @@ pytest.importorskip("filelock")
 pytest.importorskip("joblib")
 pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
+from bandit_envs.showing.formulas import COMMANDS, check_formulas
+from bandit_envs.showing.latex import escape
 from bandit_envs.studies import Study, load, run
-from bandit_envs.studies.definition.formulas import COMMANDS, check_formulas
-from bandit_envs.studies.showing.latex import escape
 from tests import command_line
 
 VALUES = {
@@ -149,7 +149,7 @@ def test_matplotlib_knows_all_commands_that_need_nothing():
 
 
 def test_without_matplotlib_the_list_of_commands_holds(monkeypatch):
-    formulas = importlib.import_module("bandit_envs.studies.definition.formulas")
+    formulas = importlib.import_module("bandit_envs.showing.formulas")
     formulas._parse.cache_clear()
     monkeypatch.setitem(sys.modules, "matplotlib.cbook", None)
     monkeypatch.setitem(sys.modules, "matplotlib.mathtext", None)

@@ -12,9 +12,9 @@ pytest.importorskip("rich")
 pytest.importorskip("pandas")
 pytest.importorskip("scipy")
 
+from bandit_envs.showing.latex import escape, to_latex
+from bandit_envs.showing.tables import Cell, Column, Group, Table, rounded
 from bandit_envs.studies import Study, load, run
-from bandit_envs.studies.definition.shown import rounded
-from bandit_envs.studies.showing.latex import Cell, Column, Group, LatexTable, escape
 from tests import command_line
 
 VALUES = {
@@ -222,7 +222,7 @@ def test_one_run_has_no_error_and_nothing_to_compare(tmp_path):
 def test_texts_of_a_table_are_escaped_where_they_come_in():
     row = (["a_b", "$5"], [Cell("1.0", ends=("0.5", "1.5"), p_value=0.2), None])
     columns = [Column("x & y", has_p=True), Column("z")]
-    table = LatexTable(["Caption."], ["policy", "100%"], columns, [Group("", [row])]).write()
+    table = to_latex(Table(["policy", "100%"], columns, [Group("", [row])]), ["Caption."])
     assert r"policy & 100\% & x \& y & $p$ & z \\" in table
     assert r"a\_b & \$5 & $1.0$ ($0.5$ to $1.5$) & $0.2$ &  \\" in table
     assert escape("β < Ω") == r"$\beta$ \textless{} $\Omega$"

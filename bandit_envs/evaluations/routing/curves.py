@@ -12,7 +12,7 @@ from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.evaluations.routing.mixes import Frontier
 from bandit_envs.evaluations.routing.points import PricePoint
-from bandit_envs.studies.showing.tables import csv_rows, text_cell
+from bandit_envs.showing.tables import csv_rows, text_cell
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -61,7 +61,7 @@ class PriceCurves:
     def write(self, folder: str | os.PathLike[str]) -> None:
         """Writes the table and the figure to a folder, as the command does; replaces older ones."""
         import_extra("matplotlib", "cli")
-        from bandit_envs.studies.plots import to_image  # noqa: PLC0415
+        from bandit_envs.showing.plots import to_image  # noqa: PLC0415
 
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)

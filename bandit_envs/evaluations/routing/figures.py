@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from bandit_envs.evaluations.routing.mixes import Frontier
 from bandit_envs.evaluations.routing.points import PricePoint
-from bandit_envs.studies.plots import STYLES, log_axis, tidy
+from bandit_envs.showing.plots import STYLES, log_axis, tidy
 
 WIDE = 10.0
 """Costs are on a logarithmic axis if the largest is more than so many times the smallest."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.evaluations.estimate_rows import EstimateRow
 from bandit_envs.evaluations.showing.weight_histogram import EDGES, WeightHistogram
-from bandit_envs.studies.plots import COLORS, log_axis
+from bandit_envs.showing.plots import COLORS, log_axis
 
 
 def draw_estimates(rows: Sequence[EstimateRow], baseline: str) -> Figure:

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bandit_envs.serving.reports.rows import ActionReport, PeriodReport
-from bandit_envs.studies.plots import COLORS
+from bandit_envs.showing.plots import COLORS
 
 
 def draw_report(

@@ -12,7 +12,9 @@ from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.serving.reports.periods import to_utc
 from bandit_envs.serving.reports.rows import ActionReport, PeriodReport
-from bandit_envs.serving.reports.texts import align, count, format_age
+from bandit_envs.serving.reports.texts import count, format_age
+from bandit_envs.showing.page import Section, make_page
+from bandit_envs.showing.tables import Grid, to_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -80,12 +82,12 @@ class ServiceReport:
     def __str__(self) -> str:
         parts = [
             "\n".join(self.summary()),
-            align(self.actions_table()),
-            f"{self.periods_title()}\n{align(self.periods_table())}",
+            to_text(self.actions_table()),
+            f"{self.periods_title()}\n{to_text(self.periods_table())}",
             "\n".join([*self.explain(), *self.notes]),
         ]
         if self.evaluation is not None:
-            parts.append(align(estimates_table(self.evaluation)))
+            parts.append(to_text(_estimates(self.evaluation), texts=2))
             parts.append("\n".join(notes_of(self.evaluation)))
         return "\n\n".join(part for part in parts if part)
 
@@ -165,32 +167,31 @@ class ServiceReport:
     def write_page(self, file: str | os.PathLike[str]) -> None:
         """Writes a page of HTML, which needs no server and no network."""
         import_extra("matplotlib", "cli")
-        from bandit_envs.serving.reports.page import Section, make_page  # noqa: PLC0415
-
         title, *summary = self.summary()
         sentences = "\n".join(self.explain()).replace("\n  ", " ").splitlines()
-        actions = Section("Actions", self.actions_table(), [*sentences, *self.notes])
-        periods = Section(self.periods_title(), self.periods_table(), [], self.plot())
-        sections = [actions, periods]
+        notes = [*sentences, *self.notes]
+        sections = [
+            Section("Actions", table=self.actions_table(), notes=notes),
+            Section(self.periods_title(), table=self.periods_table(), figure=self.plot()),
+        ]
         if self.evaluation is not None:
-            table = estimates_table(self.evaluation)
-            figure = self.evaluation.plot()
-            others = "Other policies on this log"
-            sections.append(Section(others, table, notes_of(self.evaluation), figure))
+            others = Section(
+                "Other policies on this log",
+                table=_estimates(self.evaluation),
+                texts=2,
+                notes=notes_of(self.evaluation),
+                figure=self.evaluation.plot(),
+            )
+            sections.append(others)
         atomic_write(Path(file), [make_page(title, summary, sections).encode()])
 
 
-def estimates_table(evaluation: Evaluation) -> list[list[str]]:
+def _estimates(evaluation: Evaluation) -> Grid:
     """Returns the headings, and a row for each policy and estimator."""
-    headings = ["policy", "estimator", "rows", "value", "interval"]
-    headings += [f"gain over {evaluation.baseline}", "interval"]
-    lines = [headings]
-    for row in evaluation.rows:
-        gains = [f"{row.gain:+.4f}", f"{row.gain_low:+.4f} to {row.gain_high:+.4f}"]
-        cells = [row.policy, row.estimator, f"{row.rows:,}"]
-        cells += [f"{row.value:.4f}", f"{row.low:.4f} to {row.high:.4f}"]
-        lines.append(cells + (gains if row.gain_rows else ["", ""]))
-    return lines
+    from bandit_envs.evaluations.showing.tables import estimates_table  # noqa: PLC0415
+
+    table = estimates_table(evaluation, ())
+    return table.grid(table.groups[0])
 
 
 def notes_of(evaluation: Evaluation) -> list[str]:

@@ -1,21 +1,8 @@
-"""Tables and times as plain texts."""
+"""Counts and times as plain texts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 AGES = (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0), ("seconds", 1.0))
-
-
-def align(table: Sequence[Sequence[str]]) -> str:
-    """Returns a table as lines. The first column is of text, and the others of numbers."""
-    widths = [max(len(cell) for cell in column) for column in zip(*table)]
-    lines = []
-    for first, *others in table:
-        cells = [first.ljust(widths[0])]
-        cells += [cell.rjust(width) for cell, width in zip(others, widths[1:])]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
 
 
 def count(number: int, noun: str) -> str:

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.extras import import_extra
+from bandit_envs.showing.formulas import check_formulas, split_formulas
 from bandit_envs.studies.definition.choice import AnyChoice, Choice, find_entry, printable, to_toml
-from bandit_envs.studies.definition.formulas import check_formulas, split_formulas
 
 KEYS = ("label", "color")
 """The keys of a table in a study file that are not parameters."""

@@ -22,6 +22,7 @@ from bandit_envs.metrics import METRICS
 from bandit_envs.metrics.quantities import ON_REQUEST
 from bandit_envs.policies import Policy
 from bandit_envs.policies.delayed import learner
+from bandit_envs.showing.formulas import check_formulas
 from bandit_envs.studies.definition.choice import (
     ALL_DIGITS,
     AnyChoice,
@@ -31,7 +32,6 @@ from bandit_envs.studies.definition.choice import (
     printable,
     to_toml,
 )
-from bandit_envs.studies.definition.formulas import check_formulas
 from bandit_envs.studies.definition.shown import SHOWN
 
 DEFAULT_PANELS = ("reward", "percent_optimal")

@@ -63,21 +63,6 @@ class ShownQuantity:
         return amounts.size > 0 and bool(is_count.all())
 
 
-def rounded(*numbers: float, error: float) -> list[str] | None:
-    """Returns numbers with two digits of their error; None if the error is 0 or not known.
-
-    >>> rounded(12.3456, 0.0871, error=0.0871)
-    ['12.346', '0.087']
-    >>> rounded(1234.5, 123.4, error=123.4)
-    ['1230', '120']
-    """
-    if not 1e-9 < error < math.inf:
-        return None
-    decimals = 1 - math.floor(math.log10(float(f"{error:.1e}")))
-    shown = [round(number, decimals) + 0.0 for number in numbers]  # 0, where it would be -0
-    return [f"{number:.{max(decimals, 0)}f}" for number in shown]
-
-
 SHOWN = {
     "reward": ShownQuantity(quantity=QUANTITIES["reward"], axis="Average reward", heading="reward"),
     "percent_optimal": ShownQuantity(

@@ -12,10 +12,10 @@ import numpy as np
 
 from bandit_envs.base.checks import check_integer, check_number, short_repr
 from bandit_envs.metrics import QUANTITIES, Statistics, kept_steps
+from bandit_envs.showing.tables import rounded
 from bandit_envs.studies.definition.appearance import plain_text
 from bandit_envs.studies.definition.choice import EnvironmentChoice, PolicyChoice, printable
 from bandit_envs.studies.definition.keys import check_keys
-from bandit_envs.studies.definition.shown import rounded
 from bandit_envs.studies.definition.study import Study
 
 if TYPE_CHECKING:

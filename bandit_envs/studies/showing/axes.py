@@ -19,10 +19,10 @@ from matplotlib.legend import Legend
 from numpy.typing import NDArray
 
 from bandit_envs.base.checks import check_number
+from bandit_envs.showing.formulas import split_formulas
+from bandit_envs.showing.plots import COLORS, LINES
 from bandit_envs.studies.definition.choice import EnvironmentChoice
-from bandit_envs.studies.definition.formulas import split_formulas
 from bandit_envs.studies.definition.study import Study
-from bandit_envs.studies.plots import COLORS, LINES
 from bandit_envs.studies.showing.shown_environments import has_rows
 
 WIDTH = 8.0

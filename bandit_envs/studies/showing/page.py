@@ -20,13 +20,15 @@ from bokeh.models import (
 )
 from bokeh.resources import Resources
 
+from bandit_envs.showing.page import heading, join_page, paragraphs, picture
+from bandit_envs.showing.tables import to_html
 from bandit_envs.studies.definition.appearance import plain_text
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.definition.study_file import study_text
 from bandit_envs.studies.results.expected import Comparison, compare_with_expected
+from bandit_envs.studies.showing import page_script
 from bandit_envs.studies.showing.figures import study_figure
 from bandit_envs.studies.showing.page_curves import Curves
-from bandit_envs.studies.showing.page_parts import PAGE, SCRIPT, STYLE, picture
 from bandit_envs.studies.showing.tracking import Track, track_nothing
 
 if TYPE_CHECKING:
@@ -56,37 +58,28 @@ def study_page(
     resources = Resources(mode="inline", components=["bokeh", "bokeh-widgets", "bokeh-tables"])
     sizes = f"{study.runs} runs of {study.steps} steps, {study.spread}"
     parts = [
-        f"<h1>{html.escape(study.title)}</h1>",
-        f"<p>{html.escape(sizes)}</p>",
-        "<h2>Results</h2>",
+        paragraphs([sizes]),
+        heading("Results"),
         "<p>A click on a heading sorts the table.</p>",
         f'<div class="wide">{places.get("summary", "<p>Nothing has finished.</p>")}</div>',
     ]
     if note:
-        parts.append(f"<p>{html.escape(note)}</p>")
+        parts.append(paragraphs([note]))
     comparison = compare_with_expected(study, pairs)
     if comparison:
-        parts += ["<h2>Expected values</h2>", _comparison(comparison)]
+        grid = [Comparison._fields, *(list(map(str, row)) for row in comparison)]
+        parts += [heading("Expected values"), to_html(grid, texts=len(Comparison._fields))]
     if not study.panels or study.over:
-        parts += ["<h2>Figure</h2>", picture(study.title, study_figure(study, pairs))]
+        parts += [heading("Figure"), picture(study.title, study_figure(study, pairs))]
     if curves.figures:
-        parts += ["<h2>Curves</h2>", curves.switches()]
-        for place, heading in enumerate(curves.headings):
-            if heading:
-                parts.append(f"<h3>{html.escape(heading)}</h3>")
+        parts += [heading("Curves"), curves.switches()]
+        for place, text in enumerate(curves.headings):
+            if text:
+                parts.append(heading(text, 3))
             parts.append(f'<div class="curves">{places[f"curves-{place}"]}</div>')
-    parts += ["<h2>The study</h2>", f"<pre>{html.escape(study_text(study))}</pre>"]
-    head = [
-        '<meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{html.escape(study.title)}</title>",
-        '<link rel="icon" href="data:,">',
-        f"<style>{STYLE}</style>",
-        resources.render(),
-    ]
-    own_script = f"<script>{curves.script()}\n{SCRIPT}</script>"
-    body = "\n".join([*parts, own_script, script])
-    return PAGE.format(head="\n".join(head), body=body)
+    parts += [heading("The study"), f"<pre>{html.escape(study_text(study))}</pre>"]
+    scripts = [f"<script>{curves.script()}\n{page_script.SCRIPT}</script>", script]
+    return join_page(study.title, [*parts, *scripts], page_script.STYLE, resources.render())
 
 
 def _embed(models: dict[str, Model]) -> tuple[str, dict[str, str]]:
@@ -146,17 +139,6 @@ def _summary(study: Study, pairs: Sequence[PairResult], track: Track) -> DataTab
 def _format_decimals(decimals: int) -> NumberFormatter:
     """Returns the format of numbers with so many decimals."""
     return NumberFormatter(format=f"0.{'0' * decimals}", text_align="right")
-
-
-def _comparison(rows: Sequence[Comparison]) -> str:
-    """Returns the table of expected values."""
-    headings = "".join(f"<th>{name}</th>" for name in Comparison._fields)
-    lines = []
-    for row in rows:
-        cells = "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row)
-        lines.append(f"<tr>{cells}</tr>")
-    body = "\n".join(lines)
-    return f'<div class="wide"><table><tr>{headings}</tr>\n{body}</table></div>'
 
 
 def _table(data: dict[str, Any], columns: list[TableColumn]) -> DataTable:

@@ -19,11 +19,11 @@ from bokeh.models import (
 from bokeh.plotting import figure
 from numpy.typing import NDArray
 
+from bandit_envs.showing.plots import COLORS, LINES
 from bandit_envs.studies.definition.appearance import plain_text
 from bandit_envs.studies.definition.choice import EnvironmentChoice
 from bandit_envs.studies.definition.shown import SHOWN, ShownQuantity
 from bandit_envs.studies.definition.study import Study
-from bandit_envs.studies.plots import COLORS, LINES
 from bandit_envs.studies.showing.shown_environments import (
     choose_most_different,
     describe_most_different,

@@ -8,19 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from bandit_envs.base.checks import short_repr
 from bandit_envs.metrics import Statistics
+from bandit_envs.showing.latex import escape, escape_signs, explain_stars, to_latex
+from bandit_envs.showing.tables import Cell, Column, Group, Table, rounded
 from bandit_envs.studies.definition.choice import EnvironmentChoice, PolicyChoice
-from bandit_envs.studies.definition.shown import ShownQuantity, rounded
+from bandit_envs.studies.definition.shown import ShownQuantity
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.results.differences import compare_to, corrected_p_values
-from bandit_envs.studies.showing.latex import (
-    Cell,
-    Column,
-    Group,
-    LatexTable,
-    escape,
-    escape_signs,
-    explain_stars,
-)
 from bandit_envs.studies.showing.tables import explain_quantities
 
 if TYPE_CHECKING:
@@ -87,18 +80,18 @@ def latex_table(
             " of another policy in an environment"
         )
     cells = _find_cells(study, finished, columns, compared, bool(layout.get("differences")))
-    table = LatexTable(
-        caption=[
-            *_title(study),
-            f"{study.runs} runs of {study.steps} steps.",
-            *_explain(study, finished, columns, baseline, layout),
-            *_explain_missing(study, len(finished)),
-        ],
+    caption = [
+        *_title(study),
+        f"{study.runs} runs of {study.steps} steps.",
+        *_explain(study, finished, columns, baseline, layout),
+        *_explain_missing(study, len(finished)),
+    ]
+    table = Table(
         stubs=["policy"],
         columns=_make_columns(study, columns, layout),
         groups=_make_groups(study, columns, cells, bool(layout.get("wide"))),
     )
-    return table.write(bool(layout.get("siunitx")))
+    return to_latex(table, caption, bool(layout.get("siunitx")))
 
 
 def compares(layout: Layout) -> bool:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import csv
-import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol
@@ -14,16 +12,13 @@ import numpy as np
 from bandit_envs.arrays import Floats
 from bandit_envs.base.saving import atomic_file
 from bandit_envs.metrics import QUANTITIES, kept_steps, of_runs
+from bandit_envs.showing.tables import csv_rows, text_cell
 from bandit_envs.studies.definition.shown import SHOWN, ShownQuantity
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.showing.tracking import Track, track_nothing
 
 if TYPE_CHECKING:
     from bandit_envs.studies.results.results import PairResult
-
-
-FORMULA = ("=", "+", "-", "@")
-"""What formulas of spreadsheets begin with."""
 
 
 class Table(NamedTuple):
@@ -211,22 +206,6 @@ def _csv_of(table: Table, pair: PairResult, columns: Mapping[str, Floats]) -> by
     names = (text_cell(str(pair.environment)), text_cell(str(pair.policy)))
     cells = [map("{:.10g}".format, column) for column in columns.values()]
     return csv_rows((*names, *row) for row in zip(table.numbers, *cells))
-
-
-def text_cell(text: str) -> str:
-    """Returns a text as a cell that a spreadsheet does not run as a formula.
-
-    >>> text_cell("=1+2")
-    "'=1+2"
-    """
-    return f"'{text}" if text.startswith(FORMULA) else text
-
-
-def csv_rows(rows: Iterable[Sequence[object]]) -> bytes:
-    """Returns rows of a table as CSV. Texts of users are those of `text_cell`."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue().encode()
 
 
 def shows_shares(study: Study, pairs: Sequence[PairResult], name: str) -> bool:

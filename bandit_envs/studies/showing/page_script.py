@@ -1,34 +1,6 @@
-"""What pages share: their frame, their style sheet, pictures; and the script of studies' pages."""
-
-import base64
-import html
-
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-{head}
-</head>
-<body>
-{body}
-</body>
-</html>
-"""
+"""The script of a page of a study, and the style of what it switches."""
 
 STYLE = """
-body {
-  font: 16px/1.5 system-ui, sans-serif;
-  margin: 0 auto;
-  max-width: 1100px;
-  padding: 0 16px 48px;
-}
-h1 { margin-bottom: 0; }
-h3 { font-weight: 600; margin: 24px 0 0; }
-img { max-width: 100%; }
-table { border-collapse: collapse; font-size: 13px; min-width: 900px; }
-td, th { border-bottom: 1px solid #ddd; padding: 3px 12px 3px 0; text-align: left; }
-.wide { overflow-x: auto; }
-.wide img { max-width: max(100%, 700px); }
-pre { background: #f4f4f4; overflow-x: auto; padding: 12px; }
 .switches {
   background: white;
   border-bottom: 1px solid #ddd;
@@ -98,10 +70,3 @@ for (const box of boxes) { box.addEventListener("change", drawCurves); }
 document.getElementById("all")?.addEventListener("click", () => tick(true));
 document.getElementById("none")?.addEventListener("click", () => tick(false));
 """
-
-
-def picture(text: str, image: bytes) -> str:
-    """Returns a PNG image as a part of a page, with the text that stands for it."""
-    encoded = base64.b64encode(image).decode()
-    shown = f'<img alt="{html.escape(text)}" src="data:image/png;base64,{encoded}">'
-    return f'<div class="wide">{shown}</div>'

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
-from bandit_envs.studies.definition.formulas import find_fault, split_formulas
+from bandit_envs.showing.formulas import find_fault, split_formulas
+from bandit_envs.showing.tables import SMALLEST, Cell, Column, Table
 
 GREEK = {
     "α": "alpha",
@@ -67,115 +66,70 @@ SETTINGS = (
 )
 """Of siunitx: errors and stars follow their numbers."""
 
-SMALLEST = 1e-4
-"""Smaller p-values are written as below it."""
 
-
-class Cell(NamedTuple):
-    """A number of a table, as text, and what is known of it."""
-
-    value: str
-
-    error: str = ""
-    """The standard error; "" for none."""
-
-    ends: tuple[str, str] | None = None
-    """The ends of an interval, in place of a standard error."""
-
-    p_value: float | None = None
-    """Of no difference; None where nothing was tested."""
-
-
-class Column(NamedTuple):
-    """A column of numbers."""
-
-    heading: str
-
-    has_stars: bool = False
-    """Whether stars say which p-values are small."""
-
-    has_p: bool = False
-    """Whether a column of p-values follows."""
-
-
-class Group(NamedTuple):
-    """Rows of a table below a heading of their own, or without one."""
-
-    heading: str
-
-    rows: Sequence[tuple[Sequence[str], Sequence[Cell | None]]]
-    """Of each row, the texts at its left, and its numbers; None for an empty cell."""
-
-
-@dataclasses.dataclass(frozen=True)
-class LatexTable:
-    """A table in the style of the package booktabs.
+def to_latex(table: Table, caption: Sequence[str], siunitx: bool = False) -> str:
+    """Returns a table in the style of the package booktabs. Headings and texts are escaped.
 
     Args:
-        caption: sentences of LaTeX that say what the table shows.
-        stubs: the headings of the columns of texts, at the left.
-        columns: those of numbers; headings and texts of rows are escaped.
-        groups: the rows.
+        table: the table.
+        caption: sentences of LaTeX that say what it shows.
+        siunitx: whether the package siunitx aligns the numbers.
     """
+    kinds = "".join(_kind(table, place, siunitx) for place in range(len(table.columns)))
+    sets = [rf"\sisetup{{{SETTINGS}}}"] if siunitx else []
+    lines = [
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{' '.join(caption)}}}\medskip",
+        *sets,
+        rf"\begin{{tabular}}{{{'l' * len(table.stubs)}{kinds}}}",
+        r"\toprule",
+        _headings(table, siunitx),
+    ]
+    for group in table.groups:
+        lines.append(r"\midrule")
+        if group.heading:
+            width = len(table.stubs) + sum(1 + each.has_p for each in table.columns)
+            lines.append(_row([rf"\multicolumn{{{width}}}{{l}}{{{escape(group.heading)}}}"]))
+        for texts, cells in group.rows:
+            lines.append(_row([*map(escape, texts), *_numbers(table.columns, cells, siunitx)]))
+    lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}"]
+    return "\n".join(lines) + "\n"
 
-    caption: Sequence[str]
-    stubs: Sequence[str]
-    columns: Sequence[Column]
-    groups: Sequence[Group]
 
-    def write(self, siunitx: bool = False) -> str:
-        """Returns the table, whose numbers the package siunitx aligns if asked."""
-        columns = range(len(self.columns))
-        kinds = "".join(self._kind(place, siunitx) for place in columns)
-        sets = [rf"\sisetup{{{SETTINGS}}}"] if siunitx else []
-        lines = [
-            r"\begin{table}",
-            r"\centering",
-            rf"\caption{{{' '.join(self.caption)}}}\medskip",
-            *sets,
-            rf"\begin{{tabular}}{{{'l' * len(self.stubs)}{kinds}}}",
-            r"\toprule",
-            self._headings(siunitx),
-        ]
-        for group in self.groups:
-            lines.append(r"\midrule")
-            if group.heading:
-                width = len(self.stubs) + sum(1 + each.has_p for each in self.columns)
-                lines.append(_row([rf"\multicolumn{{{width}}}{{l}}{{{escape(group.heading)}}}"]))
-            for texts, cells in group.rows:
-                lines.append(_row([*map(escape, texts), *self._numbers(cells, siunitx)]))
-        lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}"]
-        return "\n".join(lines) + "\n"
+def _kind(table: Table, place: int, siunitx: bool) -> str:
+    """Returns how LaTeX aligns a column of numbers, and that of its p-values."""
+    column = table.columns[place]
+    cells = [cells[place] for group in table.groups for _, cells in group.rows]
+    is_aligned = siunitx and not any(cell and cell.ends for cell in cells)
+    kind = _aligned(column, [cell for cell in cells if cell]) if is_aligned else "r"
+    return f"{kind}r" if column.has_p else kind
 
-    def _kind(self, place: int, siunitx: bool) -> str:
-        """Returns how LaTeX aligns a column of numbers, and that of its p-values."""
-        column = self.columns[place]
-        cells = [cells[place] for group in self.groups for _, cells in group.rows]
-        is_aligned = siunitx and not any(cell and cell.ends for cell in cells)
-        kind = _aligned(column, [cell for cell in cells if cell]) if is_aligned else "r"
-        return f"{kind}r" if column.has_p else kind
 
-    def _headings(self, siunitx: bool) -> str:
-        """Returns the row of headings, which siunitx takes for no numbers in braces."""
-        cells = [*map(escape, self.stubs)]
-        for column in self.columns:
-            heading = escape(column.heading)
-            cells.append(f"{{{heading}}}" if siunitx else heading)
-            if column.has_p:
-                cells.append("$p$")
-        return _row(cells)
+def _headings(table: Table, siunitx: bool) -> str:
+    """Returns the row of headings, which siunitx takes for no numbers in braces."""
+    cells = [*map(escape, table.stubs)]
+    for column in table.columns:
+        heading = escape(column.heading)
+        cells.append(f"{{{heading}}}" if siunitx else heading)
+        if column.has_p:
+            cells.append("$p$")
+    return _row(cells)
 
-    def _numbers(self, cells: Sequence[Cell | None], siunitx: bool) -> Iterator[str]:
-        """Yields the numbers of a row."""
-        for column, cell in zip(self.columns, cells):
-            if cell is None:
-                yield ""
-            elif siunitx and not cell.ends:
-                yield _aligned_number(cell, column.has_stars)
-            else:
-                yield _plain_number(cell, column.has_stars)
-            if column.has_p:
-                yield "" if cell is None or cell.p_value is None else p_text(cell.p_value)
+
+def _numbers(
+    columns: Sequence[Column], cells: Sequence[Cell | None], siunitx: bool
+) -> Iterator[str]:
+    """Yields the numbers of a row."""
+    for column, cell in zip(columns, cells):
+        if cell is None:
+            yield ""
+        elif siunitx and not cell.ends:
+            yield _aligned_number(cell, column.has_stars)
+        else:
+            yield _plain_number(cell, column.has_stars)
+        if column.has_p:
+            yield "" if cell is None or cell.p_value is None else p_text(cell.p_value)
 
 
 def escape(text: str) -> str:

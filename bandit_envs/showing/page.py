@@ -1,0 +1,101 @@
+"""Pages of HTML that need no server and no network: tables, texts and pictures."""
+
+from __future__ import annotations
+
+import base64
+import html
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from bandit_envs.showing.tables import Grid, to_html
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<link rel="icon" href="data:,">
+<style>{style}</style>{head}
+</head>
+<body>
+<h1>{title}</h1>
+{body}
+</body>
+</html>
+"""
+
+STYLE = """
+body {
+  font: 16px/1.5 system-ui, sans-serif;
+  margin: 0 auto;
+  max-width: 1100px;
+  padding: 0 16px 48px;
+}
+h1 { margin-bottom: 0; }
+h3 { font-weight: 600; margin: 24px 0 0; }
+img { max-width: 100%; }
+table { border-collapse: collapse; font-size: 13px; min-width: 900px; }
+td, th { border-bottom: 1px solid #ddd; padding: 3px 12px 3px 0; text-align: left; }
+.wide { overflow-x: auto; }
+.wide img { max-width: max(100%, 700px); }
+pre { background: #f4f4f4; overflow-x: auto; padding: 12px; }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
+td.number { white-space: nowrap; }
+"""
+
+
+class Section(NamedTuple):
+    """A part of a page: lines, a table and a figure below a heading, as far as there are some."""
+
+    title: str
+    lines: Iterable[str] = ()
+    table: Grid = ()
+    texts: int = 1
+    """How many columns of the table are of text."""
+    notes: Iterable[str] = ()
+    """Lines below the table."""
+    figure: Figure | bytes | None = None
+    level: int = 2
+
+
+def make_page(title: str, lines: Iterable[str], sections: Iterable[Section]) -> str:
+    """Returns a page with a title, lines below it, and sections."""
+    parts = [paragraphs(lines)]
+    for section in sections:
+        parts += [heading(section.title, section.level), paragraphs(section.lines)]
+        if section.figure is not None:
+            parts.append(picture(section.title, section.figure))
+        if section.table:
+            parts.append(to_html(section.table, section.texts))
+        parts.append(paragraphs(section.notes))
+    return join_page(title, parts)
+
+
+def join_page(title: str, parts: Sequence[str], style: str = "", head: str = "") -> str:
+    """Returns a page of parts of HTML."""
+    body = "\n".join(part for part in parts if part)
+    return PAGE.format(title=html.escape(title), style=f"{STYLE}{style}", head=head, body=body)
+
+
+def heading(text: str, level: int = 2) -> str:
+    """Returns a heading as HTML."""
+    return f"<h{level}>{html.escape(text)}</h{level}>"
+
+
+def paragraphs(lines: Iterable[str]) -> str:
+    """Returns a paragraph for each line as HTML."""
+    return "\n".join(f"<p>{html.escape(line)}</p>" for line in lines)
+
+
+def picture(text: str, figure: Figure | bytes) -> str:
+    """Returns a figure, or its PNG image, as a part of a page, with the text that stands for it."""
+    from bandit_envs.showing.plots import to_image  # noqa: PLC0415
+
+    image = figure if isinstance(figure, bytes) else to_image(figure)
+    encoded = base64.b64encode(image).decode()
+    shown = f'<img alt="{html.escape(text)}" src="data:image/png;base64,{encoded}">'
+    return f'<div class="wide">{shown}</div>'

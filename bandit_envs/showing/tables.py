@@ -1,0 +1,160 @@
+"""Tables of numbers with what is known of them, and grids of texts, which pages and terminals show.
+
+A grid is a list of rows of texts, the first of which has the headings.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import html
+import io
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, TypeAlias
+
+Grid: TypeAlias = Sequence[Sequence[str]]
+"""Rows of texts, first the headings."""
+
+SMALLEST = 1e-4
+"""Smaller p-values are written as below it."""
+
+FORMULA = ("=", "+", "-", "@")
+"""What formulas of spreadsheets begin with."""
+
+
+class Cell(NamedTuple):
+    """A number of a table, as text, and what is known of it."""
+
+    value: str
+
+    error: str = ""
+    """The standard error; "" for none."""
+
+    ends: tuple[str, str] | None = None
+    """The ends of an interval, in place of a standard error."""
+
+    p_value: float | None = None
+    """Of no difference; None where nothing was tested."""
+
+    def __str__(self) -> str:
+        if self.ends:
+            return f"{self.value} ({self.ends[0]} to {self.ends[1]})"
+        return f"{self.value} ±{self.error}" if self.error else self.value
+
+
+class Column(NamedTuple):
+    """A column of numbers."""
+
+    heading: str
+
+    has_stars: bool = False
+    """Whether stars say which p-values are small, in LaTeX."""
+
+    has_p: bool = False
+    """Whether a column of p-values follows."""
+
+
+class Group(NamedTuple):
+    """Rows of a table below a heading of their own, or without one."""
+
+    heading: str
+
+    rows: Sequence[tuple[Sequence[str], Sequence[Cell | None]]]
+    """Of each row, the texts at its left, and its numbers; None for an empty cell."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """A table of numbers.
+
+    Args:
+        stubs: the headings of the columns of texts, at the left.
+        columns: those of numbers.
+        groups: the rows.
+    """
+
+    stubs: Sequence[str]
+    columns: Sequence[Column]
+    groups: Sequence[Group]
+
+    def grid(self, group: Group) -> list[list[str]]:
+        """Returns the rows of a group, below the headings."""
+        headings = [*self.stubs]
+        for column in self.columns:
+            headings += [column.heading, "p"] if column.has_p else [column.heading]
+        return [headings, *([*texts, *self._texts(cells)] for texts, cells in group.rows)]
+
+    def _texts(self, cells: Sequence[Cell | None]) -> list[str]:
+        """Returns the numbers of a row as texts."""
+        found = []
+        for column, cell in zip(self.columns, cells):
+            found.append(str(cell or ""))
+            if column.has_p:
+                is_tested = cell is not None and cell.p_value is not None
+                found.append(p_text(cell.p_value) if is_tested else "")
+        return found
+
+
+def p_text(p_value: float) -> str:
+    """Returns a p-value with two digits.
+
+    >>> p_text(0.0314), p_text(3e-7)
+    ('0.031', '<1e-4')
+    """
+    return "<1e-4" if p_value < SMALLEST else f"{p_value:.2g}"
+
+
+def rounded(*numbers: float, error: float) -> list[str] | None:
+    """Returns numbers with two digits of their error; None if the error is 0 or not known.
+
+    >>> rounded(12.3456, 0.0871, error=0.0871)
+    ['12.346', '0.087']
+    >>> rounded(1234.5, 123.4, error=123.4)
+    ['1230', '120']
+    """
+    if not 1e-9 < error < math.inf:
+        return None
+    decimals = 1 - math.floor(math.log10(float(f"{error:.1e}")))
+    shown = [round(number, decimals) + 0.0 for number in numbers]  # 0, where it would be -0
+    return [f"{number:.{max(decimals, 0)}f}" for number in shown]
+
+
+def to_text(grid: Grid, texts: int = 1) -> str:
+    """Returns a grid as lines. The first columns are of text, and the others of numbers."""
+    widths = [max(map(len, column)) for column in zip(*grid)]
+    lines = []
+    for row in grid:
+        cells = [cell.ljust(width) for cell, width in zip(row[:texts], widths)]
+        cells += [cell.rjust(width) for cell, width in zip(row[texts:], widths[texts:])]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def to_html(grid: Grid, texts: int = 1) -> str:
+    """Returns a grid as HTML. The first columns are of text, and the others of numbers."""
+
+    def line(tag: str, row: Sequence[str]) -> str:
+        kinds = ["" if place < texts else ' class="number"' for place in range(len(row))]
+        cells = (f"<{tag}{kind}>{html.escape(cell)}</{tag}>" for kind, cell in zip(kinds, row))
+        return f"<tr>{''.join(cells)}</tr>"
+
+    headings, *rows = grid
+    body = "\n".join([line("th", headings), *(line("td", row) for row in rows)])
+    return f'<div class="wide"><table>{body}</table></div>'
+
+
+def text_cell(text: str) -> str:
+    """Returns a text as a cell that a spreadsheet does not run as a formula.
+
+    >>> text_cell("=1+2")
+    "'=1+2"
+    """
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def csv_rows(rows: Iterable[Sequence[object]]) -> bytes:
+    """Returns rows of a table as CSV. Texts of users are those of `text_cell`."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()
