@@ -22,7 +22,6 @@ STOREYS = (
     {"studies", "evaluations", "showing", "text", "serving", "adapters", "cli", "__main__"},
 )
 ROOMS_OF_LIBRARIES = {
-    "bokeh": {"studies"},
     "cycler": {"studies.showing"},
     "distributed": {"studies.running"},
     "filelock": {"studies.results", "studies.running"},

@@ -168,7 +168,7 @@ def write_latex(file: Path, table: str) -> None:
 
 def show_study(options: argparse.Namespace, file: Path) -> None:
     """Writes a page of HTML with all that has finished of a study."""
-    _load(options).write_page(file, track)
+    _load(options).write_page(file)
 
 
 def _load(options: argparse.Namespace) -> LoadedStudy:

@@ -11,7 +11,6 @@ from bandit_envs.evaluations.showing.tables import estimates_table, find_warning
 from bandit_envs.showing.tables import p_text
 from bandit_envs.studies import LoadedStudy
 from bandit_envs.studies.definition.appearance import plain_text
-from bandit_envs.studies.definition.shown import ShownQuantity
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.results.differences import (
     compare_to,
@@ -20,6 +19,7 @@ from bandit_envs.studies.results.differences import (
 )
 from bandit_envs.studies.results.expected import Comparison
 from bandit_envs.studies.results.results import PairResult
+from bandit_envs.studies.showing.page import cell_of
 from bandit_envs.studies.showing.tables import explain_quantities
 
 MAX_ROWS = 60
@@ -37,7 +37,7 @@ def show_summary(found: LoadedStudy) -> None:
         label = plain_text(study.label(pair.environment, pair.policy))
         if pair.runs < study.runs:
             label += f" ({pair.runs} runs so far)"
-        cells = [_cell(study, pair, name, each) for name, each in study.summary.items()]
+        cells = [_cell(study, pair, name) for name in study.summary]
         table.add_row(label, *cells)
     OUT.print(table)
     if any(_goes_on(study, pair) for pair in pairs):
@@ -140,19 +140,14 @@ def _caption(found: LoadedStudy) -> str:
     return "; ".join(parts)
 
 
-def _cell(study: Study, pair: PairResult, name: str, shown: ShownQuantity) -> str:
-    """Returns the last value of a quantity as text, with what it varies by over runs."""
-    value, low, high = pair.last(name, study)
-    center, start, end, error = shown.texts(value, low, high, high - value, error=high - value)
-    if pair.runs == 1:
-        return center
-    if study.quantiles:
-        return f"{center}\n({start} to {end})"
-    if shown.quantity.is_probability:
-        return f"{center} ({start} to {end})"
-    lines = [f"{center} ±{error}"]
-    quantiles = pair.quantiles(name)
+def _cell(study: Study, pair: PairResult, name: str) -> str:
+    """Returns the last value of a quantity as text, with quantiles over runs below it."""
+    lines = [str(cell_of(study, pair, name))]
+    quantiles = pair.quantiles(name) if pair.runs > 1 and not study.quantiles else {}
     if len(set(quantiles.values())) > 1:
-        for level, found in quantiles.items():
-            lines.append(f"{100 * level:g}%: {shown.texts(found, error=0.0)[0]}")
+        shown = study.summary[name]
+        lines += [
+            f"{100 * level:g}%: {shown.texts(found, error=0.0)[0]}"
+            for level, found in quantiles.items()
+        ]
     return "\n".join(lines)

@@ -59,6 +59,7 @@ class Section(NamedTuple):
     notes: Iterable[str] = ()
     """Lines below the table."""
     figure: Figure | bytes | None = None
+    code: str = ""
     level: int = 2
 
 
@@ -72,6 +73,8 @@ def make_page(title: str, lines: Iterable[str], sections: Iterable[Section]) -> 
         if section.table:
             parts.append(to_html(section.table, section.texts))
         parts.append(paragraphs(section.notes))
+        if section.code:
+            parts.append(f"<pre>{html.escape(section.code)}</pre>")
     return join_page(title, parts)
 
 

@@ -226,20 +226,18 @@ class LoadedStudy:
         file_format = path.suffix.removeprefix(".")
         atomic_write(path, [study_figure(self.study, self.pairs, file_format, width, style)])
 
-    def write_page(self, file: str | Path, track: Track = track_nothing) -> None:
-        """Writes a page of HTML with the tables, curves and text of the study.
+    def write_page(self, file: str | Path) -> None:
+        """Writes a page of HTML with the tables, the figure and the text of the study.
 
-        The page needs no server and no network. Writing it needs Bokeh, of the extra `show`.
+        The page needs no server and no network.
 
         Args:
             file: ends in .html.
-            track: is called with a text and a list, and yields the items of the list, as a bar of
-                progress does.
         """
-        import_extra("bokeh", "show")
-        from bandit_envs.studies.showing.page import study_page  # noqa: PLC0415 - needs Bokeh
+        import_extra("matplotlib", "cli")
+        from bandit_envs.studies.showing.page import study_page  # noqa: PLC0415
 
-        page = study_page(self.study, self.pairs, self.note, track)
+        page = study_page(self.study, self.pairs, self.note)
         atomic_write(Path(file), [page.encode()])
 
     def write_tables(self, curves: str = "npy", track: Track = track_nothing) -> None:
