@@ -31,6 +31,7 @@ ROOMS_OF_LIBRARIES = {
     "joblib": {"studies.running"},
     "matplotlib": {"evaluations", "rendering", "serving.reports", "showing", "studies"},
     "pandas": {"datasets", "evaluations", "logged.files", "studies"},
+    "plotly": {"evaluations", "showing", "studies"},
     "pooch": {"datasets"},
     "pyarrow": {"datasets", "logged.files"},
     "ray": {"studies.running"},

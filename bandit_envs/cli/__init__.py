@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 EXTRAS = {
-    "bokeh": "show",
+    "plotly": "show",
     "distributed": "dask",
     "ray": "ray",
     "pandas": "logged",

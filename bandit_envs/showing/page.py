@@ -11,6 +11,7 @@ from bandit_envs.showing.tables import Grid, to_html
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from plotly.graph_objects import Figure as Chart
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -29,6 +30,7 @@ PAGE = """<!doctype html>
 """
 
 STYLE = """
+:root { color-scheme: light dark; }
 body {
   font: 16px/1.5 system-ui, sans-serif;
   margin: 0 auto;
@@ -39,12 +41,20 @@ h1 { margin-bottom: 0; }
 h3 { font-weight: 600; margin: 24px 0 0; }
 img { max-width: 100%; }
 table { border-collapse: collapse; font-size: 13px; min-width: 900px; }
-td, th { border-bottom: 1px solid #ddd; padding: 3px 12px 3px 0; text-align: left; }
+td, th { border-bottom: 1px solid #8886; padding: 3px 12px 3px 0; text-align: left; }
 .wide { overflow-x: auto; }
 .wide img { max-width: max(100%, 700px); }
-pre { background: #f4f4f4; overflow-x: auto; padding: 12px; }
+.chart { margin: 0; min-width: 800px; }
+@media (prefers-color-scheme: dark) { .chart, img { filter: invert(1) hue-rotate(180deg); } }
+pre { background: #8881; overflow-x: auto; padding: 12px; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 td.number { white-space: nowrap; }
+@media print {
+  .wide { overflow: visible; }
+  .chart { zoom: 0.65; }
+  pre { white-space: pre-wrap; }
+  table, .wide img { max-width: 100%; min-width: 0; }
+}
 """
 
 
@@ -59,6 +69,8 @@ class Section(NamedTuple):
     notes: Iterable[str] = ()
     """Lines below the table."""
     figure: Figure | bytes | None = None
+    chart: Chart | None = None
+    """In place of the figure."""
     code: str = ""
     level: int = 2
 
@@ -66,9 +78,13 @@ class Section(NamedTuple):
 def make_page(title: str, lines: Iterable[str], sections: Iterable[Section]) -> str:
     """Returns a page with a title, lines below it, and sections."""
     parts = [paragraphs(lines)]
+    charts = 0
     for section in sections:
         parts += [heading(section.title, section.level), paragraphs(section.lines)]
-        if section.figure is not None:
+        if section.chart is not None:
+            parts.append(chart_part(section.title, section.chart, charts))
+            charts += 1
+        elif section.figure is not None:
             parts.append(picture(section.title, section.figure))
         if section.table:
             parts.append(to_html(section.table, section.texts))
@@ -92,6 +108,15 @@ def heading(text: str, level: int = 2) -> str:
 def paragraphs(lines: Iterable[str]) -> str:
     """Returns a paragraph for each line as HTML."""
     return "\n".join(f"<p>{html.escape(line)}</p>" for line in lines)
+
+
+def chart_part(text: str, chart: Chart, place: int) -> str:
+    """Returns a chart as a part of a page."""
+    from bandit_envs.showing.charts import to_html as to_part  # noqa: PLC0415 - needs Plotly
+
+    label = html.escape(text)
+    shown = to_part(chart, place)
+    return f'<div class="wide"><figure class="chart" aria-label="{label}">{shown}</figure></div>'
 
 
 def picture(text: str, figure: Figure | bytes) -> str:

@@ -229,12 +229,12 @@ class LoadedStudy:
     def write_page(self, file: str | Path) -> None:
         """Writes a page of HTML with the tables, the figure and the text of the study.
 
-        The page needs no server and no network.
+        The page needs no server and no network. Writing it needs Plotly, of the extra `show`.
 
         Args:
             file: ends in .html.
         """
-        import_extra("matplotlib", "cli")
+        import_extra("plotly", "show")
         from bandit_envs.studies.showing.page import study_page  # noqa: PLC0415
 
         page = study_page(self.study, self.pairs, self.note)

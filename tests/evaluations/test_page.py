@@ -1,5 +1,6 @@
 """The page of an evaluation."""
 
+import re
 import sys
 
 import numpy as np
@@ -10,6 +11,7 @@ from bandit_envs.logged import DirectMethodLearner
 from tests.evaluations.logs import record_log
 
 pytest.importorskip("matplotlib")
+pytest.importorskip("plotly")
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +42,21 @@ def test_the_page_has_estimates_gains_weights_and_notes(log, tmp_path):
         assert f"{row.gain_low:+.4f} to {row.gain_high:+.4f}" in page
     for text in ("gain over logged", "Weights and overlap", "<h3>action: 2</h3>", *found.notes):
         assert text in page
-    assert page.count("<img") == 3
-    assert "http" not in page.replace("http-equiv", "")
+    assert page.count('class="chart"') == 3
+    assert re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"http[^\"]*", page) == []
+
+
+def test_a_chart_has_estimators_that_have_no_gains(log):
+    from bandit_envs.evaluations.showing.charts import estimates_chart  # noqa: PLC0415
+
+    found = evaluate(log, ["random", "constant:number=1"], ["ips", "dr"], baseline="random")
+    rows = [
+        row._replace(gain=float("nan"), gain_rows=0) if row.estimator == "dr" else row
+        for row in found.rows
+    ]
+    chart = estimates_chart(rows, "random")
+    assert [trace.name for trace in chart.data] == ["ips", "dr", "ips"]
+    assert len(chart.layout.shapes) == 4
 
 
 def test_the_page_lists_each_warning_once(log, tmp_path):
@@ -54,12 +69,20 @@ def test_the_page_lists_each_warning_once(log, tmp_path):
     assert "[1]" in page
 
 
+def test_the_page_has_pictures_without_plotly(log, tmp_path, monkeypatch):
+    monkeypatch.setattr("bandit_envs.evaluations.showing.tables.find_spec", lambda name: None)
+    page = read_page(evaluate(log, {"uniform": "random"}, ["ips", "dr"], by="action"), tmp_path)
+    assert page.count("<img") == 3
+    assert "http" not in page.replace("http-equiv", "")
+    assert "<script" not in page
+
+
 def test_names_are_no_code_in_the_page(log, tmp_path):
     name = "<script>alert(1)</script>"
     found = evaluate(log, {name: "random"}, {"<b>": "ips"})
     page = read_page(found, tmp_path)
-    assert "<script>" not in page
-    assert "<b>" not in page
+    assert name not in page
+    assert "<b>" not in page[: page.index("<script>")] + page[page.rindex("</script>") :]
     assert "&lt;script&gt;" in page
 
 

@@ -103,7 +103,7 @@ def draw_weights(weights: Mapping[str, WeightHistogram]) -> Figure:
     """Returns a figure of the distribution of weights above 0, by policy."""
     figure = Figure(figsize=(8.0, 0.6 + 1.7 * len(weights)), layout="constrained")
     axes = figure.subplots(len(weights), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
-    bins = _shown_bins(np.sum([histogram.counts for histogram in weights.values()], axis=0))
+    bins = shown_bins(np.sum([histogram.counts for histogram in weights.values()], axis=0))
     edges = EDGES[bins.start : bins.stop + 1]
     for axis, (name, histogram) in zip(axes, weights.items()):
         shares = histogram.counts[bins] / histogram.size
@@ -121,7 +121,7 @@ def draw_weights(weights: Mapping[str, WeightHistogram]) -> Figure:
     return figure
 
 
-def _shown_bins(counts: NDArray[np.int64]) -> slice:
+def shown_bins(counts: NDArray[np.int64]) -> slice:
     """Returns the bins from half to twice a weight of 1, and as many more as have weights."""
     one = int(np.searchsorted(EDGES, 1.0))
     filled = np.append(np.flatnonzero(counts), [one - 3, one + 3])

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Protocol, TypeAlias
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from bandit_envs.evaluations.candidates import LOGGED
 from bandit_envs.evaluations.estimate_rows import EstimateRow, Evaluated
 from bandit_envs.showing.latex import escape_signs, to_latex
 from bandit_envs.showing.page import Section, make_page
 from bandit_envs.showing.tables import Cell, Column, Grid, Group, Table, rounded
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure as Chart
 
 MakeCell: TypeAlias = Callable[[Sequence[float], float, str], Cell]
 """Makes a cell of a value with the ends of its interval, its error, and a sign of its format."""
@@ -106,6 +110,15 @@ def page_of(found: Shown, evaluated: Sequence[Evaluated], estimates: bytes, weig
     """
     from bandit_envs.evaluations.showing.figures import draw_segments  # noqa: PLC0415
 
+    charts: dict[str, Chart] = {}
+    gains = [(name, row) for name, rows in found.segments.items() for row in rows if row.gain_rows]
+    if find_spec("plotly") is not None:
+        from bandit_envs.evaluations.showing import charts as drawn  # noqa: PLC0415
+
+        charts["estimates"] = drawn.estimates_chart(found.rows, found.baseline)
+        charts["weights"] = drawn.weights_chart(evaluated)
+        if gains:
+            charts["segments"] = drawn.segments_chart(gains, found.baseline)
     warnings = find_warnings(found)
     table = estimates_table(found, warnings)
     first, *others = table.groups
@@ -116,19 +129,21 @@ def page_of(found: Shown, evaluated: Sequence[Evaluated], estimates: bytes, weig
         len(STUBS),
         notes=[*found.notes, *number_texts(warnings)],
         figure=estimates,
+        chart=charts.get("estimates"),
     )
     sections = [every]
     if others:
-        has_gains = any(row.gain_rows for rows in found.segments.values() for row in rows)
-        figure = draw_segments(found.segments, found.baseline) if has_gains else None
-        sections.append(Section(f"By {found.by}", figure=figure))
+        chart = charts.get("segments")
+        figure = draw_segments(found.segments, found.baseline) if gains and not chart else None
+        sections.append(Section(f"By {found.by}", figure=figure, chart=chart))
         sections += [
             Section(group.heading, table=table.grid(group), texts=len(STUBS), level=3)
             for group in others
         ]
     overlap = "Weights and overlap"
     grid = weights_grid(evaluated)
-    sections.append(Section(overlap, WEIGHTS_EXPLAINED, grid, figure=weights))
+    chart = charts.get("weights")
+    sections.append(Section(overlap, WEIGHTS_EXPLAINED, grid, figure=weights, chart=chart))
     return make_page(f"Policies on {found.log}", found.title.splitlines(), sections)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from bandit_envs.showing.page import Section, make_page
@@ -11,10 +11,18 @@ from bandit_envs.studies.definition.appearance import plain_text
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.definition.study_file import study_text
 from bandit_envs.studies.results.expected import Comparison, compare_with_expected
+from bandit_envs.studies.showing.charts import MOST, study_chart
 from bandit_envs.studies.showing.figures import study_figure
+from bandit_envs.studies.showing.shown_environments import describe_most_different
 
 if TYPE_CHECKING:
     from bandit_envs.studies.results.results import PairResult
+
+
+HOW = (
+    "Point at a line for its values. A click on a name hides or shows its lines in all panels; a "
+    "double click hides the others beside it. Drag to zoom; a double click on a panel shows all."
+)
 
 
 def study_page(study: Study, pairs: Sequence[PairResult], note: str = "") -> str:
@@ -33,10 +41,23 @@ def study_page(study: Study, pairs: Sequence[PairResult], note: str = "") -> str
     if comparison:
         grid = [Comparison._fields, *(list(map(str, row)) for row in comparison)]
         sections.append(Section("Expected values", table=grid, texts=len(Comparison._fields)))
-    if pairs:
+    if pairs and (not study.panels or study.over):
         sections.append(Section("Figure", figure=study_figure(study, pairs)))
+    chart = study_chart(study, pairs) if pairs else None
+    if chart is not None:
+        sections.append(Section("Curves", [HOW, *_chosen(study)], chart=chart))
     sections.append(Section("The study", code=study_text(study)))
     return make_page(study.title, lines, sections)
+
+
+def _chosen(study: Study) -> Iterator[str]:
+    """Yields which environments and policies have curves, if not all have."""
+    environments = describe_most_different(study)
+    if environments:
+        yield f"Curves are of {environments}; the table has all."
+    number = len(study.policy)
+    if number > MOST:
+        yield f"Curves are of the first {MOST} of {number} policies; the table has all."
 
 
 def _summary(study: Study, pairs: Sequence[PairResult]) -> Grid:
