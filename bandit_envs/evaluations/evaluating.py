@@ -139,10 +139,10 @@ def evaluate(
     named_estimators = collect(ESTIMATORS_GIVEN, estimators, _estimators)
     training = Training(train, until)
     source = as_source(log, training.time)
-    check_features(contenders, source.features)
+    check_features(contenders, source.scan.features)
     segmentation = None if by is None else Segmentation(by)
     with start_passes(workers, backend, address, observer) as passes:
-        features = _find_features(contenders, named_estimators, segmentation, source.features)
+        features = _find_features(contenders, named_estimators, segmentation, source.scan.features)
         opened = open_log(source.add_actions(names_of_actions(contenders)), passes, features)
         _check_columns(opened, segmentation)
         rows = None if training.is_none else training.count_before_others(opened)
@@ -165,7 +165,7 @@ def evaluate(
         candidates=candidates,
         found=functools.reduce(contest.merge, found),
         summary=opened.summary,
-        log=os.path.basename(opened.source.name),
+        log=os.path.basename(opened.source.scan.name),
         title=opened.title,
         confidence=confidence,
         baseline=baseline,
@@ -223,7 +223,7 @@ def _check_columns(log: OpenLog, segmentation: Segmentation | None) -> None:
     """Raises ValueError if a log lacks propensities, or the column that it is cut by."""
     if not log.summary.has_propensities:
         advice = "estimate_propensities, or --estimate-propensities, estimates them"
-        raise ValueError(f"{log.source.name} has no propensities; {advice}")
+        raise ValueError(f"{log.source.scan.name} has no propensities; {advice}")
     if segmentation is not None and log.summary.empty is not None:
         segmentation.check(log.summary.empty)
 

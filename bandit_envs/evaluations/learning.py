@@ -126,7 +126,7 @@ def learn(
         learned_from=learned_from,
         summary=opened.summary,
         title=opened.title,
-        features=source.features,
+        features=source.scan.features,
     )
 
 

@@ -10,9 +10,9 @@ from typing import TypeAlias
 from bandit_envs.datasets.tables import errors_that_name
 from bandit_envs.evaluations.observer import LogObserver
 from bandit_envs.evaluations.passes import LogPart, Passes
-from bandit_envs.evaluations.sources import BatchSource, FileSource, Source, count_bytes
+from bandit_envs.evaluations.sources import Source, count_bytes
 from bandit_envs.logged import BanditLog, scan_log
-from bandit_envs.logged.files.scan import FileScan
+from bandit_envs.logged.files.scan import BatchScan, Scan
 from bandit_envs.logged.log import check_repeatable
 from bandit_envs.logged.propensities import EstimatedBatches, EstimatedPropensities
 from bandit_envs.logged.summary import LogRows, LogSummary
@@ -76,11 +76,11 @@ class OpenLog:
             start: the first of these rows.
             stop: the first row behind them.
         """
-        source = (
-            self.source if (start, stop) == (0, self.size) else self.source.balance(start, stop)
-        )
-        if source is self.source:
+        scan = self.source.scan
+        balanced = scan if (start, stop) == (0, self.size) else scan.balance(start, stop)
+        if balanced is scan:
             return self
+        source = dataclasses.replace(self.source, scan=balanced)
         batches = [
             part.batches for part in source.make_parts(self.passes.are_by_workers, IN_MEMORY)
         ]
@@ -122,14 +122,13 @@ def as_source(log: AnyLog, time: str | None = None) -> Source:
         return as_source(log.log, time)
     if isinstance(log, EstimatedBatches):
         return as_source(log.batches, time).change(log.model)
-    if isinstance(log, FileScan):
-        return FileSource(log if time is None else log.with_time(time))
     if isinstance(log, BanditLog):
-        return BatchSource([log])
+        log = [log]
     if not isinstance(log, Iterable):
         expected = "a BanditLog, its batches, what scan_log returns, or a path"
         raise TypeError(f"log is of type {type(log).__name__}; expected {expected}")
-    return BatchSource(check_repeatable(log))
+    scan = log if isinstance(log, Scan) else BatchScan(check_repeatable(log))
+    return Source(scan if time is None else scan.with_time(time))
 
 
 def open_log(
@@ -156,10 +155,10 @@ def open_log(
     except ValueError as error:
         raise LogError(str(error)) from error
     if is_continuous and log.summary.num_actions:
-        raise ValueError(f"the actions of {source.name} have numbers; expected num_actions=0")
+        raise ValueError(f"the actions of {source.scan.name} have numbers; expected num_actions=0")
     if not is_continuous and log.summary.num_actions == 0:
         hint = "evaluate_numbers, or evaluate --continuous, estimates from it, as KernelIPS does"
-        raise ValueError(f"the actions of {source.name} are real numbers; {hint}")
+        raise ValueError(f"the actions of {source.scan.name} are real numbers; {hint}")
     return log
 
 
@@ -180,25 +179,26 @@ def require_rows(log: OpenLog, rows: int) -> int:
 
 
 def _summarize(source: Source, passes: Passes, features: Sequence[str] | None) -> OpenLog:
-    limited = source.limit(BATCH_ROWS, BATCH_NUMBERS)
+    scan = source.scan.limit(BATCH_ROWS, BATCH_NUMBERS)
+    limited = dataclasses.replace(source, scan=scan)
     if features is not None:
         limited = limited.keep_features(features)
     parts = limited.make_parts(passes.are_by_workers, IN_MEMORY)
     summary = LogSummary.from_batches([])
     numbered = []
     found = passes.over(parts, _summarize_part, "reading the log")
-    for name, part, more in zip(limited.part_names(), parts, found):
+    for name, part, more in zip(scan.part_names(), parts, found):
         numbered.append(LogPart(part.batches, summary.size, more.size))
         with errors_that_name(name):
             summary = summary.merge(more)  # an error if their columns differ
     if not summary.size:
-        raise ValueError(f"{source.name} has no rows{source.condition}")
+        raise ValueError(f"{scan.name} has no rows{scan.condition}")
     lines = [str(summary)]
     if summary.encoding is not None:
         lines.append(f"features: {summary.encoding}")
     if summary.estimated:
         lines.append(summary.estimated)
-    title = "\n".join([*lines, *limited.remarks()])
+    title = "\n".join([*lines, *limited.scan.remarks()])
     return OpenLog(limited, numbered, found, summary, title, passes)
 
 

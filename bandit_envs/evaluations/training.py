@@ -54,7 +54,7 @@ class Training:
     def count(self, log: OpenLog) -> int:
         """Returns the number of rows."""
         if self.time is not None:
-            rows = log.source.count_rows_before(self.time, self.limit)
+            rows = len(log.source.scan.split(self.limit)[0])
             if not rows:
                 raise ValueError(f"until is {self.until}, but no row is below")
             return log.summary.round_rows(rows)

@@ -253,7 +253,7 @@ def evaluate_numbers(
         candidates=candidates,
         found=found,
         summary=opened.summary,
-        log=os.path.basename(opened.source.name),
+        log=os.path.basename(opened.source.scan.name),
         title=f"{opened.title}\nactions from {numbers.low:.4g} to {numbers.high:.4g}",
         confidence=confidence,
         baseline=LOGGED,

@@ -6,7 +6,9 @@ import abc
 import collections
 import dataclasses
 import functools
+import itertools
 import os
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +19,7 @@ import numpy as np
 from bandit_envs.base.checks import as_list, check_integer
 from bandit_envs.datasets.encoding import TableEncoding, TextColumn
 from bandit_envs.datasets.folders import (
+    NAMED,
     TABLE_SUFFIXES,
     Key,
     Part,
@@ -61,7 +64,7 @@ from bandit_envs.logged.files.tables import (
     without_observation,
 )
 from bandit_envs.logged.files.times import TimesOfRows, count_rows_by_time
-from bandit_envs.logged.log import BanditLog, concatenate
+from bandit_envs.logged.log import BanditLog, check_log, concatenate
 from bandit_envs.logged.summary import LogRows
 
 ScanType = TypeVar("ScanType", bound="Scan")
@@ -213,8 +216,30 @@ def read_log(
     return logs[0] if len(logs) == 1 else concatenate(logs)  # which is of native byte order
 
 
+@dataclasses.dataclass(frozen=True)
+class PartBatches:
+    """The batches of a file of a scan. Every loop over them reads the file anew."""
+
+    scan: Scan
+    part: Part
+
+    def __iter__(self) -> Iterator[BanditLog]:
+        """Yields the batches."""
+        return self.scan.scan_part(self.part)
+
+
 class Scan(abc.ABC):
-    """A log in files. Every loop over its batches reads the files anew."""
+    """A log that can be read again. Every loop over its batches reads files anew."""
+
+    parts: Parts
+    batch_rows: int
+    time: str | None
+
+    features: Sequence[str] = ()
+    """The columns of its features, in their order; () if they have no names."""
+
+    condition = ""
+    """What its rows must meet, in messages."""
 
     @abc.abstractmethod
     def __iter__(self) -> Iterator[BanditLog]:
@@ -223,6 +248,61 @@ class Scan(abc.ABC):
     @abc.abstractmethod
     def scan_part(self, part: Part) -> Iterator[BanditLog]:
         """Yields the batches of one of the files."""
+
+    @property
+    def name(self) -> str:
+        """Names it in messages."""
+        return os.path.commonpath([part.file for part in self.parts.found])
+
+    def part_names(self) -> Iterable[str]:
+        """Returns what names the parts in messages."""
+        return [part.name for part in self.parts.found]
+
+    def cut(self, by_workers: bool) -> list[Iterable[BanditLog]]:
+        """Returns the batches of each part; the parts are perhaps sent to workers."""
+        return [PartBatches(self, part) for part in self.parts.found]
+
+    @property
+    def num_bytes(self) -> int:
+        """How many bytes its files have."""
+        return sum(part.version.size for part in self.parts.found)
+
+    def limit(self: ScanType, rows: int, numbers: int) -> ScanType:
+        """Returns the same log in batches of so few rows that tables of all actions stay small.
+
+        Args:
+            rows: at most so many.
+            numbers: at most so many in a table [n, K] of a batch.
+        """
+        for first in itertools.islice(self, 1):
+            observation = first.observation
+            width = observation.shape[1] if getattr(observation, "ndim", 0) == 2 else 0
+            rows = max(1, min(rows, numbers // max(1, first.num_actions, width)))
+        return self._replace(batch_rows=min(self.batch_rows, rows))
+
+    def balance(self: ScanType, start: int, stop: int) -> ScanType:
+        """Returns the same log with the propensities of the mixture of loggers in some rows.
+
+        Those of other rows are not right, if other logging policies made them. With one logging
+        policy, the scan stays as it is.
+
+        Args:
+            start: the first of these rows.
+            stop: the first row behind them.
+        """
+        return self
+
+    def remarks(self) -> list[str]:
+        """Returns lines of what is left out of the log."""
+        lines = []
+        left_out = self.parts.left_out
+        if left_out:
+            more = ", ..." if len(left_out) > NAMED else ""
+            names = ", ".join(left_out[:NAMED])
+            lines.append(f"files left out: {len(left_out)} ({names}{more})")
+        if self.unread:
+            lines.append(f"{self.unread} neither read nor checked, as nothing needs them")
+        return lines
 
     def split(self, limit: str) -> tuple[LogRows, LogRows]:
         """Returns the rows with a time below a limit, and the later ones, in batches.
@@ -257,17 +337,65 @@ class Scan(abc.ABC):
         """Says which columns `keep_features` has left out; "" for none."""
         return ""
 
-    @abc.abstractmethod
-    def with_time(self, name: str) -> Scan:
+    def with_time(self: ScanType, name: str) -> ScanType:
         """Returns the same scan with a column of times, by which `split` cuts."""
+        return self._replace(time=name)
 
-    @abc.abstractmethod
     def _time_column(self) -> str | None:
         """Returns the name of the column of times."""
+        return self.time
 
     @abc.abstractmethod
     def _scan_times(self, name: str) -> Iterator[TimesOfRows]:
         """Yields the times, which a column has, of the rows that the batches have."""
+
+    def _replace(self: ScanType, **changes: Any) -> ScanType:
+        return dataclasses.replace(self, **changes)  # type: ignore[type-var]  # all are
+
+
+@dataclasses.dataclass(frozen=True)
+class BatchScan(Scan):
+    """A log in batches that somebody has, which can be passed over more than once.
+
+    Workers share the batches of a list; those of other iterables are one part.
+
+    Args:
+        batches: of the log.
+        batch_rows: the most rows of a batch; larger ones are cut.
+        time: the column of times, as `to_frame` names it.
+    """
+
+    batches: Iterable[BanditLog]
+    batch_rows: int = sys.maxsize
+    time: str | None = None
+
+    name = "the log"
+    num_bytes = sys.maxsize  # they are where their owner has them
+
+    def __iter__(self) -> Iterator[BanditLog]:
+        for batch in map(check_log, self.batches):
+            if len(batch) <= self.batch_rows:
+                yield batch
+                continue
+            for start in range(0, len(batch), self.batch_rows):
+                yield batch[start : start + self.batch_rows]
+
+    def scan_part(self, part: Part) -> Iterator[BanditLog]:
+        return iter(self)
+
+    def part_names(self) -> Iterable[str]:
+        return (f"batch {number}" for number in itertools.count())
+
+    def cut(self, by_workers: bool) -> list[Iterable[BanditLog]]:
+        if by_workers and isinstance(self.batches, Sequence):
+            return [[batch] for batch in self]
+        return [self]
+
+    def remarks(self) -> list[str]:
+        return []
+
+    def _scan_times(self, name: str) -> Iterator[TimesOfRows]:
+        return times_of_batches(self.batches, name, self.name, {})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -314,12 +442,6 @@ class WrittenScan(Scan):
     def unread(self) -> str:
         return "" if self.reads_observation else "observations are"
 
-    def with_time(self, name: str) -> WrittenScan:
-        return dataclasses.replace(self, time=name)
-
-    def _time_column(self) -> str | None:
-        return self.time
-
     def _scan_times(self, name: str) -> Iterator[TimesOfRows]:
         for part in self.parts.found:
             yield from times_of_batches(self.scan_part(part), name, part.name, part.keys)
@@ -345,17 +467,18 @@ class DecisionScan(Scan):
     batch_rows: int = BATCH_ROWS
     time: str | None = None
 
+    condition = " of decisions that have a reward"
+
     def __iter__(self) -> Iterator[BanditLog]:
         return self.decisions.scan(self.batch_rows)
 
     def scan_part(self, part: Part) -> Iterator[BanditLog]:
         return iter(self)
 
-    def with_time(self, name: str) -> DecisionScan:
-        return dataclasses.replace(self, time=name)
-
-    def _time_column(self) -> str | None:
-        return self.time
+    def remarks(self) -> list[str]:
+        size, pending = self.decisions.count_decisions()
+        left_out = f"{pending} of {size} decisions have no reward, and are left out"
+        return [*super().remarks(), left_out]
 
     def _scan_times(self, name: str) -> Iterator[TimesOfRows]:
         source = self.parts.found[0].name
@@ -413,11 +536,35 @@ class TableScan(Scan):
             yield self._make_batch(part, frame)
 
     @property
+    def features(self) -> Sequence[str]:  # type: ignore[override]
+        return self.columns.features
+
+    @property
+    def condition(self) -> str:  # type: ignore[override]
+        return " without missing values" if self.drop_missing else ""
+
+    @property
     def doubts(self) -> list[str]:
         """Columns that are perhaps read in another way than they are meant, in words."""
         unnamed = self.columns.unnamed
         found = [describe_unnamed(unnamed)] if unnamed else []
         return [*found, *self.encoding.find_other_dates()]
+
+    def remarks(self) -> list[str]:
+        lines = super().remarks()
+        if self.drop_missing:
+            missing = self.find_missing()
+            lines.append(f"{missing.rows} of {missing.size} rows miss values, and are left out")
+        lines += self.doubts
+        if self.columns.loggers is not None:
+            found = f"logging policies: {self.columns.loggers}"
+            lines.append(f"{found}; propensities are of their mixture in the rows that are used")
+        return lines
+
+    def limit(self, rows: int, numbers: int) -> TableScan:
+        # No batch is read first, which may have too many features.
+        width = max(self.num_actions or 0, len(self.encoding.labels()), 1)
+        return self._replace(batch_rows=min(self.batch_rows, rows, max(1, numbers // width)))
 
     def _make_batch(self, part: Part, frame: Any) -> BanditLog:
         """Returns the log of some rows of a file; ValueError if values are missing or wrong."""
@@ -459,15 +606,6 @@ class TableScan(Scan):
         return f"{self.num_unread} {'feature is' if self.num_unread == 1 else 'features are'}"
 
     def balance(self, start: int, stop: int) -> TableScan:
-        """Returns the same scan with the propensities of the mixture in some rows.
-
-        Those of other rows are not right, if other logging policies made them. With one logging
-        policy, the scan stays as it is.
-
-        Args:
-            start: the first of these rows.
-            stop: the first row behind them.
-        """
         loggers = self.columns.loggers
         if loggers is None:
             return self
