@@ -225,9 +225,7 @@ class Contest:
             is_same = start == candidate.start
             own = estimates if is_same else self._terms(candidate, scene, table, start)
             for name, terms in own.items():
-                others = baselines[start][name]
-                if not others.is_smoothed:  # by the weights of all rows, so that none has a gain
-                    gains[name] = subtract_terms(terms, others)
+                gains[name] = subtract_terms(terms, baselines[start][name])
         taken = table[np.arange(len(rows)), rows.action]
         return PolicyRows(
             estimates=estimates,

@@ -133,7 +133,6 @@ class Evaluation:
             *self._notes_of_parts(),
             *self._notes_of_other_logs(),
             *(f"{each.name} {text}." for each in self._candidates for text in each.remarks),
-            *self._notes_of_gains(),
             *self._notes_of_segments(),
         ]
 
@@ -231,13 +230,6 @@ class Evaluation:
         if unknown:
             learned = f"Learned from a log that the file does not tell: {', '.join(unknown)}"
             yield f"{learned}. {advice}"
-
-    def _notes_of_gains(self) -> Iterator[str]:
-        """Yields which estimators have no gains."""
-        others = [row for row in self.rows if row.policy not in (LOGGED, self.baseline)]
-        names = {row.estimator: None for row in others if not row.gain_rows}
-        if names:
-            yield f"Without gains over {self.baseline}: {', '.join(names)}."
 
     def _notes_of_segments(self) -> Iterator[str]:
         """Yields which segments have too few rows for an estimate."""

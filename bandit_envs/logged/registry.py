@@ -9,11 +9,6 @@ from typing import Any
 from bandit_envs import logged
 from bandit_envs.base.notation import parse_choice
 from bandit_envs.base.registry import Entry
-from bandit_envs.logged.estimators import (
-    ParetoSmoothedDR,
-    ParetoSmoothedIPS,
-    ParetoSmoothedSNIPS,
-)
 from bandit_envs.logged.learners.direct_method import DirectMethodLearner
 from bandit_envs.logged.learners.doubly_robust import DoublyRobustLearner
 from bandit_envs.logged.learners.ips_learner import IPSLearner
@@ -139,9 +134,6 @@ _ENTRIES = (
     EstimatorEntry(id="dr_os", title="DRos", make=logged.DRWithOptimisticShrinkage),
     EstimatorEntry(id="sg_ips", title="SGIPS", make=logged.SubGaussianIPS),
     EstimatorEntry(id="sg_dr", title="SGDR", make=logged.SubGaussianDR),
-    EstimatorEntry(id="ps_ips", title="PSIS", make=ParetoSmoothedIPS),
-    EstimatorEntry(id="ps_snips", title="SN-PSIS", make=ParetoSmoothedSNIPS),
-    EstimatorEntry(id="ps_dr", title="PS-DR", make=ParetoSmoothedDR),
     EstimatorEntry(id="replay", title="replay", make=logged.ReplayMethod),
 )
 

@@ -206,13 +206,6 @@ def test_gains_may_be_over_another_policy(log, all_rows):
     assert math.isnan(ucb.p_value)
 
 
-def test_estimators_without_gains_are_named(log):
-    options = {"baseline": "random"}
-    found = evaluate(log, ["random", "constant:number=1"], ["ips", "ps_ips"], **options)
-    assert [row.gain_rows for row in found.rows] == [0, 0, 0, 1200, 0]
-    assert found.notes == ["Without gains over random: ps_ips."]
-
-
 def test_p_values_are_corrected_for_the_number_of_policies(log):
     texts = ["random", "constant:number=0", "constant:number=1", "constant:number=2"]
     found = evaluate(log, texts, ["ips", "snips"])

@@ -24,11 +24,6 @@ from bandit_envs.logged import (
     SubGaussianIPS,
     SwitchDR,
 )
-from bandit_envs.logged.estimators import (
-    ParetoSmoothedDR,
-    ParetoSmoothedIPS,
-    ParetoSmoothedSNIPS,
-)
 
 SIZES = {500: 0.2, 5_000: 1.0, 50_000: 0.2}
 """The numbers of rows, and the share of the logs that are drawn of each."""
@@ -47,9 +42,6 @@ ESTIMATORS = {
     "SGIPS .1": SubGaussianIPS(0.1),
     "SGDR .1": SubGaussianDR(0.1),
     "DM": DirectMethod(),
-    "PSIS": ParetoSmoothedIPS(),
-    "SN-PSIS": ParetoSmoothedSNIPS(),
-    "PS-DR": ParetoSmoothedDR(),
     "replay": ReplayMethod(),
 }
 

@@ -17,9 +17,6 @@ from bandit_envs.logged import (
     merge_sums,
 )
 from bandit_envs.logged.estimators import (
-    ParetoSmoothedDR,
-    ParetoSmoothedIPS,
-    ParetoSmoothedSNIPS,
     estimate_logged,
     gain_over,
 )
@@ -217,21 +214,6 @@ def test_estimates_of_other_rows_are_refused():
         gain_over(estimate, estimate_logged([log, log]))
     with pytest.raises(ValueError, match=r"estimates are of .* expected the same rows"):
         gain_over(logged_terms(log).sums().estimate(), estimate_logged(log))
-
-
-@pytest.mark.parametrize(
-    "estimator", [ParetoSmoothedIPS(), ParetoSmoothedSNIPS(), ParetoSmoothedDR()]
-)
-def test_smoothed_weights_have_gains_over_the_logged_policy_alone(estimator):
-    log, first, _, predicted = make_log(900)
-    estimate = estimator.estimate(log, first, predicted)
-    logged = estimate_logged(log)
-    found = gain_over(estimate, logged)
-    assert found.value == pytest.approx(estimate.value - logged.value)
-    low, high = found.interval()
-    assert low < found.value < high
-    with pytest.raises(ValueError, match="smooths weights of all rows, so no row has a gain"):
-        gain_over(logged, estimate)
 
 
 def test_changed_weights_have_intervals_of_gains_that_allow_for_their_bias():

@@ -23,9 +23,6 @@ from bandit_envs.logged import (
 )
 from bandit_envs.logged.estimators import (
     EstimateSums,
-    ParetoSmoothedDR,
-    ParetoSmoothedIPS,
-    ParetoSmoothedSNIPS,
 )
 from bandit_envs.logged.estimators.bootstrap import PoissonBootstrap
 from tests.logged.logs import drawn
@@ -41,9 +38,6 @@ ESTIMATORS = [
     SelfNormalizedDR(),
     SwitchDR(1.5),
     DRWithOptimisticShrinkage(2.0),
-    ParetoSmoothedIPS(),
-    ParetoSmoothedSNIPS(),
-    ParetoSmoothedDR(),
 ]
 SIZE = 400
 CUTS = {

@@ -1,6 +1,5 @@
 """Off-policy estimators, and the sums, intervals and choices that they are made of."""
 
-from bandit_envs.logged.estimators.clusters import MarginalizedDR, cluster_actions
 from bandit_envs.logged.estimators.confidence_sequence import (
     DRConfidenceSequence,
     IPSConfidenceSequence,
@@ -10,18 +9,12 @@ from bandit_envs.logged.estimators.continuous import (
     KernelIPS,
     actions_of,
 )
-from bandit_envs.logged.estimators.delays import ArrivalTimes, correct_delays
 from bandit_envs.logged.estimators.embeddings import (
     ActionPosterior,
     MarginalizedIPS,
 )
 from bandit_envs.logged.estimators.estimate import Estimate, EstimateSums, merge_sums
 from bandit_envs.logged.estimators.gains import estimate_logged, gain_over
-from bandit_envs.logged.estimators.pareto_smoothing import (
-    ParetoSmoothedDR,
-    ParetoSmoothedIPS,
-    ParetoSmoothedSNIPS,
-)
 from bandit_envs.logged.estimators.single_actions import (
     DirectMethod,
     DoublyRobust,
@@ -49,7 +42,6 @@ from bandit_envs.logged.estimators.tuning import slope, tuned
 
 __all__ = [
     "ActionPosterior",
-    "ArrivalTimes",
     "CascadeDR",
     "DRConfidenceSequence",
     "DRWithOptimisticShrinkage",
@@ -62,11 +54,7 @@ __all__ = [
     "InversePropensityScoring",
     "KernelDR",
     "KernelIPS",
-    "MarginalizedDR",
     "MarginalizedIPS",
-    "ParetoSmoothedDR",
-    "ParetoSmoothedIPS",
-    "ParetoSmoothedSNIPS",
     "PseudoInverse",
     "ReplayMethod",
     "RewardInteractionIPS",
@@ -80,8 +68,6 @@ __all__ = [
     "SubGaussianIPS",
     "SwitchDR",
     "actions_of",
-    "cluster_actions",
-    "correct_delays",
     "estimate_batches",
     "estimate_logged",
     "gain_over",

@@ -15,7 +15,6 @@ import numpy as np
 from bandit_envs.arrays import Floats, Indices
 from bandit_envs.base.checks import check_confidence
 from bandit_envs.logged.estimators.bootstrap import PoissonBootstrap
-from bandit_envs.logged.estimators.smoothed_sums import SmoothedSums
 from bandit_envs.logged.estimators.sums import ActionSums, MeanSums, RatioSums, WeightSums
 from bandit_envs.logged.intervals.influence import InfluenceSums, hull, normal_interval
 from bandit_envs.logged.intervals.tails import TailSums
@@ -30,7 +29,7 @@ FAR = 4.0  # standard errors between a mean weight and 1
 BIASED = 3.0  # standard errors between an estimated bias and 0
 ROUNDING = 1e-6  # of propensities, which may be stored in single precision
 
-Main: TypeAlias = MeanSums | RatioSums | SmoothedSums
+Main: TypeAlias = MeanSums | RatioSums
 """The sums of the value of an estimate and of its error."""
 
 
@@ -53,7 +52,6 @@ class Terms:
             None if the log has not all probabilities of the logging policy.
         unchanged: [1 + 2 S, n], of a self-normalised estimator that changes the weights: the
             columns of the one that does not; None if they are the same.
-        is_smoothed: whether the largest weights are smoothed, which the sums of all rows do.
         assumed: [n], what the rows would add more if the estimator did not assume anything of how
             rewards arise; None if it does not, or if that is not known.
         has_bandwidth: whether what is left out is by a bandwidth: the difference to the estimate
@@ -69,7 +67,6 @@ class Terms:
     estimator: str = ""
     expected_squares: Floats | None = None
     unchanged: Floats | None = None
-    is_smoothed: bool = False
     assumed: Floats | None = None
     has_bandwidth: bool = False
 
@@ -77,12 +74,7 @@ class Terms:
         return len(self.direct)
 
     def columns(self) -> Floats:
-        """Returns the totals of the rows [1, n], or, with a normaliser, all terms [1 + 2 S, n].
-
-        Of weights that are to be smoothed, these are three: the last are the weights.
-        """
-        if self.is_smoothed:
-            return np.vstack([self.direct, self.weighted, self.weights])
+        """Returns the totals of the rows [1, n], or, with a normaliser, all terms [1 + 2 S, n]."""
         if self.normaliser is None:
             return np.asarray(self.direct + self.weighted)[np.newaxis]
         return np.vstack([self.direct, self.weighted, self.normaliser])
@@ -128,12 +120,6 @@ class Terms:
     ) -> tuple[Main, InfluenceSums | RatioSums | None]:
         """Returns the sums of the estimate, and of the one without a change of the weights."""
         columns = self.columns()
-        if self.is_smoothed:
-            is_ratio = self.normaliser is not None
-            smoothed = SmoothedSums.from_columns(columns, is_ratio)
-            if is_ratio:
-                return smoothed, RatioSums.from_columns(columns, first_row)
-            return smoothed, InfluenceSums.from_values(columns[0] + columns[1], first_row)
         if self.normaliser is None:
             totals = columns[0] if self.left_out is None else columns[0] + self.left_out
             return MeanSums.from_columns(columns), InfluenceSums.from_values(totals, first_row)
@@ -212,19 +198,16 @@ class EstimateSums:
     def bias(self) -> float:
         """Returns the mean of (changed w - w) residual; negative if the value is too low.
 
-        Of self-normalised and of smoothed weights, it is the value less that of the weights w.
+        Of self-normalised weights, it is the value less that of the weights w.
         """
         if isinstance(self.unbiased, RatioSums):
             return self.main.value() - self.unbiased.value()
-        if isinstance(self.main, SmoothedSums) and self.unbiased is not None:
-            return self.main.value() - self.unbiased.value
         return 0.0 if self.left_out is None else 0.0 - float(self.left_out.mean)
 
     @property
     def changes_weights(self) -> bool:
         """Whether the estimator changes the weights, so that it is biased."""
-        is_changed = isinstance(self.unbiased, RatioSums) or isinstance(self.main, SmoothedSums)
-        return is_changed or self.left_out is not None
+        return isinstance(self.unbiased, RatioSums) or self.left_out is not None
 
     def influence_sums(self) -> InfluenceSums | None:
         """Returns the sums of rows whose mean is the estimate, without any change of weights.
@@ -438,9 +421,7 @@ class Estimate:
         rows = 0
         for terms in self.terms:
             rows += len(terms)
-            columns = terms.columns()
-            main = self.sums.main
-            yield main.smooth(columns) if isinstance(main, SmoothedSums) else columns
+            yield terms.columns()
         if rows != self.sums.size:
             raise ValueError(
                 f"terms have {rows} rows; this interval needs all {self.sums.size} again"
@@ -483,7 +464,5 @@ def _merge_main(left: Main, right: Main) -> Main:
     if isinstance(left, MeanSums) and isinstance(right, MeanSums):
         return left.merge(right)
     if isinstance(left, RatioSums) and isinstance(right, RatioSums):
-        return left.merge(right)
-    if isinstance(left, SmoothedSums) and isinstance(right, SmoothedSums):
         return left.merge(right)
     raise TypeError("sums are of different estimators; expected those of one")

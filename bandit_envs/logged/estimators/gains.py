@@ -50,8 +50,7 @@ def gain_over(estimate: Estimate, baseline: Estimate) -> Estimate:
             the log, what `estimate_logged` returns.
 
     Raises:
-        ValueError: the estimates are of different rows; sums made one of them without its terms; or
-            the baseline is of an estimator that smooths weights, such as `ParetoSmoothedIPS`.
+        ValueError: the estimates are of different rows, or sums made one of them without its terms.
 
     >>> from bandit_envs.logged import InversePropensityScoring
     >>> log = BanditLog(np.ones((900, 1)), [0, 1, 1] * 300, [1, 0, 1] * 300, [0.5] * 900)
@@ -132,13 +131,11 @@ def subtract_terms(terms: Terms, others: Terms) -> Terms:
         others: of the policy that is subtracted, of the same rows.
 
     Raises:
-        ValueError: the numbers of rows differ, or the weights of `others` are to be smoothed.
+        ValueError: the numbers of rows differ.
     """
     if len(terms) != len(others):
         found = f"{len(terms)} and {len(others)} rows"
         raise ValueError(f"terms are of {found}; expected the same rows")
-    if others.is_smoothed:
-        raise ValueError(f"{others.estimator} smooths weights of all rows, so no row has a gain")
     name = f"{terms.estimator} less {others.estimator}"
     if terms.normaliser is None and others.normaliser is None:
         return dataclasses.replace(

@@ -35,14 +35,12 @@ class Estimator(abc.ABC):
     """Estimates the value of a policy from its action probabilities on a log.
 
     A subclass says how it changes the weights w, in `_change`; whether it uses predicted rewards
-    q, `needs_predictions`; whether it divides by the mean of the changed weights,
-    `self_normalized`; and whether the largest weights of the whole log are smoothed,
-    `smooths_weights`.
+    q, `needs_predictions`; and whether it divides by the mean of the changed weights,
+    `self_normalized`.
     """
 
     needs_predictions: ClassVar[bool] = False
     self_normalized: ClassVar[bool] = False
-    smooths_weights: ClassVar[bool] = False
 
     def estimate(
         self, log: BanditLog, probabilities: ArrayLike, predicted_rewards: ArrayLike | None = None
@@ -108,7 +106,7 @@ class Estimator(abc.ABC):
         actions = ActionSums.from_rows(log.action, np.asarray(probabilities), log.action_names)
         left_out = None
         unchanged = None
-        if not self.self_normalized and not self.smooths_weights:
+        if not self.self_normalized:
             left_out = rows.weights * rows.residual - weighted
         elif changed is not rows.weights:
             unchanged = np.vstack([rows.direct, rows.weights * rows.residual, rows.weights])
@@ -122,7 +120,6 @@ class Estimator(abc.ABC):
             estimator=repr(self),
             expected_squares=_expect_squares(log, np.asarray(probabilities)),
             unchanged=unchanged,
-            is_smoothed=self.smooths_weights,
         )
 
     @property

@@ -11,7 +11,7 @@ from bandit_envs.logged.intervals.sequence_bounds import (
     HedgedBetting,
     SequenceBound,
 )
-from bandit_envs.logged.intervals.tails import ParetoFit, TailSums
+from bandit_envs.logged.intervals.tails import TailSums
 
 __all__ = [
     "BlockSums",
@@ -19,7 +19,6 @@ __all__ = [
     "HedgedBetting",
     "InfluenceSums",
     "KnownRange",
-    "ParetoFit",
     "SequenceBound",
     "TailSums",
     "betting_interval",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,36 +17,6 @@ MANY = 4 * KEPT
 
 SHORTEST = 5  # values in a tail to which a distribution is fitted
 BOUNDED = -1.0  # the shape of a tail that ends
-
-
-class ParetoFit(NamedTuple):
-    """A generalised Pareto distribution of what values exceed a cutoff by.
-
-    Fields:
-        cutoff: u, above which the tail begins.
-        shape: k; positive if the tail is heavy: moments from 1/k on are infinite.
-        scale: sigma.
-        tail: [T], the values above the cutoff, in ascending order.
-    """
-
-    cutoff: float
-    shape: float
-    scale: float
-    tail: Floats
-
-    def smoothed(self) -> Floats:
-        """Returns quantiles of the distribution in place of the tail: [T], in ascending order.
-
-        They are at most the largest value. Without a fit, the values are as they were.
-
-        Source: Vehtari et al., Pareto smoothed importance sampling (2024).
-        """
-        if not math.isfinite(self.shape) or not len(self.tail) or math.isnan(self.scale):
-            return self.tail
-        places = (np.arange(len(self.tail)) + 0.5) / len(self.tail)
-        logs = -np.log1p(-places)
-        beyond = logs if self.shape == 0.0 else np.expm1(self.shape * logs) / self.shape
-        return np.asarray(np.minimum(self.cutoff + self.scale * beyond, self.tail[-1]))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -77,8 +46,10 @@ class TailSums:
         largest = _largest(np.concatenate([self.largest, more]))
         return TailSums(self.size + other.size, largest)
 
-    def fit(self) -> ParetoFit:
-        """Returns the distribution of the tail: of min(n / 5, 3 sqrt(n)) values, or fewer.
+    def shape(self) -> float:
+        """Returns k, at least -1. Below 0.5, the variance is finite, and below 1 the mean.
+
+        It is of the tail: min(n / 5, 3 sqrt(n)) values, or fewer.
 
         Values that are all equal, or whose largest is met again and again, have no tail: k is -1.
         A tail of fewer than five values is not known: k is infinite.
@@ -90,7 +61,7 @@ class TailSums:
         length = math.ceil(min(self.size / 5.0, 3.0 * math.sqrt(self.size)))
         length = min(length, len(ordered) - 1)
         if length < 1 or ordered[-1] == ordered[-1 - length]:
-            return ParetoFit(float(ordered[-1]) if len(ordered) else 0.0, BOUNDED, 0.0, ordered[:0])
+            return BOUNDED
         cutoff = ordered[-1 - length]
         tail = ordered[ordered > cutoff]
         while len(tail) < min(SHORTEST, length):
@@ -100,17 +71,12 @@ class TailSums:
             cutoff = lower[-1]
             tail = ordered[ordered > cutoff]
         if len(tail) < SHORTEST:
-            return ParetoFit(float(cutoff), math.inf, math.nan, tail)
-        shape, scale = _fit_pareto(tail - cutoff)
-        return ParetoFit(float(cutoff), shape, scale, tail)
-
-    def shape(self) -> float:
-        """Returns k, at least -1. Below 0.5, the variance is finite, and below 1 the mean."""
-        return max(self.fit().shape, BOUNDED)
+            return math.inf
+        return max(_fit_shape(tail - cutoff), BOUNDED)
 
 
-def _fit_pareto(values: Floats) -> tuple[float, float]:
-    """Returns the shape and the scale of values above 0, in ascending order: [T]."""
+def _fit_shape(values: Floats) -> float:
+    """Returns the shape of values above 0, in ascending order: [T]."""
     size = len(values)
     number = 30 + math.floor(math.sqrt(size))
     quartile = values[math.floor(size / 4 + 0.5) - 1]
@@ -126,8 +92,7 @@ def _fit_pareto(values: Floats) -> tuple[float, float]:
     weights /= weights.sum()
     best = float(weights @ candidates)
     shape = float(np.log1p(-best * values).mean())
-    prior = (size * shape + 10.0 * 0.5) / (size + 10.0)  # as if of ten more values of shape 0.5
-    return prior, -shape / best
+    return (size * shape + 10.0 * 0.5) / (size + 10.0)  # as if of ten more values of shape 0.5
 
 
 def _largest(values: Floats) -> Floats:

@@ -8,7 +8,6 @@ from bandit_envs.logged.learners.learning import learn_from_log
 from bandit_envs.logged.learners.model_learner import ModelLearner
 from bandit_envs.logged.learners.policy_files import SavedPolicy, read_policy, write_policy
 from bandit_envs.logged.learners.policy_gradient import PolicyGradientLearner
-from bandit_envs.logged.learners.slate_learning import learn_from_slates
 from bandit_envs.logged.learners.warm_start import warm_start
 
 __all__ = [
@@ -20,7 +19,6 @@ __all__ = [
     "PolicyGradientLearner",
     "SavedPolicy",
     "learn_from_log",
-    "learn_from_slates",
     "read_policy",
     "warm_start",
     "write_policy",
