@@ -15,7 +15,7 @@ import bandit_envs
 
 ROOT = Path(bandit_envs.__file__).parent
 STOREYS = (
-    {"arrays", "seeding", "nests", "specs", "trajectories", "rendering", "base"},
+    {"arrays", "seeding", "nests", "specs", "trajectories", "rendering", "base", "names"},
     {"environments", "wrappers", "rewards", "sampling", "datasets"},
     {"drivers", "metrics", "logged", "policies", "testing"},
     {"bandit_envs"},
@@ -166,7 +166,7 @@ def test_a_library_is_imported_only_in_its_rooms():
 
 def test_one_module_changes_where_python_looks_for_modules():
     found = [name for name, path in MODULES.items() if "sys.path" in path.read_text("utf-8")]
-    assert found == ["bandit_envs.base.users_code"]
+    assert found == ["bandit_envs.names.users_code"]
 
 
 BELOW_STUDIES = [name for name in MODULES if storey(name) < storey("bandit_envs.studies")]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 import bandit_envs
-from bandit_envs.base.deprecation import deprecated, renamed_argument
+from bandit_envs.names.deprecation import deprecated, renamed_argument
 
 
 @deprecated(instead="policies.rules.Greedy", removed_in="2.0")

@@ -12,8 +12,8 @@ from urllib.parse import unquote
 
 import pytest
 
-from bandit_envs.base.notation import parse_toml
 from bandit_envs.environments.registry import ENVIRONMENTS
+from bandit_envs.names.notation import parse_toml
 from colab.pages.places import PART, ROOT, pages
 
 cmarkgfm = pytest.importorskip("cmarkgfm")

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from bandit_envs.base.notation import parse_expression, parse_literal, parse_module
+from bandit_envs.names.notation import parse_expression, parse_literal, parse_module
 
 SOURCE = b"\n".join(b"f(%d, [x for x in y], (a + b) * c)" % number for number in range(50))
 

@@ -8,7 +8,7 @@ from bandit_envs.arrays import Array
 from bandit_envs.base.checks import check_action, check_indices
 from bandit_envs.base.slates import check_distinct
 from bandit_envs.nests import Nest, map_structure
-from bandit_envs.specs import ArraySpec, BoundedArraySpec, SlateSpec
+from bandit_envs.specs import BoundedArraySpec, SlateSpec
 
 
 class AnyAction:

@@ -228,7 +228,11 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
 
     def _expected_rewards(self, state: State) -> Array:
         """Returns the mean of the reward of every action in `state`, available or not: [B, K]."""
-        hint = "" if self._actions.is_single else " of single actions; see optimal_reward(), get_info()"
+        hint = (
+            ""
+            if self._actions.is_single
+            else " of single actions; see optimal_reward(), get_info()"
+        )
         raise NotImplementedError(f"{self._name} does not know its expected rewards{hint}")
 
     def _expected_reward(self, state: State, action: Nest) -> Array:
@@ -354,10 +358,13 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
         return bandit
 
     def _state_key(self) -> dict[str, int | None]:
-        return {**super()._state_key(), "num_actions": self._actions.num_actions, "horizon": self._horizon}
+        return {
+            **super()._state_key(),
+            "num_actions": self._actions.num_actions,
+            "horizon": self._horizon,
+        }
 
     def _check_content(self, content: Any) -> None:
         super()._check_content(content)
         if content.time_step is not None:
             check_fields(content, EnvironmentState, latent=BanditState)
-

@@ -49,9 +49,7 @@ def same_leaves(nest: Nest, other: Nest) -> bool:
     return all(map(np.array_equal, flatten(nest), flatten(other)))
 
 
-def next_of_one_problem(
-    env: Any, rng: Rng, state: Any, action: Nest, *, keeps_own: bool
-) -> Any:
+def next_of_one_problem(env: Any, rng: Rng, state: Any, action: Nest, *, keeps_own: bool) -> Any:
     """Returns the state that follows `action`, for users of one problem.
 
     Args:

@@ -47,7 +47,9 @@ def open_log(options: argparse.Namespace) -> AnyLog:
     else:
         if options.train_until is not None:
             raise ValueError("a classifier of propensities takes no --train-until")
-        for remark in as_source(found).scan.remarks():  # rows in memory do not know what was left out
+        for remark in as_source(
+            found
+        ).scan.remarks():  # rows in memory do not know what was left out
             OUT.print(remark, soft_wrap=True)
         estimated = estimate_propensities(concatenate(list(found)), make_estimator(name))
     OUT.print(str(estimated), soft_wrap=True)

@@ -17,8 +17,6 @@ import numpy as np
 
 from bandit_envs import studies
 from bandit_envs.base.checks import short_repr
-from bandit_envs.base.notation import parse_toml
-from bandit_envs.base.registry import near_miss
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.cli.console import (
     ERR,
@@ -29,6 +27,8 @@ from bandit_envs.cli.console import (
     track,
 )
 from bandit_envs.cli.tables import show_comparison, show_differences, show_summary
+from bandit_envs.names.notation import parse_toml
+from bandit_envs.names.registry import near_miss
 from bandit_envs.studies import LoadedStudy, RunObserver, Study, TasksFailedError
 from bandit_envs.studies.definition.choice import EnvironmentChoice, printable
 from bandit_envs.studies.definition.keys import explain_file

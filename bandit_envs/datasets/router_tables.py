@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.extras import import_extra
-from bandit_envs.base.notation import parse_literal
 from bandit_envs.datasets.folders import Part, find_parts, refuse_changes
 from bandit_envs.datasets.outcomes import (
     Outcomes,
@@ -20,6 +19,7 @@ from bandit_envs.datasets.outcomes import (
     to_costs,
 )
 from bandit_envs.datasets.tables import PathLike, errors_that_name, read_table, to_numbers
+from bandit_envs.names.notation import parse_literal
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -12,10 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
-from bandit_envs.base.notation import parse_choice
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.base.registry import Entry
-from bandit_envs.base.users_code import look_for_modules_in
 from bandit_envs.environments.arms.adversarial import adversarial
 from bandit_envs.environments.arms.bernoulli import BernoulliPyEnvironment, beta_bernoulli
 from bandit_envs.environments.arms.k_armed_bandit import corrupted_k_armed, k_armed
@@ -44,6 +41,9 @@ from bandit_envs.environments.data.outcome_table import outcomes
 from bandit_envs.environments.slates.click_models import CascadeBandit, PositionBasedBandit
 from bandit_envs.environments.slates.positional_bias import positional_bias
 from bandit_envs.environments.slates.ranking import ranking
+from bandit_envs.names.notation import parse_choice
+from bandit_envs.names.registry import Entry
+from bandit_envs.names.users_code import look_for_modules_in
 from bandit_envs.wrappers import OneProblem, ScheduledActionMask, Wrapper
 
 __all__ = [

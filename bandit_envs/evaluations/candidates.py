@@ -11,8 +11,6 @@ from typing import TypeAlias
 
 from bandit_envs import logged
 from bandit_envs.base.checks import short_repr
-from bandit_envs.base.notation import parse_choice, without_quotes
-from bandit_envs.base.users_code import users_modules
 from bandit_envs.datasets.encoding import TableEncoding, name_some
 from bandit_envs.evaluations.learning import fit_rows
 from bandit_envs.evaluations.logs import OpenLog, require_rows
@@ -21,6 +19,8 @@ from bandit_envs.logged import BanditLog, Learner
 from bandit_envs.logged.features import spec_of_rows
 from bandit_envs.logged.learners.policy_files import SUFFIX, SavedPolicy, read_policy
 from bandit_envs.logged.translation import find_new_names, see_as
+from bandit_envs.names.notation import parse_choice, without_quotes
+from bandit_envs.names.users_code import users_modules
 from bandit_envs.policies import Policy
 from bandit_envs.policies.models.value_model import ValueModel
 from bandit_envs.policies.registry import POLICIES as KNOWN_POLICIES

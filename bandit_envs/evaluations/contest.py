@@ -10,7 +10,6 @@ from typing import TypeAlias
 import numpy as np
 
 from bandit_envs.arrays import Floats
-from bandit_envs.base.users_code import users_modules
 from bandit_envs.evaluations.candidates import Candidate, name_candidate
 from bandit_envs.evaluations.passes import LogPart
 from bandit_envs.evaluations.policy_sums import MEAN, PolicyRows, PolicySums
@@ -21,6 +20,7 @@ from bandit_envs.logged.estimators.gains import logged_terms, subtract_terms
 from bandit_envs.logged.intervals.blocks import number_rows
 from bandit_envs.logged.probabilities import tabulate
 from bandit_envs.logged.reward_models import CrossFittedRidge
+from bandit_envs.names.users_code import users_modules
 from bandit_envs.studies.definition.choice import name_in_errors
 
 Models: TypeAlias = Mapping[int, CrossFittedRidge]

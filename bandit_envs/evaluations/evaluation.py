@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write
-from bandit_envs.evaluations.candidates import LOGGED, Candidate
+from bandit_envs.evaluations.candidates import Candidate
 from bandit_envs.evaluations.contest import Found
 from bandit_envs.evaluations.estimate_rows import (
     FEWEST,

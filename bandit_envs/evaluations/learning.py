@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple
 
-from bandit_envs.base.users_code import users_modules
 from bandit_envs.evaluations.logs import (
     AnyLog,
     OpenLog,
@@ -24,6 +23,7 @@ from bandit_envs.evaluations.training import Training
 from bandit_envs.logged import Learner, write_policy
 from bandit_envs.logged.registry import LEARNERS, LearnerEntry
 from bandit_envs.logged.summary import LogSummary
+from bandit_envs.names.users_code import users_modules
 from bandit_envs.policies.contextual import ContextualPolicy, class_names
 from bandit_envs.studies.definition.choice import Choice, name_in_errors
 

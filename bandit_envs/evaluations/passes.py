@@ -10,12 +10,12 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from bandit_envs.base.users_code import exits_as_errors
 from bandit_envs.evaluations.named import describe_type
 from bandit_envs.evaluations.observer import LogObserver, observed_pass
 from bandit_envs.logged import BanditLog
 from bandit_envs.logged.reward_models.reward_sums import number_batches
 from bandit_envs.logged.summary import LogRows
+from bandit_envs.names.users_code import exits_as_errors
 from bandit_envs.studies.definition.choice import printable
 
 if TYPE_CHECKING:

@@ -7,14 +7,14 @@ import dataclasses
 from typing import Any
 
 from bandit_envs import logged
-from bandit_envs.base.notation import parse_choice
-from bandit_envs.base.registry import Entry
 from bandit_envs.logged.learners.direct_method import DirectMethodLearner
 from bandit_envs.logged.learners.doubly_robust import DoublyRobustLearner
 from bandit_envs.logged.learners.ips_learner import IPSLearner
 from bandit_envs.logged.learners.learner import Learner
 from bandit_envs.logged.learners.model_learner import ModelLearner
 from bandit_envs.logged.learners.policy_gradient import PolicyGradientLearner
+from bandit_envs.names.notation import parse_choice
+from bandit_envs.names.registry import Entry
 from bandit_envs.policies.parts.registry import make_model, make_rule
 from bandit_envs.policies.scikit_learn.model import ScikitLearnModel
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator

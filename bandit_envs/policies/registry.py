@@ -16,7 +16,7 @@ from typing import Any, Literal
 from bandit_envs import policies
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.base.registry import Entry, Importable, signature
+from bandit_envs.names.registry import Entry, Importable, signature
 from bandit_envs.policies import models, rules
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.models import ValueModel

@@ -3,7 +3,7 @@
 import csv
 from pathlib import Path
 
-from bandit_envs.base.notation import parse_toml
+from bandit_envs.names.notation import parse_toml
 from colab.pages.markdown import anchor, fence, paragraphs, table
 from colab.pages.places import ROOT
 

@@ -5,7 +5,7 @@ import re
 import textwrap
 from typing import Any
 
-from bandit_envs.base.registry import Entry
+from bandit_envs.names.registry import Entry
 
 
 def law_of(documented: Any) -> str:

@@ -14,7 +14,7 @@ from colab.pages.places import ROOT
 
 PACKAGE = "bandit_envs"
 
-INTERNAL = ("bandit_envs.base.notation", "bandit_envs.policies.learned")
+INTERNAL = ("bandit_envs.names.notation", "bandit_envs.policies.learned")
 """Rooms whose `__all__` is for the package itself."""
 
 EXPERIMENTAL = (

@@ -12,7 +12,7 @@ pytest.importorskip("joblib")
 pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 
-from bandit_envs.base.users_code import ExitError, describe, exits_as_errors
+from bandit_envs.names.users_code import ExitError, describe, exits_as_errors
 from bandit_envs.studies import TasksFailedError
 from bandit_envs.studies.running.run import run as run_study
 from tests.command_line import finish, finished_tasks, run, start, sweep, tables, write

@@ -10,8 +10,8 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
-from bandit_envs.base.notation import parse_toml
 from bandit_envs.metrics import MetricResult, Statistics
+from bandit_envs.names.notation import parse_toml
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.results.expected import compare_with_expected
 from bandit_envs.studies.results.results import PairResult

@@ -13,7 +13,7 @@ pytest.importorskip("rich")
 pytest.importorskip("matplotlib")
 pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
-from bandit_envs.base.notation import parse_toml
+from bandit_envs.names.notation import parse_toml
 from bandit_envs.studies import Study, load, run
 from bandit_envs.studies.definition.study_file import study_text
 from tests import command_line

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("joblib")
 pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
-from bandit_envs.base.notation import parse_toml
+from bandit_envs.names.notation import parse_toml
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.running.tasks import run_task
 from tests.command_line import TINY, example_text

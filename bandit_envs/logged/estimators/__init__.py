@@ -9,6 +9,7 @@ from bandit_envs.logged.estimators.continuous import (
     KernelIPS,
     actions_of,
 )
+from bandit_envs.logged.estimators.delays import ArrivalTimes, correct_delays
 from bandit_envs.logged.estimators.embeddings import (
     ActionPosterior,
     MarginalizedIPS,
@@ -42,6 +43,7 @@ from bandit_envs.logged.estimators.tuning import slope, tuned
 
 __all__ = [
     "ActionPosterior",
+    "ArrivalTimes",
     "CascadeDR",
     "DRConfidenceSequence",
     "DRWithOptimisticShrinkage",
@@ -68,6 +70,7 @@ __all__ = [
     "SubGaussianIPS",
     "SwitchDR",
     "actions_of",
+    "correct_delays",
     "estimate_batches",
     "estimate_logged",
     "gain_over",

@@ -13,12 +13,12 @@ from typing import Any, TypedDict
 import numpy as np
 
 from bandit_envs.arrays import Array
-from bandit_envs.base.notation import parse_literal
 from bandit_envs.base.saving import check_format
 from bandit_envs.datasets.encoding import TableEncoding, parse_number
 from bandit_envs.datasets.tables import name_row
 from bandit_envs.logged.columns import BadValueError
 from bandit_envs.logged.log import COLUMNS, BanditLog
+from bandit_envs.names.notation import parse_literal
 from bandit_envs.nests import Nest, flatten, map_structure
 
 FORMAT = 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from bandit_envs.base.registry import Entry, EntryType
-from bandit_envs.base.users_code import look_for_modules_in
+from bandit_envs.names.registry import Entry, EntryType
+from bandit_envs.names.users_code import look_for_modules_in
 
 
 class ModelEntry(Entry):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bandit_envs.base.notation import parse_choice
-from bandit_envs.base.registry import Entry
+from bandit_envs.names.notation import parse_choice
+from bandit_envs.names.registry import Entry
 from bandit_envs.policies.models.value_model import ValueModel
 from bandit_envs.policies.parts.named_models import find_users
 from bandit_envs.policies.rules.rule import Rule

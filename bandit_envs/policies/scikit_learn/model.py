@@ -19,7 +19,7 @@ from bandit_envs.arrays import Array, Floats, Rng
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.extras import import_extra
 from bandit_envs.base.state import ForeignModel
-from bandit_envs.base.users_code import describe, text_of
+from bandit_envs.names.users_code import describe, text_of
 
 TRUSTED = {
     # The nodes of trees, as arrays of numbers. A forged one may stop the process, as skops warns.

@@ -14,17 +14,17 @@ import numpy as np
 
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import short_repr
-from bandit_envs.base.notation import parse_choice
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.base.registry import Entry
-from bandit_envs.base.users_code import (
+from bandit_envs.environments.registry import ENVIRONMENTS, EnvironmentEntry
+from bandit_envs.names.notation import parse_choice
+from bandit_envs.names.registry import Entry
+from bandit_envs.names.users_code import (
     ExitError,
     describe,
     exits_as_errors,
     look_for_modules_in,
     raised_at,
 )
-from bandit_envs.environments.registry import ENVIRONMENTS, EnvironmentEntry
 from bandit_envs.policies import Policy
 from bandit_envs.policies.registry import POLICIES, PolicyEntry
 from bandit_envs.wrappers import Wrapper

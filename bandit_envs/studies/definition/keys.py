@@ -13,13 +13,13 @@ import numpy as np
 
 from bandit_envs import __version__
 from bandit_envs.base.checks import check_number, short_repr
-from bandit_envs.base.notation import parse_toml
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.base.registry import near_miss
-from bandit_envs.base.users_code import exits_as_errors
 from bandit_envs.drivers import StepDriver
 from bandit_envs.metrics import METRICS
 from bandit_envs.metrics.quantities import ON_REQUEST
+from bandit_envs.names.notation import parse_toml
+from bandit_envs.names.registry import near_miss
+from bandit_envs.names.users_code import exits_as_errors
 from bandit_envs.policies import Policy
 from bandit_envs.policies.delayed import learner
 from bandit_envs.showing.formulas import check_formulas

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
 from bandit_envs.base.checks import check_integer
-from bandit_envs.base.notation import parse_toml
+from bandit_envs.names.notation import parse_toml
 from bandit_envs.showing.formulas import check_formulas
 from bandit_envs.studies.definition.appearance import check_colors, check_labels, split_appearance
 from bandit_envs.studies.definition.choice import EnvironmentChoice, PolicyChoice

@@ -12,7 +12,7 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
-from bandit_envs.base.notation import parse_module
+from bandit_envs.names.notation import parse_module
 from bandit_envs.studies.definition.choice import Choice
 
 PACKAGE = __name__.partition(".")[0]

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from bandit_envs.base.checks import short_repr
-from bandit_envs.base.users_code import exits_as_errors, raised_at, text_of
+from bandit_envs.names.users_code import exits_as_errors, raised_at, text_of
 
 EntryType = TypeVar("EntryType", bound="Entry")
 signature = functools.cache(inspect.signature)

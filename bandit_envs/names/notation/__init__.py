@@ -1,7 +1,7 @@
 """What users write, such as `ucb:c=2`, read without running it."""
 
-from bandit_envs.base.notation.choices import parse_choice, parse_toml, without_quotes
-from bandit_envs.base.notation.syntax import parse_expression, parse_literal, parse_module
+from bandit_envs.names.notation.choices import parse_choice, parse_toml, without_quotes
+from bandit_envs.names.notation.syntax import parse_expression, parse_literal, parse_module
 
 __all__ = [
     "parse_choice",
