@@ -236,11 +236,6 @@ def digest_of_constants(instance: Any) -> int:
     return _KNOWN[instance]
 
 
-def forget_digest(instance: Any) -> None:
-    """Lets `digest_of_constants` read an object's arrays anew."""
-    _KNOWN.pop(instance, None)
-
-
 def _arrays(value: Any, seen: set[int]) -> Iterator[np.ndarray[Any, Any]]:
     """Yields the arrays in an attribute, each part once."""
     if isinstance(value, np.ndarray):
