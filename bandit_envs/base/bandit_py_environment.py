@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypedDict, TypeGuard, Typ
 import numpy as np
 
 from bandit_envs import rendering
-from bandit_envs.arrays import Array, Indices, Mask, Rng, read_only
+from bandit_envs.arrays import Array, Indices, Mask, Rng
 from bandit_envs.base.actions import kind_of_actions
 from bandit_envs.base.checks import check_available, check_integer
 from bandit_envs.base.hook_results import check_drawn_rewards, check_observation, check_state
@@ -197,7 +197,22 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
         batch = np.shape(leaves[0])[:1] if leaves else self._batch_shape
         spec = add_outer_dims_nest(self._observation_spec, batch)
         assert_arrays_nest(observation, spec, f"observation does not fit {self._name}: ")
-        return read_only(KnownState(self, self._state_of(observation), *batch).table)
+        return self.means_in(self._state_of(observation), *batch).table
+
+    def bandit_state(self) -> BanditState:
+        """Returns the state now and the one that the last action met, as the hooks returned them.
+
+        These are the arrays that the environment keeps: nobody writes into them. ValueError before
+        the first reset.
+        """
+        bandit: BanditState | None = self._state.latent
+        if bandit is None:
+            raise ValueError(f"{self._name} has no state yet; call reset() first")
+        return bandit
+
+    def means_in(self, state: State, batch_size: int | None = None) -> Means:
+        """Returns the expected rewards in a state, such as the present one with other contexts."""
+        return KnownState(self, state, self._batch_size if batch_size is None else batch_size)
 
     def render(
         self,
@@ -279,7 +294,7 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
         return self._known(state).table
 
     def _means_now(self) -> Means:
-        return self._known(self._bandit_state().state)
+        return self._known(self.bandit_state().state)
 
     def _means_met(self) -> TakenAction | None:
         bandit: BanditState | None = self._state.latent
@@ -339,12 +354,6 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
 
     def _is_over(self) -> bool:
         return self._horizon is not None and self._state.latent.steps >= self._horizon
-
-    def _bandit_state(self) -> BanditState:
-        bandit: BanditState | None = self._state.latent
-        if bandit is None:
-            raise ValueError(f"{self._name} has no state yet; call reset() first")
-        return bandit
 
     def _state_key(self) -> dict[str, int | None]:
         return {

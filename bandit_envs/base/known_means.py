@@ -24,10 +24,14 @@ class Optimum(NamedTuple):
 class Means:
     """The expected rewards in one state of a bandit: three questions, answered when asked.
 
-    Each raises NotImplementedError for what is unknown.
+        of(action)   the mean of the reward of each row's action: [B]
+        table        the mean of the reward of every action: [B, K]
+        optimum      the optimal actions, and their means: [B, ...] and [B]
+
+    Each raises NotImplementedError for what is unknown. Tables and optima are read-only.
 
     Args:
-        of: returns the mean of the reward of each row's action: [B].
+        of: as above.
         table: returns `table`, which is then kept.
         optimum: returns `optimum`, which is then kept.
     """
@@ -42,14 +46,23 @@ class Means:
         self._find_table = table
         self._find_optimum = optimum
 
-    @functools.cached_property
+    @property
     def table(self) -> Array:
         """The mean of the reward of every action: [B, K], or [B, K, R]; -inf if unavailable."""
+        return read_only(self._table)
+
+    @property
+    def optimum(self) -> Optimum:
+        """The first action with the largest mean, and this mean."""
+        action, reward = self._optimum
+        return Optimum(read_only_nest(action), read_only(reward))
+
+    @functools.cached_property
+    def _table(self) -> Array:
         return self._find_table()
 
     @functools.cached_property
-    def optimum(self) -> Optimum:
-        """The optimal actions and their means."""
+    def _optimum(self) -> Optimum:
         return self._find_optimum()
 
     @classmethod
@@ -71,11 +84,11 @@ class Means:
         """Returns the means changed by an increasing function: the optimal actions stay."""
 
         def optimum() -> Optimum:
-            action, reward = self.optimum
+            action, reward = self._optimum
             return Optimum(action, function(reward))
 
         return Means(
-            lambda action: function(self.of(action)), lambda: function(self.table), optimum
+            lambda action: function(self.of(action)), lambda: function(self._table), optimum
         )
 
 
@@ -89,7 +102,7 @@ class TakenAction(NamedTuple):
 class KnownMeans(abc.ABC):
     """Interface that bandits and their wrappers add to `PyEnvironment`.
 
-    All that is known of expected rewards follows from two hooks:
+    All that is known of expected rewards follows from two hooks, which answer two questions:
 
         _means_now()  -> Means        in the current state
         _means_met()  -> TakenAction  in the state of the last action; None after a reset
@@ -123,21 +136,36 @@ class KnownMeans(abc.ABC):
     def _means_met(self) -> TakenAction | None:
         """Returns the last action and the expected rewards that it met; None after a reset."""
 
+    def means_now(self) -> Means:
+        """Returns the expected rewards now; ValueError before the first reset."""
+        return self._means_now()
+
+    def means_met(self) -> TakenAction | None:
+        """Returns the last action, and the expected rewards that it met; None after a reset.
+
+        A metric asks it about the step of its trajectory, as `RegretMetric` does by `get_info`.
+        """
+        taken = self._means_met()
+        if taken is None:
+            return None
+        return TakenAction(read_only_nest(taken.action), taken.means)
+
     def expected_rewards(self) -> Array:
         """Returns the mean of the reward of every action now: [B, K]; -inf if unavailable.
 
         This method, `optimal_action` and `optimal_reward` raise NotImplementedError if the means
         are unknown, and ValueError before the first reset.
         """
-        return read_only(self._means_now().table)
+        return self._means_now().table
 
     def optimal_action(self) -> Array:
         """Returns the first action with the largest expected reward now: [B, ...]."""
-        return read_only_nest(self._means_now().optimum.action)  # type: ignore[no-any-return]
+        action: Array = self._means_now().optimum.action
+        return action
 
     def optimal_reward(self) -> Array:
         """Returns the expected reward of the optimal action now: [B]."""
-        return read_only(self._means_now().optimum.reward)
+        return self._means_now().optimum.reward
 
     def get_info(self) -> Any:
         """Describes the last step by arrays [B, ...]; None before the first step of an episode.
@@ -153,7 +181,7 @@ class KnownMeans(abc.ABC):
         taken = self._means_met()
         if taken is None:
             return None
-        optimum = taken.means.optimum
+        optimum = taken.means._optimum
         return {
             "expected_reward": taken.means.of(taken.action),
             "optimal_reward": optimum.reward,

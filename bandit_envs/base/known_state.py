@@ -36,10 +36,12 @@ class KnownState(Means):
         spec = bandit._observation_spec
         return check_availability(bandit._name, found, bandit.num_actions, spec)
 
-    def of(self, action: Nest) -> Array:  # type: ignore[override]
+    def of(self, action: Nest) -> Array:
         bandit = self._bandit
-        mean = bandit._expected_reward(self._state, action)
-        return check_mean(bandit._name, mean, (self._size,))
+        found = bandit._expected_reward(self._state, action)
+        mean = check_mean(bandit._name, found, (self._size,))
+        mean.setflags(False)  # type: ignore[call-arg]  # as `read_only` does, without a view
+        return mean
 
     def _find_table(self) -> Array:
         bandit = self._bandit
@@ -60,9 +62,9 @@ class KnownState(Means):
     def table_of_numbers(self) -> Array:
         """Returns `table`, if rewards are numbers and actions are from 0 to K - 1: [B, K]."""
         bandit = self._bandit
-        if not bandit._actions.is_single or self.table.ndim != 2:
+        if not bandit._actions.is_single or self._table.ndim != 2:
             raise NotImplementedError(
                 f"{bandit._name} does not know the means of its actions: an action is not one "
                 "integer, or a reward not one number, and it has no _expected_reward of its own"
             )
-        return self.table
+        return self._table

@@ -165,6 +165,21 @@ class Stateful:
         """Raises an exception if `content` does not fit the object."""
 
 
+def content_of(owner: Stateful) -> Any:
+    """Returns all that changes in an object: its own, not a copy, for tests that look at it."""
+    return owner._state
+
+
+def put_content(owner: Stateful, content: Any) -> None:
+    """Puts what `content_of` returned into an object, as it is and unchecked."""
+    owner._state = content
+
+
+def check_saved(owner: Stateful, state: Any) -> None:
+    """Raises TypeError or ValueError if `set_state` of an object would refuse a state."""
+    owner._restored(state)
+
+
 def sizes_of(owner: Stateful) -> dict[str, int | None]:
     """Returns the numbers that an object and its saved states share, by their names."""
     return owner._state_key()

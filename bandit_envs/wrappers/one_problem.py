@@ -13,7 +13,7 @@ from bandit_envs.arrays import Array, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, has_own_hook
 from bandit_envs.base.known_state import KnownState
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.base.state import sizes_of
+from bandit_envs.base.state import sizes_of, state_to_write
 from bandit_envs.nests import Nest, flatten, map_structure
 from bandit_envs.trajectories import TimeStep
 
@@ -40,7 +40,7 @@ class OneProblem(BanditPyEnvironment[Any]):
         ValueError: rows are users of one problem already. At a reset: the means of rows differ,
             though they have one state, as of constants for each row. Constants that no known mean
             depends on are not found.
-        NotImplementedError: `env` has a `_next_state`, but no `_share`.
+        NotImplementedError: the class that implements the `_next_state` of `env` has no `_share`.
 
     >>> from bandit_envs import KArmedTestbed
     >>> env = OneProblem(KArmedTestbed(k=3, batch_size=4, seed=0))
@@ -131,7 +131,7 @@ class OneProblem(BanditPyEnvironment[Any]):
         return all(map(np.array_equal, flatten(nest), flatten(shared)))
 
     def _state_owner(self) -> str:
-        return f"{super()._state_owner()} of a {self._env._state_owner()}"
+        return f"{super()._state_owner()} of a {state_to_write(self._env).owner}"
 
     def _state_key(self) -> dict[str, int | None]:
         return sizes_of(self._env)
@@ -180,8 +180,14 @@ def _check_problems(env: PyEnvironment) -> BanditPyEnvironment[Any]:
     if not env.independent_rows:
         problem = "whose rows are users of one problem already"
         raise ValueError(f"env is {env.name}, {problem}; expected independent_rows")
-    if has_own_hook(type(env), "_next_state") and not has_own_hook(type(env), "_share"):
+    if _place_of(type(env), "_next_state") < _place_of(type(env), "_share"):
         problem = "whose class has a _next_state"
         expected = "expected a _share as well, that says what of the state users share"
         raise NotImplementedError(f"env is {env.name}, {problem}; {expected}")
     return env
+
+
+def _place_of(kind: type, hook: str) -> int:
+    """Returns how far up the class that implements a hook is: 0 for `kind` itself."""
+    found = getattr(kind, hook)
+    return max(place for place, each in enumerate(kind.__mro__) if vars(each).get(hook) is found)

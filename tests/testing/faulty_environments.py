@@ -348,7 +348,7 @@ class TakesUnavailableActions(PerArm):
 class ExpectsRewardsOfUnavailableActions(PerArm):
     def _find_known(self, state):
         known = super()._find_known(state)
-        known.table = self._expected_rewards(state)
+        known._table = self._expected_rewards(state)
         return known
 
 

@@ -386,9 +386,17 @@ class Sleeping(Wearing):
     _share = WearingAlone._share
 
 
-def test_a_class_whose_state_changes_needs_to_say_what_is_shared():
-    with pytest.raises(NotImplementedError, match=r"env is Wearing, .* expected a _share"):
-        OneProblem(Wearing(seed=0))
+class WearingTestbed(KArmedTestbed):
+    """Has the `_share` of a class in which actions do not change the state."""
+
+    def _next_state(self, rng, state, action):
+        return state - np.eye(state.shape[1], dtype=state.dtype)[action]
+
+
+@pytest.mark.parametrize("make", [Wearing, WearingTestbed])
+def test_a_class_whose_state_changes_needs_to_say_what_is_shared(make):
+    with pytest.raises(NotImplementedError, match=r"env is .*, .* expected a _share"):
+        OneProblem(make(batch_size=2, seed=0))
 
 
 def test_what_is_available_is_the_users_own():
