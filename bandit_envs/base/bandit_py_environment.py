@@ -12,8 +12,7 @@ from bandit_envs.arrays import Array, Indices, Mask, Rng
 from bandit_envs.base.actions import kind_of_actions
 from bandit_envs.base.checks import check_available, check_integer
 from bandit_envs.base.hook_results import check_drawn_rewards, check_observation, check_state
-from bandit_envs.base.known_means import KnownMeans, Means, TakenAction
-from bandit_envs.base.known_state import KnownState
+from bandit_envs.base.known_means import KnownMeans, KnownState, Means, TakenAction
 from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment, new_tuple
 from bandit_envs.base.shown_bandit import shown_arms
 from bandit_envs.base.state import Memo, check_fields

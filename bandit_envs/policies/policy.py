@@ -19,8 +19,9 @@ from bandit_envs.base.checks import (
     check_rewards,
     short_repr,
 )
+from bandit_envs.base.foreign_models import decode_models
 from bandit_envs.base.made_with import made_with
-from bandit_envs.base.state import Stateful, decode_models
+from bandit_envs.base.state import Stateful
 from bandit_envs.datasets.encoding import TableEncoding
 from bandit_envs.nests import Nest
 from bandit_envs.policies.beliefs import Beliefs
