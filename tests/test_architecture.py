@@ -154,16 +154,20 @@ def is_own(node):
     return isinstance(node, ast.Name) and node.id in ("self", "cls", "super")
 
 
+def is_set(node):
+    """Whether a name or an attribute is assigned to."""
+    return isinstance(node.ctx, ast.Store)
+
+
 def defined_in(tree):
     """Yields the private names that a module defines: functions, classes, attributes, variables."""
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             yield node.name
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        elif isinstance(node, ast.Name) and is_set(node):
             yield node.id
-        elif isinstance(node, ast.Attribute) and is_own(node.value):
-            if isinstance(node.ctx, ast.Store):
-                yield node.attr
+        elif isinstance(node, ast.Attribute) and is_set(node) and is_own(node.value):
+            yield node.attr
 
 
 def imported_from_other_rooms(name):
