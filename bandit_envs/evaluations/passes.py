@@ -15,8 +15,7 @@ from bandit_envs.evaluations.observer import LogObserver, observed_pass
 from bandit_envs.logged import BanditLog
 from bandit_envs.logged.reward_models.reward_sums import number_batches
 from bandit_envs.logged.summary import LogRows
-from bandit_envs.names.users_code import exits_as_errors
-from bandit_envs.studies.definition.choice import printable
+from bandit_envs.names.users_code import exits_as_errors, printable
 
 if TYPE_CHECKING:
     from bandit_envs.studies.running.backends import Apply

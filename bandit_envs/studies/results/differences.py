@@ -13,7 +13,7 @@ from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import check_confidence, check_integer
 from bandit_envs.base.extras import import_extra
 from bandit_envs.metrics import Statistics, of_runs
-from bandit_envs.studies.definition.choice import PolicyChoice
+from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.studies.definition.study import Study
 
 if TYPE_CHECKING:
