@@ -20,12 +20,16 @@ from bandit_envs.wrappers import (
 B = 3
 
 
-class RankMetric(Metric):
-    """How many actions were better than the one that was taken."""
+class OwnMetric(Metric):
+    """A metric of a user's, which keeps the environment to ask it."""
 
     def __init__(self, env):
         super().__init__()
         self._env = env
+
+
+class RankMetric(OwnMetric):
+    """How many actions were better than the one that was taken."""
 
     def _values(self, trajectory):
         met = self._env.means_met()
@@ -33,12 +37,8 @@ class RankMetric(Metric):
         return (met.means.table > taken[:, np.newaxis]).sum(axis=1)
 
 
-class LostMetric(Metric):
+class LostMetric(OwnMetric):
     """Regret, of any kind of action."""
-
-    def __init__(self, env):
-        super().__init__()
-        self._env = env
 
     def _values(self, trajectory):
         met = self._env.means_met()
