@@ -583,3 +583,8 @@ class Policy(Stateful, abc.ABC):
         expected = (self.batch_size,)
         if shape != expected:
             raise ValueError(f"{name} has shape {shape}; expected {expected}")
+
+
+def chosen_by(policy: Policy) -> Any:
+    """Returns what a policy chooses by: what it has learned, with the choices that are pending."""
+    return policy._chosen_by()

@@ -13,6 +13,7 @@ from bandit_envs.base.state import content_of
 from bandit_envs.nests import map_structure
 from bandit_envs.policies import Policy
 from bandit_envs.policies.learned import check_layout
+from bandit_envs.policies.policy import chosen_by
 from bandit_envs.testing.comparison import assert_identical, require
 from bandit_envs.testing.policy_contract_part import PolicyContractPart
 from bandit_envs.testing.policy_run import learned_of, put_learned, require_close
@@ -52,8 +53,8 @@ class PendingContract(PolicyContractPart):
             return
         before = copy.deepcopy(content_of(policy))
         put_learned(policy, frozen(learned_of(policy)))
-        found = policy._with_pending(learned_of(policy), policy.pending)
-        check_layout("_with_pending returned", found, policy._initial())
+        initial = learned_of(self._fresh(self.num_rows))
+        check_layout("_with_pending returned", chosen_by(policy), initial)
         for name, ask in self._questions(policy, time_step):
             ask()
             found = content_of(policy)._replace(rng=before.rng)
