@@ -174,6 +174,8 @@ class ActionKind:
     def _set_batch_size(self, batch_size: int) -> None:
         """Sets what depends on the number of rows."""
         self.batch_size = check_integer("batch_size", batch_size, minimum=1)  #: B
+        rows = np.arange(self.batch_size)
+        self.row_offsets: Indices = rows * self.num_actions  #: where rows begin in a flat table
 
     def _chosen_leaf(self, spec: ArraySpec, leaf: Any) -> Array:
         """Returns the array of one spec that `_select` returned."""
@@ -240,8 +242,7 @@ class IndexedAction(ActionKind):
     def _set_batch_size(self, batch_size: int) -> None:
         super()._set_batch_size(batch_size)
         self._shape = (self.batch_size, *self.spec.shape)
-        rows = np.arange(self.batch_size).reshape(self.batch_size, *(1,) * len(self.spec.shape))
-        self.row_offsets = rows * self.num_actions  #: where each row begins in a flat table
+        self.row_offsets = self.row_offsets.reshape(-1, *(1,) * len(self.spec.shape))
 
 
 class SingleAction(IndexedAction):

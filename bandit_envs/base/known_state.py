@@ -36,7 +36,7 @@ class KnownState(Means):
         spec = bandit._observation_spec
         return check_availability(bandit._name, found, bandit.num_actions, spec)
 
-    def of(self, action: Nest) -> Array:  # type: ignore[override]
+    def of(self, action: Nest) -> Array:
         bandit = self._bandit
         mean = bandit._expected_reward(self._state, action)
         return check_mean(bandit._name, mean, (self._size,))

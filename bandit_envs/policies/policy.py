@@ -413,8 +413,8 @@ class Policy(Stateful, abc.ABC):
         """Returns what is known of every action in every row."""
         raise NotImplementedError(f"{type(self).__name__} does not tell what it knows of actions")
 
-    def _select(self, rng: Rng, learned: Any, time_step: TimeStep) -> Actions:
-        """Returns an available action for every row: [B]."""
+    def _select(self, rng: Rng, learned: Any, time_step: TimeStep) -> Nest:
+        """Returns an available action for every row: [B], or as `action_kind` says."""
         table = self._probabilities(learned, time_step)
         self._check_table("_probabilities", table)
         check_array("_probabilities returned", table, self._table_shape)  # no NaN

@@ -174,7 +174,7 @@ class BanditContract(ContractPart):
         rollout = self._rollout()
         environment.set_state(rollout.states[-1])
         view = rollout.views[0]
+        indexed = "expected_rewards" in view and environment.action_kind.is_single
         if not is_bandit(environment) or view.keys().isdisjoint(known):
             return None
-        indexed = "expected_rewards" in view and environment.action_kind.is_single
         return BanditRollout(environment, rollout, indexed)

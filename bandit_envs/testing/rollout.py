@@ -117,10 +117,10 @@ def require_refusal(
 
 def availability(environment: PyEnvironment) -> Mask | None:
     """Returns which actions the observation, with or without wrappers, makes available: [B, K]."""
-    if not is_bandit(environment) or not environment.action_kind.is_single:
-        return None
     bandit: Any = environment.unwrapped
     wrapped: Any = environment
+    if not environment.action_kind.is_single or not is_bandit(environment):
+        return None
     for shown in (wrapped, bandit):
         mask = available_actions(shown.current_time_step().observation, shown.num_actions)
         if mask is not None:

@@ -68,12 +68,12 @@ class DelayedRewards(Wrapper):
 
     def __init__(self, env: PyEnvironment, delay: Any, max_delay: int | None = None) -> None:
         super().__init__(env)
-        taken = env.action_spec()
+        kind = env.action_kind
+        taken = kind.spec
         if not is_bandit(env) or not isinstance(taken, ArraySpec):
             raise TypeError(f"env is {env.name}; expected a bandit whose action is one array")
         self._law = _as_distribution(delay)
         arms = self._law.mean.shape
-        kind = env.action_kind
         if arms and not (kind.is_single and arms == (kind.num_actions,)):
             shapes = f"() or ({kind.num_actions},)" if kind.is_single else "()"
             raise ValueError(f"delay has shape {arms}; expected {shapes}")

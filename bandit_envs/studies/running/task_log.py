@@ -42,9 +42,9 @@ def write_task_log(tasks: list[Task], path: Path) -> LogSummary:
         check_suffix(path, WRITTEN_SUFFIXES)
     has_table = "regret" in task.metrics and policy.action_kind.is_single
     recorder = LogRecorder(
-        policy.action_kind,
-        env if has_table else None,
-        path if is_folder else None,
+        env=env if has_table else None,
+        folder=path if is_folder else None,
+        action_kind=policy.action_kind,
     )
     observers = (policy, recorder)
     driver = StepDriver(env, policy, observers, task.steps, emit_log_probability=True)

@@ -71,7 +71,7 @@ class TFAgentsPolicy(Policy):
             return self._model.train(learned, trajectory)
         return learned
 
-    def _select(self, rng: Rng, learned: Values, time_step: TimeStep) -> Array:
+    def _select(self, rng: Rng, learned: Values, time_step: TimeStep) -> Nest:
         if self.knows_probabilities:
             return super()._select(rng, learned, time_step)
         return self.action_kind.check(self._model.act(rng, learned, time_step.observation))
