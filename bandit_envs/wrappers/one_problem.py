@@ -54,7 +54,7 @@ class OneProblem(BanditPyEnvironment[Any]):
         super().__init__(
             env.observation_spec(),
             reward_spec=env.reward_spec(),
-            action_spec=env.action_spec(),
+            action_spec=env.action_kind,
             batch_size=env.batch_size,
             seed=copy.deepcopy(env.np_random),
             horizon=self._env.horizon,

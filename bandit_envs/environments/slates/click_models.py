@@ -62,7 +62,7 @@ class ClickModelBandit(BanditPyEnvironment["Indices | None"]):
         """Returns values of items, [K] or [B, K], for slates [B, S]: a new array [S, B]."""
         places = slates.T
         if values.ndim > 1:
-            own = self._actions.row_offsets.T
+            own = self.action_kind.row_offsets.T
             places = places + (own if state is None else state * self.num_actions)
         return values.take(places)
 
