@@ -9,13 +9,14 @@ import numpy as np
 
 from bandit_envs import rendering
 from bandit_envs.arrays import Array, Indices, Mask, Rng
-from bandit_envs.base.actions import ActionKind, kind_of
-from bandit_envs.base.checks import check_available, check_integer
+from bandit_envs.base.actions import ActionKind
+from bandit_envs.base.checks import check_available, check_fields, check_integer
 from bandit_envs.base.hook_results import check_drawn_rewards, check_observation, check_state
+from bandit_envs.base.kind_of_actions import kind_of
 from bandit_envs.base.known_means import KnownMeans, KnownState, Means, TakenAction
 from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment, new_tuple
 from bandit_envs.base.shown_bandit import shown_arms
-from bandit_envs.base.state import Memo, check_fields
+from bandit_envs.base.state import Memo
 from bandit_envs.nests import Nest, flatten
 from bandit_envs.seeding import Seed
 from bandit_envs.specs import (
@@ -208,7 +209,7 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
             raise ValueError(f"{self._name} has no state yet; call reset() first")
         return bandit
 
-    def means_in(self, state: State, batch_size: int | None = None) -> Means:
+    def means_in(self, state: State, batch_size: int | None = None) -> KnownState:
         """Returns the expected rewards in a state, such as the present one with other contexts."""
         return KnownState(self, state, self._batch_size if batch_size is None else batch_size)
 
@@ -302,10 +303,7 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
 
     def _known(self, state: State) -> KnownState:
         """Returns what follows from `state`, the same object as long as it stays."""
-        return self._known_memo.of(state, self._find_known)
-
-    def _find_known(self, state: State) -> KnownState:
-        return KnownState(self, state, self._batch_size)
+        return self._known_memo.of(state, self.means_in)
 
     def _check_action(self, action: Nest) -> Nest:
         """Returns `action` as the hooks take it; a subclass may add rules for it."""

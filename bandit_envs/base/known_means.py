@@ -160,10 +160,7 @@ class TakenAction(NamedTuple):
 class KnownMeans(abc.ABC):
     """Interface that bandits and their wrappers add to `PyEnvironment`.
 
-    All that is known of expected rewards follows from two hooks, which answer two questions:
-
-        _means_now()  -> Means        in the current state
-        _means_met()  -> TakenAction  in the state of the last action; None after a reset
+    All that is known of expected rewards follows from two hooks: `_means_now` and `_means_met`.
     """
 
     _state: Any

@@ -1,19 +1,14 @@
 """The rule that makes every run savable: all that changes lives in one attribute, `_state`.
 
-A digest of the arrays that are constant tells which object a state belongs to. A `Memo` is kept
-beside the state: results that follow from it, and are not part of it.
+A state says by its sizes which object it belongs to. A `Memo` is kept beside the state: it holds
+results that follow from it.
 """
 
 from __future__ import annotations
 
 import copy
-import functools
-import hashlib
-import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
-
-import numpy as np
 
 __all__ = [
     "SavedState",
@@ -25,8 +20,6 @@ Result = TypeVar("Result")
 
 CONSTANTS = "constants"
 """The size that tells objects with other constants apart."""
-
-_KNOWN: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 
 
 class SavedState(NamedTuple):
@@ -134,16 +127,6 @@ def _check_constants(state: SavedState, owner: str, sizes: Mapping[str, int | No
         raise ValueError(f"state belongs to another {owner}, {problem}; {expected}")
 
 
-def check_fields(state: Any, kind: type[Any], **types: type[Any]) -> Any:
-    """Returns `state`; TypeError if it is not a `kind`, or a field is not of its type."""
-    if type(state) is not kind:
-        raise TypeError(f"found a {type(state).__name__}; expected a {kind.__name__}")
-    for name, expected in types.items():
-        if not isinstance(getattr(state, name), expected):
-            raise TypeError(f"{name} is {getattr(state, name)!r}; expected a {expected.__name__}")
-    return state
-
-
 class Transient:
     """Holds a value that is not part of the state: copies and pickles of the holder are empty."""
 
@@ -167,44 +150,3 @@ class Memo(Transient):
             self.value = (state, function(state))
         result: Result = self.value[1]
         return result
-
-
-def digest_of_constants(instance: Any) -> int:
-    """Returns a number that two objects share if all their arrays, except for the state, are equal.
-
-    These are the arrays among the attributes, and among those of its parts that are of this package
-    or derive from its classes. They are constant after the constructor, so they are read once.
-    """
-    if instance not in _KNOWN:
-        digest = hashlib.blake2b(digest_size=7)
-        for array in _arrays(vars(instance), {id(instance)}):
-            digest.update(f"{array.dtype.str}{array.shape}".encode())
-            digest.update(np.ascontiguousarray(array).data)
-        _KNOWN[instance] = int.from_bytes(digest.digest(), "big")
-    return _KNOWN[instance]
-
-
-def _arrays(value: Any, seen: set[int]) -> Iterator[np.ndarray[Any, Any]]:
-    """Yields the arrays in an attribute, each part once."""
-    if isinstance(value, np.ndarray):
-        if value.size and value.dtype.kind in "biufc":
-            yield value
-    elif isinstance(value, Mapping):
-        for name, part in value.items():
-            if name != "_state":
-                yield from _arrays(part, seen)
-    elif isinstance(value, (list, tuple)):
-        for part in value:
-            yield from _arrays(part, seen)
-    elif isinstance(value, functools.partial):
-        yield from _arrays((value.func, value.args, value.keywords), seen)
-    elif id(value) not in seen and _is_part(value):
-        seen.add(id(value))
-        yield from _arrays(vars(value), seen)
-
-
-def _is_part(value: Any) -> bool:
-    """Returns whether a value is a part of an object: no cache, and nothing with a state."""
-    if isinstance(value, Transient) or not hasattr(value, "__dict__") or hasattr(value, "_state"):
-        return False
-    return any(kind.__module__.startswith("bandit_envs.") for kind in type(value).__mro__)

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.arrays import Floats, Indices, Mask, Rng, check_array
-from bandit_envs.base.actions import kind_of
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import (
     MAX_REWARD,
@@ -20,6 +19,7 @@ from bandit_envs.base.checks import (
     short_repr,
 )
 from bandit_envs.base.foreign_models import decode_models
+from bandit_envs.base.kind_of_actions import kind_of
 from bandit_envs.base.made_with import made_with
 from bandit_envs.base.state import Stateful
 from bandit_envs.datasets.encoding import TableEncoding

@@ -92,6 +92,9 @@ class OneProblem(BanditPyEnvironment[Any]):
     def _available(self, state: Any) -> Any:
         return self._env._available(state)
 
+    def means_in(self, state: Any, batch_size: int | None = None) -> KnownState:
+        return self._env.means_in(state, batch_size)
+
     def _known(self, state: Any) -> KnownState:
         return self._env._known(state)
 
