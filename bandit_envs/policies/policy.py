@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import copy
-from typing import Any, NamedTuple, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,27 +21,29 @@ from bandit_envs.base.checks import (
 )
 from bandit_envs.base.made_with import made_with
 from bandit_envs.base.state import Stateful, decode_models
-from bandit_envs.datasets.encoding import TableEncoding
 from bandit_envs.nests import Nest
 from bandit_envs.policies.beliefs import Beliefs
 from bandit_envs.policies.draws import available_only, draw_indices, row_sums
 from bandit_envs.policies.learned import (
     Warm,
     add_actions,
-    add_pending,
+    change_pending,
     check_layout,
     check_warm,
-    end_pending,
     layout,
     merge_rows,
     pad_pending,
     pending_of_rows,
     repeat_rows,
+    start_warm,
     take_rows,
 )
 from bandit_envs.rendering import Knowledge
 from bandit_envs.seeding import Seed, generator
 from bandit_envs.trajectories import PolicyInfo, TimeStep, Trajectory
+
+if TYPE_CHECKING:
+    from bandit_envs.datasets.encoding import TableEncoding
 
 Actions: TypeAlias = NDArray[np.integer[Any]]
 
@@ -79,7 +81,7 @@ class Policy(Stateful, abc.ABC):
         _learn(learned, trajectory)         -> learned    new, or updated in place
         _select(rng, learned, time_step)    -> [B]        default: drawn from the probabilities
         _probabilities(learned, time_step)  -> [B, K]     default: unknown
-        _with_pending(learned, pending)     -> learned    what it then chooses by; default: the same
+        _with_pending(learned, pending)     -> learned    what it then chooses by; default: asks it
 
     Only `_learn` may write into the arrays of `learned`, whose shapes and dtypes stay those of
     `_initial`. A class without `_learn` is a fixed policy. The base class restricts probabilities
@@ -128,8 +130,8 @@ class Policy(Stateful, abc.ABC):
     `_probabilities`; an instance may say otherwise."""
 
     can_count_pending: bool = False
-    """Whether it counts choices whose rewards come later. Of a class: whether it defines
-    `_with_pending`, or inherits it; of an instance: also whether it was asked to."""
+    """Whether it counts choices whose rewards come later. Of a class: whether it says so, or
+    defines `_with_pending`; of an instance: also whether it was asked to."""
 
     _action_dtype: np.dtype[Any] = np.dtype(np.int32)
 
@@ -141,7 +143,8 @@ class Policy(Stateful, abc.ABC):
         """
         super().__init_subclass__(**options)
         cls.can_learn = cls._learn is not Policy._learn
-        cls.can_count_pending = cls._with_pending is not Policy._with_pending
+        if "_with_pending" in vars(cls):
+            cls.can_count_pending = True
         defined = vars(cls).keys() & {"_select", "_probabilities"}
         if defined:
             cls.knows_probabilities = "_probabilities" in defined
@@ -249,7 +252,7 @@ class Policy(Stateful, abc.ABC):
         after = self._learn_from(self._state.learned, checked, chosen)
         rng, _, _, pending = self._state
         if pending is not None:
-            pending = end_pending(pending, checked.action, chosen)
+            pending = change_pending(pending, checked.action, chosen, by=-1)
         self._state = PolicyState(rng, after, True, pending)
 
     def check_feedback(self, action: Any, reward: Any) -> tuple[Array, Array]:
@@ -280,9 +283,7 @@ class Policy(Stateful, abc.ABC):
             TypeError: `can_count_pending` is False.
             ValueError: an argument does not fit.
         """
-        indices, chosen = self._check_pending(action, rows)
-        after = add_pending(self.pending, indices, chosen)
-        self._state = self._state._replace(pending=after)
+        self._change_pending(action, rows, by=1)
 
     def stop_expecting(self, action: Any, rows: Mask | None = None) -> None:
         """Ends the wait of one choice of an action in each row: its reward never comes.
@@ -295,9 +296,7 @@ class Policy(Stateful, abc.ABC):
             TypeError: `can_count_pending` is False.
             ValueError: an argument does not fit.
         """
-        indices, chosen = self._check_pending(action, rows)
-        after = end_pending(self._state.pending, indices, chosen)
-        self._state = self._state._replace(pending=after)
+        self._change_pending(action, rows, by=-1)
 
     def reset(self) -> None:
         """Forgets everything learned, and what is pending. The random generator is not reset."""
@@ -363,7 +362,11 @@ class Policy(Stateful, abc.ABC):
             except ValueError as error:
                 raise self._without_more_actions(f"it {error}") from error
         if warm is not None:
-            learned = copied._start_warm(learned, known, warm)
+            try:
+                learned = copied._start_warm(learned, known, warm)
+            except NotImplementedError as error:
+                found = f"warm is {warm!r}, which {self._state_owner()} does not support"
+                raise ValueError(found) from error
         copied._state = PolicyState(rng, learned, is_trained, pad_pending(pending, num_actions))
         return copied
 
@@ -378,11 +381,13 @@ class Policy(Stateful, abc.ABC):
     def _with_pending(self, learned: Any, pending: Indices) -> Any:
         """Returns what to choose by, of the layout of `learned`, if choices are pending.
 
+        By default, `learned` has a method `with_pending` that tells it.
+
         Args:
             learned: must not be written to.
             pending: how many choices wait for their rewards, [B, K]; not all are 0.
         """
-        return learned
+        return learned.with_pending(pending, self.reward_range)
 
     def _describe(self, learned: Any) -> Beliefs:
         """Returns what is known of every action in every row."""
@@ -409,18 +414,18 @@ class Policy(Stateful, abc.ABC):
     def _add_actions(self, learned: Any, known: int) -> Any:
         """Returns what is known of the first `known` actions as what is known of all.
 
-        By default, each axis of actions gets new ones as they are at first. A class whose numbers
-        depend on each other, such as probabilities, overrides it.
+        By default, each axis of actions gets new ones as they are at first; numbers that depend on
+        each other, such as probabilities, follow by the method `make_consistent` of their class.
         """
         return add_actions(learned, self._initial(), known, self.num_actions)
 
     def _start_warm(self, learned: Any, known: int, warm: Warm) -> Any:
-        """Returns `learned`, in which actions from `known` on start warm; updated in place."""
-        raise self._without_warm(warm)
+        """Returns `learned`, in which actions from `known` on start warm; updated in place.
 
-    def _without_warm(self, warm: str) -> ValueError:
-        name = self._state_owner()
-        return ValueError(f"warm is {warm!r}, which {name} does not support")
+        Raises:
+            NotImplementedError: they cannot.
+        """
+        return start_warm(learned, known, warm)
 
     def _set_num_actions(self, num_actions: int) -> None:
         """Sets what depends on the number of actions, or raises ValueError if there are no more."""
@@ -464,18 +469,15 @@ class Policy(Stateful, abc.ABC):
         _, learned, _, pending = self._state
         return learned if pending is None else self._with_pending(learned, pending)
 
-    def _check_pending(self, action: Any, rows: Mask | None) -> tuple[Indices, Mask | None]:
-        """Returns the actions [B] and the rows of choices that are pending, or were.
-
-        Raises:
-            TypeError: it does not count them.
-            ValueError: an argument does not fit.
-        """
+    def _change_pending(self, action: Any, rows: Mask | None, by: int) -> None:
+        """Adds `by` to how many choices of an action are pending in each of some rows."""
         if not self.can_count_pending:
             found = f"{type(self).__name__} does not count pending choices"
             raise TypeError(f"{found}; expected a policy whose can_count_pending is True")
         indices = check_indices(action, *self._table_shape)
-        return indices, None if rows is None else self._check_rows(rows)
+        chosen = None if rows is None else self._check_rows(rows)
+        after = change_pending(self.pending, indices, chosen, by)
+        self._state = self._state._replace(pending=after)
 
     def _restricted(self, probabilities: Floats, observation: Nest) -> Floats:
         """Returns `probabilities` [B, K], given that an available action is chosen."""

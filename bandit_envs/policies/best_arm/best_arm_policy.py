@@ -144,6 +144,15 @@ class Search(NamedTuple):
         closed_for = np.where(shown, 0.0, self.closed_for + 1.0)
         np.copyto(self.closed_for, closed_for, where=~self.stopped[:, np.newaxis])
 
+    def with_pending(self, pending: Indices, reward_range: tuple[float, float]) -> Search:
+        """Returns new tables in which choices [B, K] of rows that go on count if they wait."""
+        exploring = np.where(self.stopped[:, np.newaxis], 0, pending)
+        return self._replace(pulls=self.pulls.with_pending(exploring, reward_range))
+
+    def make_consistent(self, known: int) -> None:
+        """Lets all rows go on: which of more actions is the best is another question."""
+        self.stopped[:] = False
+
 
 class BestArmPolicy(Policy):
     """Explores to find the best action, recommends one, and says when it stops to explore.
@@ -176,6 +185,8 @@ class BestArmPolicy(Policy):
     >>> policy.recommend(time_step), policy.steps
     (array([1, 1, 1], dtype=int32), array([40, 40, 40]))
     """
+
+    can_count_pending = True
 
     _goes_on = True
     """Whether a row that has stopped goes on if another action opens."""
@@ -317,16 +328,6 @@ class BestArmPolicy(Policy):
             learned.pulls.add(rows, trajectory.action[rows], trajectory.reward[rows])
             self._update(learned, rows)
         return learned
-
-    def _with_pending(self, learned: Search, pending: Indices) -> Search:
-        exploring = np.where(learned.stopped[:, np.newaxis], 0, pending)
-        return learned._replace(pulls=learned.pulls.with_pending(exploring, self.reward_range))
-
-    def _add_actions(self, learned: Search, known: int) -> Search:
-        """Lets all rows go on: which of more actions is the best is another question."""
-        grown: Search = super()._add_actions(learned, known)
-        grown.stopped[:] = False
-        return grown
 
     def _describe(self, learned: Search) -> Beliefs:
         pulls = learned.pulls

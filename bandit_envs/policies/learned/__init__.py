@@ -1,18 +1,25 @@
-"""What policies have learned: nests of arrays with the rows first, and of numbers for all rows."""
+"""What policies have learned: nests of arrays with the rows first, and of numbers for all rows.
+
+A named tuple of such arrays may say more of itself: `with_pending` returns it with choices that
+wait for their rewards, `make_consistent` ends its growth by new actions, and `start_warm` starts
+these from what the others are like.
+"""
 
 from bandit_envs.policies.learned.layout import check_layout, layout
 from bandit_envs.policies.learned.more_actions import (
+    MakesConsistent,
     Spread,
+    StartsWarm,
     Warm,
     add_actions,
     check_warm,
     make_room,
     mean_of_known,
     spread_of_known,
+    start_warm,
 )
 from bandit_envs.policies.learned.pending import (
-    add_pending,
-    end_pending,
+    change_pending,
     none_if_zero,
     pad_pending,
     pending_of_rows,
@@ -20,13 +27,14 @@ from bandit_envs.policies.learned.pending import (
 from bandit_envs.policies.learned.rows import merge_rows, repeat_rows, take_rows
 
 __all__ = [
+    "MakesConsistent",
     "Spread",
+    "StartsWarm",
     "Warm",
     "add_actions",
-    "add_pending",
+    "change_pending",
     "check_layout",
     "check_warm",
-    "end_pending",
     "layout",
     "make_room",
     "mean_of_known",
@@ -36,5 +44,6 @@ __all__ = [
     "pending_of_rows",
     "repeat_rows",
     "spread_of_known",
+    "start_warm",
     "take_rows",
 ]
