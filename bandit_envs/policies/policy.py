@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import abc
 import copy
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict
 
@@ -20,24 +19,19 @@ from bandit_envs.base.checks import (
     short_repr,
 )
 from bandit_envs.base.made_with import made_with
-from bandit_envs.base.state import Stateful, decode_models
+from bandit_envs.base.state import decode_models
 from bandit_envs.nests import Nest
 from bandit_envs.policies.beliefs import Beliefs
 from bandit_envs.policies.draws import available_only, draw_indices, row_sums
 from bandit_envs.policies.learned import (
-    Warm,
-    add_actions,
     change_pending,
     check_layout,
-    check_warm,
+    check_rows,
     layout,
     merge_rows,
-    pad_pending,
-    pending_of_rows,
-    repeat_rows,
-    start_warm,
     take_rows,
 )
+from bandit_envs.policies.servable import Servable
 from bandit_envs.rendering import Knowledge
 from bandit_envs.seeding import Seed, generator
 from bandit_envs.trajectories import PolicyInfo, TimeStep, Trajectory
@@ -71,7 +65,7 @@ class PolicyState(NamedTuple):
     pending: Indices | None = None  # how many choices wait for a reward, [B, K]; None if none does
 
 
-class Policy(Stateful, abc.ABC):
+class Policy(Servable):
     """Chooses an action for every row; called with a trajectory, it learns from it.
 
     A policy is an observer: a driver trains it if it is among the observers, and only evaluates it
@@ -129,10 +123,6 @@ class Policy(Stateful, abc.ABC):
     """Whether the probabilities of actions have a closed form. Of a class: whether it defines
     `_probabilities`; an instance may say otherwise."""
 
-    can_count_pending: bool = False
-    """Whether it counts choices whose rewards come later. Of a class: whether it says so, or
-    defines `_with_pending`; of an instance: also whether it was asked to."""
-
     _action_dtype: np.dtype[Any] = np.dtype(np.int32)
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -143,8 +133,6 @@ class Policy(Stateful, abc.ABC):
         """
         super().__init_subclass__(**options)
         cls.can_learn = cls._learn is not Policy._learn
-        if "_with_pending" in vars(cls):
-            cls.can_count_pending = True
         defined = vars(cls).keys() & {"_select", "_probabilities"}
         if defined:
             cls.knows_probabilities = "_probabilities" in defined
@@ -171,17 +159,6 @@ class Policy(Stateful, abc.ABC):
 
     def __repr__(self) -> str:
         return made_with(self)
-
-    @property
-    def is_untrained(self) -> bool:
-        """Whether it can learn, and nothing was learned yet."""
-        return self.can_learn and not self._state.is_trained
-
-    @property
-    def pending(self) -> Indices:
-        """How many choices of each action wait for their rewards: [B, K]."""
-        pending = self._state.pending
-        return np.zeros(self._table_shape, np.intp) if pending is None else pending.copy()
 
     @classmethod
     def arguments_for(cls, env: Any) -> dict[str, Any]:
@@ -246,7 +223,7 @@ class Policy(Stateful, abc.ABC):
             TypeError, ValueError: the trajectory or `rows` do not fit, and nothing is learned.
         """
         checked = self._check_trajectory(trajectory)
-        chosen = None if rows is None else self._check_rows(rows)
+        chosen = None if rows is None else check_rows(rows, self.batch_size)
         if not self.can_learn or (chosen is not None and not chosen.any()):
             return
         after = self._learn_from(self._state.learned, checked, chosen)
@@ -266,128 +243,9 @@ class Policy(Stateful, abc.ABC):
             return indices, reward  # vectors and nests: nothing is learned from them
         return indices, check_rewards(reward, self.batch_size, *self.reward_range)
 
-    def expect_rewards(self, action: Any, rows: Mask | None = None) -> None:
-        """Counts choices as pending: their rewards come later, through `learn`.
-
-        Bounds and shares count a pending choice as one whose reward is known, and mean rewards do
-        not. So a rule without randomness goes on to other actions before it has seen the reward,
-        and does not choose one for all rows and steps until then. An action that waits for its
-        first reward counts as if it had paid the largest reward of `reward_range`, or if that has
-        no bound, as much as the best action.
-
-        Args:
-            action: the actions that were chosen, [B].
-            rows: [B] bool, the rows that chose them; None for all.
-
-        Raises:
-            TypeError: `can_count_pending` is False.
-            ValueError: an argument does not fit.
-        """
-        self._change_pending(action, rows, by=1)
-
-    def stop_expecting(self, action: Any, rows: Mask | None = None) -> None:
-        """Ends the wait of one choice of an action in each row: its reward never comes.
-
-        Args:
-            action: the actions whose rewards were lost, [B].
-            rows: [B] bool, the rows that waited for them; None for all.
-
-        Raises:
-            TypeError: `can_count_pending` is False.
-            ValueError: an argument does not fit.
-        """
-        self._change_pending(action, rows, by=-1)
-
-    def reset(self) -> None:
-        """Forgets everything learned, and what is pending. The random generator is not reset."""
-        self._state = PolicyState(self._state.rng, self._initial(), False)
-
-    def replicate(self, batch_size: int) -> Policy:
-        """Returns a copy for `batch_size` rows, whose row i knows what row i modulo B knows.
-
-        Hooks that depend on the batch size read it from `self.batch_size` each time.
-        """
-        copied = copy.copy(self)
-        copied._set_batch_size(batch_size)
-        rng, learned, is_trained, pending = copy.deepcopy(self._state)
-        if self.learns_by_row:
-            learned = repeat_rows(learned, self.batch_size, copied.batch_size)
-        pending = pending_of_rows(pending, np.arange(copied.batch_size) % self.batch_size)
-        copied._state = PolicyState(rng, learned, is_trained, pending)
-        return copied
-
-    def with_actions(self, num_actions: int, warm: Warm | None = None) -> Policy:
-        """Returns a copy for more actions. It knows of the first ones what this policy knows.
-
-        New actions come behind those that there are, and start from the prior, as all actions did
-        once. Or they start warm, if the policy has a prior of single actions:
-
-            "mean"             the mean of this prior is that of the actions with rewards; its
-                               weight stays. For linear models, these are the means of weights.
-            "empirical_bayes"  a prior with the mean and the spread of the actions with rewards,
-                               which counts as rewards do from then on. For Beta and normal
-                               posteriors, of two actions with rewards or more.
-
-        Of a policy that forgets, this prior is forgotten, too. To retire an action, mask it: it
-        keeps its number, and what is known of it. Names of actions are the caller's: `encoding`
-        stays as it is. A test for the best action goes on if it had stopped.
-
-        Hooks that depend on the number of actions read it from `self.num_actions` each time.
-
-        Args:
-            num_actions: how many actions the copy has, at least as many as this policy.
-            warm: what new actions start from; None for the prior.
-
-        Raises:
-            ValueError: there are fewer actions, or a policy of this class cannot have more, or
-                cannot start them so.
-
-        >>> from bandit_envs.policies import BetaThompsonSamplingPolicy
-        >>> BetaThompsonSamplingPolicy(num_actions=3).with_actions(5).num_actions
-        5
-        """
-        known = self.num_actions
-        check_integer("num_actions", num_actions, minimum=known)
-        check_warm(warm)
-        if num_actions == known:
-            return self.replicate(self.batch_size)
-        copied = copy.copy(self)
-        copied._set_num_actions(num_actions)
-        rng, learned, is_trained, pending = copy.deepcopy(self._state)
-        if self._knows_nothing():
-            learned = copied._initial()
-        else:
-            try:
-                learned = copied._add_actions(learned, known)
-            except ValueError as error:
-                raise self._without_more_actions(f"it {error}") from error
-        if warm is not None:
-            try:
-                learned = copied._start_warm(learned, known, warm)
-            except NotImplementedError as error:
-                found = f"warm is {warm!r}, which {self._state_owner()} does not support"
-                raise ValueError(found) from error
-        copied._state = PolicyState(rng, learned, is_trained, pad_pending(pending, num_actions))
-        return copied
-
-    def _initial(self) -> Any:
-        """Returns what the policy knows before it has seen anything."""
-        return None
-
     def _learn(self, learned: Any, trajectory: Trajectory) -> Any:
         """Returns what the policy knows after `trajectory`: new, or `learned` updated in place."""
         return learned
-
-    def _with_pending(self, learned: Any, pending: Indices) -> Any:
-        """Returns what to choose by, of the layout of `learned`, if choices are pending.
-
-        By default, `learned` has a method `with_pending` that tells it.
-
-        Args:
-            learned: must not be written to.
-            pending: how many choices wait for their rewards, [B, K]; not all are 0.
-        """
-        return learned.with_pending(pending, self.reward_range)
 
     def _describe(self, learned: Any) -> Beliefs:
         """Returns what is known of every action in every row."""
@@ -406,41 +264,6 @@ class Policy(Stateful, abc.ABC):
         if type(self)._select is Policy._select:
             raise NotImplementedError(f"{name} defines neither _select nor _probabilities")
         raise NotImplementedError(f"{name} has no closed form; use estimated_probabilities()")
-
-    def _knows_nothing(self) -> bool:
-        """Returns whether all that it knows is what `_initial` says."""
-        return self.is_untrained
-
-    def _add_actions(self, learned: Any, known: int) -> Any:
-        """Returns what is known of the first `known` actions as what is known of all.
-
-        By default, each axis of actions gets new ones as they are at first; numbers that depend on
-        each other, such as probabilities, follow by the method `make_consistent` of their class.
-        """
-        return add_actions(learned, self._initial(), known, self.num_actions)
-
-    def _start_warm(self, learned: Any, known: int, warm: Warm) -> Any:
-        """Returns `learned`, in which actions from `known` on start warm; updated in place.
-
-        Raises:
-            NotImplementedError: they cannot.
-        """
-        return start_warm(learned, known, warm)
-
-    def _set_num_actions(self, num_actions: int) -> None:
-        """Sets what depends on the number of actions, or raises ValueError if there are no more."""
-        self.num_actions = num_actions
-        self._set_batch_size(self.batch_size)
-
-    def _without_more_actions(self, reason: str) -> ValueError:
-        found = f"{self._state_owner()} cannot have more than {self.num_actions} actions"
-        return ValueError(f"{found}: {reason}")
-
-    def _set_batch_size(self, batch_size: int) -> None:
-        """Sets what depends on the batch size."""
-        self.batch_size = check_integer("batch_size", batch_size, minimum=1)  #: B
-        self._table_shape = (self.batch_size, self.num_actions)
-        self._row_offsets = np.arange(self.batch_size) * self.num_actions
 
     def _available(self, observation: Nest) -> Mask | None:
         """Returns which actions are available: [B, K], at least one a row; None if all are."""
@@ -463,21 +286,6 @@ class Policy(Stateful, abc.ABC):
             return restricted
         expected = "probabilities, which sum to 1 in each row"
         raise ValueError(f"_probabilities returned {short_repr(table)}; expected {expected}")
-
-    def _chosen_by(self) -> Any:
-        """Returns what was learned, with the choices that are pending."""
-        _, learned, _, pending = self._state
-        return learned if pending is None else self._with_pending(learned, pending)
-
-    def _change_pending(self, action: Any, rows: Mask | None, by: int) -> None:
-        """Adds `by` to how many choices of an action are pending in each of some rows."""
-        if not self.can_count_pending:
-            found = f"{type(self).__name__} does not count pending choices"
-            raise TypeError(f"{found}; expected a policy whose can_count_pending is True")
-        indices = check_indices(action, *self._table_shape)
-        chosen = None if rows is None else self._check_rows(rows)
-        after = change_pending(self.pending, indices, chosen, by)
-        self._state = self._state._replace(pending=after)
 
     def _restricted(self, probabilities: Floats, observation: Nest) -> Floats:
         """Returns `probabilities` [B, K], given that an available action is chosen."""
@@ -544,13 +352,6 @@ class Policy(Stateful, abc.ABC):
         if not self._state.is_trained or type(after) is not type(learned):
             self._check_learned("_learn returned", after, learned)
         return after
-
-    def _check_rows(self, rows: Any) -> Mask:
-        mask = np.asarray(rows)
-        if mask.dtype != np.bool_ or mask.shape != (self.batch_size,):
-            expected = f"{self.batch_size} booleans, or None for all rows"
-            raise ValueError(f"rows is {short_repr(rows)}; expected {expected}")
-        return mask
 
     def _check_trajectory(self, trajectory: Trajectory) -> Trajectory:
         self._check_batch("trajectory", trajectory, Trajectory)

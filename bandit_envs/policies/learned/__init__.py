@@ -24,7 +24,7 @@ from bandit_envs.policies.learned.pending import (
     pad_pending,
     pending_of_rows,
 )
-from bandit_envs.policies.learned.rows import merge_rows, repeat_rows, take_rows
+from bandit_envs.policies.learned.rows import check_rows, merge_rows, repeat_rows, take_rows
 
 __all__ = [
     "MakesConsistent",
@@ -34,6 +34,7 @@ __all__ = [
     "add_actions",
     "change_pending",
     "check_layout",
+    "check_rows",
     "check_warm",
     "layout",
     "make_room",
