@@ -7,6 +7,7 @@ these from what the others are like.
 
 from bandit_envs.policies.learned.layout import check_layout, layout
 from bandit_envs.policies.learned.more_actions import (
+    WARM,
     MakesConsistent,
     Spread,
     StartsWarm,
@@ -27,6 +28,7 @@ from bandit_envs.policies.learned.pending import (
 from bandit_envs.policies.learned.rows import check_rows, merge_rows, repeat_rows, take_rows
 
 __all__ = [
+    "WARM",
     "MakesConsistent",
     "Spread",
     "StartsWarm",

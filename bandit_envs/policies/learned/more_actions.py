@@ -15,7 +15,7 @@ from bandit_envs.nests import Nest
 Warm: TypeAlias = Literal["mean", "empirical_bayes"]
 """What new actions start from in place of the prior: see `Policy.with_actions`."""
 
-WARM = ("mean", "empirical_bayes")
+WARM: tuple[Warm, ...] = ("mean", "empirical_bayes")
 
 
 def check_warm(warm: Any) -> Warm | None:
