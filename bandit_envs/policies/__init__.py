@@ -55,6 +55,7 @@ from bandit_envs.policies.linear import LinearThompsonSamplingPolicy, LinUCBPoli
 from bandit_envs.policies.policy import Policy
 from bandit_envs.policies.random import RandomPolicy
 from bandit_envs.policies.row_by_row import RowByRowPolicy
+from bandit_envs.policies.servable import Servable
 from bandit_envs.policies.slates import (
     CascadeUCBPolicy,
     PBMUCBPolicy,
@@ -106,6 +107,7 @@ __all__ = [
     "ReducedVarianceTsallisINFPolicy",
     "RowByRowPolicy",
     "SequentialHalvingPolicy",
+    "Servable",
     "SlatePolicy",
     "SlidingWindowUCBPolicy",
     "SuccessiveEliminationPolicy",

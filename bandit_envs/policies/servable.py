@@ -35,6 +35,12 @@ class Servable(Stateful, abc.ABC):
         _with_pending(learned, pending)  -> learned    what to choose by while choices wait
         _add_actions(learned, known)     -> learned    of `known` actions, as of all
         _set_num_actions(num_actions)                  sets what depends on K
+
+    >>> from bandit_envs import UCBPolicy
+    >>> policy = UCBPolicy(1.0, num_actions=2)
+    >>> policy.expect_rewards([0])
+    >>> policy.with_actions(3).pending
+    array([[1, 0, 0]])
     """
 
     num_actions: int
@@ -140,10 +146,6 @@ class Servable(Stateful, abc.ABC):
         Raises:
             ValueError: there are fewer actions, or a policy of this class cannot have more, or
                 cannot start them so.
-
-        >>> from bandit_envs.policies import BetaThompsonSamplingPolicy
-        >>> BetaThompsonSamplingPolicy(num_actions=3).with_actions(5).num_actions
-        5
         """
         known = self.num_actions
         check_integer("num_actions", num_actions, minimum=known)
