@@ -51,11 +51,11 @@ from bandit_envs.policies.knapsacks import (
     KnapsackPolicy,
     PrimalDualPolicy,
 )
+from bandit_envs.policies.learned import Servable
 from bandit_envs.policies.linear import LinearThompsonSamplingPolicy, LinUCBPolicy
 from bandit_envs.policies.policy import Policy
 from bandit_envs.policies.random import RandomPolicy
 from bandit_envs.policies.row_by_row import RowByRowPolicy
-from bandit_envs.policies.servable import Servable
 from bandit_envs.policies.slates import (
     CascadeUCBPolicy,
     PBMUCBPolicy,

@@ -24,6 +24,7 @@ from bandit_envs.nests import Nest
 from bandit_envs.policies.beliefs import Beliefs
 from bandit_envs.policies.draws import available_only, draw_indices, row_sums
 from bandit_envs.policies.learned import (
+    Servable,
     change_pending,
     check_layout,
     check_rows,
@@ -31,7 +32,6 @@ from bandit_envs.policies.learned import (
     merge_rows,
     take_rows,
 )
-from bandit_envs.policies.servable import Servable
 from bandit_envs.rendering import Knowledge
 from bandit_envs.seeding import Seed, generator
 from bandit_envs.trajectories import PolicyInfo, TimeStep, Trajectory

@@ -77,7 +77,7 @@ class Pulls(NamedTuple):
         """Returns some rows, [n] in ascending order, which must not be written to."""
         if len(rows) == len(self.steps):
             return self
-        return Pulls(*(table.take(rows, axis=0) for table in self))
+        return Pulls._make(table.take(rows, axis=0) for table in self)
 
     def leaders(self, allowed: Mask | None = None) -> Indices:
         """Returns the action of each row with the largest mean reward: [B].

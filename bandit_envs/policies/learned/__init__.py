@@ -8,16 +8,13 @@ these from what the others are like.
 from bandit_envs.policies.learned.layout import check_layout, layout
 from bandit_envs.policies.learned.more_actions import (
     WARM,
-    MakesConsistent,
     Spread,
-    StartsWarm,
     Warm,
     add_actions,
     check_warm,
     make_room,
     mean_of_known,
     spread_of_known,
-    start_warm,
 )
 from bandit_envs.policies.learned.pending import (
     change_pending,
@@ -26,12 +23,12 @@ from bandit_envs.policies.learned.pending import (
     pending_of_rows,
 )
 from bandit_envs.policies.learned.rows import check_rows, merge_rows, repeat_rows, take_rows
+from bandit_envs.policies.learned.servable import Servable
 
 __all__ = [
     "WARM",
-    "MakesConsistent",
+    "Servable",
     "Spread",
-    "StartsWarm",
     "Warm",
     "add_actions",
     "change_pending",
@@ -47,6 +44,5 @@ __all__ = [
     "pending_of_rows",
     "repeat_rows",
     "spread_of_known",
-    "start_warm",
     "take_rows",
 ]

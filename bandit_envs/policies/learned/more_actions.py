@@ -21,7 +21,7 @@ WARM: tuple[Warm, ...] = ("mean", "empirical_bayes")
 def check_warm(warm: Any) -> Warm | None:
     """Returns what new actions start from; ValueError if it is nothing known."""
     if warm is None or (isinstance(warm, str) and warm in WARM):
-        return warm  # type: ignore[return-value]
+        return warm
     expected = "None, " + ", ".join(map(repr, WARM))
     raise ValueError(f"warm is {short_repr(warm)}; expected one of {expected}")
 
@@ -97,18 +97,6 @@ def add_actions(found: Nest, initial: Nest, known: int, num_actions: int) -> Nes
     if isinstance(found, ForeignModel) and found.layout() != initial.layout():
         raise ValueError(f"knows a {type(found).__name__} of {known} actions, and cannot have more")
     return found
-
-
-def start_warm(learned: Any, known: int, warm: Warm) -> Any:
-    """Returns what was learned, in which the actions from `known` on start warm; in place.
-
-    Raises:
-        NotImplementedError: it has no prior of single actions, or not one that can start so.
-    """
-    if not isinstance(learned, StartsWarm):
-        raise NotImplementedError(f"{type(learned).__name__} starts no actions warm")
-    learned.start_warm(known, warm)
-    return learned
 
 
 def make_room(shares: Floats, known: int) -> None:

@@ -11,17 +11,9 @@ import numpy as np
 from bandit_envs.arrays import Indices, Mask
 from bandit_envs.base.checks import check_indices, check_integer
 from bandit_envs.base.state import Stateful
-from bandit_envs.policies.learned import (
-    Warm,
-    add_actions,
-    change_pending,
-    check_rows,
-    check_warm,
-    pad_pending,
-    pending_of_rows,
-    repeat_rows,
-    start_warm,
-)
+from bandit_envs.policies.learned.more_actions import StartsWarm, Warm, add_actions, check_warm
+from bandit_envs.policies.learned.pending import change_pending, pad_pending, pending_of_rows
+from bandit_envs.policies.learned.rows import check_rows, repeat_rows
 
 Self = TypeVar("Self", bound="Servable")
 
@@ -29,8 +21,9 @@ Self = TypeVar("Self", bound="Servable")
 class Servable(Stateful, abc.ABC):
     """Base of policies: choices may wait for rewards, and copies have more rows or actions.
 
-    What was learned changes by that, and says how: see `bandit_envs.policies.learned`. A class in
-    which it cannot overrides these hooks:
+    What was learned changes by that, and says how: see `bandit_envs.policies.learned`. Hooks that
+    depend on the number of rows or actions read it from `self.batch_size` and `self.num_actions`
+    each time. If what was learned cannot say how, a class overrides these:
 
         _with_pending(learned, pending)  -> learned    what to choose by while choices wait
         _add_actions(learned, known)     -> learned    of `known` actions, as of all
@@ -107,10 +100,7 @@ class Servable(Stateful, abc.ABC):
         self._state = self._state._replace(learned=self._initial(), is_trained=False, pending=None)
 
     def replicate(self: Self, batch_size: int) -> Self:
-        """Returns a copy for `batch_size` rows, whose row i knows what row i modulo B knows.
-
-        Hooks that depend on the batch size read it from `self.batch_size` each time.
-        """
+        """Returns a copy for `batch_size` rows, whose row i knows what row i modulo B knows."""
         copied = copy.copy(self)
         copied._set_batch_size(batch_size)
         state = copy.deepcopy(self._state)
@@ -136,8 +126,6 @@ class Servable(Stateful, abc.ABC):
         Of a policy that forgets, this prior is forgotten, too. To retire an action, mask it: it
         keeps its number, and what is known of it. Names of actions are the caller's: `encoding`
         stays as it is. A test for the best action goes on if it had stopped.
-
-        Hooks that depend on the number of actions read it from `self.num_actions` each time.
 
         Args:
             num_actions: how many actions the copy has, at least as many as this policy.
@@ -205,7 +193,10 @@ class Servable(Stateful, abc.ABC):
         Raises:
             NotImplementedError: they cannot.
         """
-        return start_warm(learned, known, warm)
+        if not isinstance(learned, StartsWarm):
+            raise NotImplementedError(f"{type(learned).__name__} starts no actions warm")
+        learned.start_warm(known, warm)
+        return learned
 
     def _set_num_actions(self, num_actions: int) -> None:
         """Sets what depends on the number of actions, or raises ValueError if there are no more."""
