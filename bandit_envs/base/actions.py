@@ -30,6 +30,10 @@ from bandit_envs.specs import (
 )
 from bandit_envs.trajectories import PolicyInfo
 
+__all__ = [
+    "ActionKind",
+]
+
 Kind = TypeVar("Kind", bound="ActionKind")
 
 INT32 = np.dtype(np.int32)

@@ -10,6 +10,10 @@ from bandit_envs.base.slates import SlateAction
 from bandit_envs.nests import Nest
 from bandit_envs.specs import ArraySpec, BoundedArraySpec, SlateSpec, is_continuous
 
+__all__ = [
+    "kind_of_actions",
+]
+
 
 def kind_of_actions(spec: Nest, batch_size: int = 1) -> ActionKind:
     """Returns what an action is.

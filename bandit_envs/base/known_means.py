@@ -28,18 +28,12 @@ class Optimum(NamedTuple):
 
 
 class Means:
-    """The expected rewards in one state of a bandit: three questions, answered when asked.
-
-        of(action)   the mean of the reward of each row's action: [B]
-        table        the mean of the reward of every action: [B, K]
-        optimum      the optimal actions, and their means: [B, ...] and [B]
+    """The expected rewards in one state of a bandit: `of` an action, as a `table`, the `optimum`.
 
     Each raises NotImplementedError for what is unknown. Tables and optima are read-only.
 
     Args:
-        of: as above.
-        table: returns `table`, which is then kept.
-        optimum: returns `optimum`, which is then kept.
+        of, table, optimum: find them when they are asked for; the last two are then kept.
     """
 
     def __init__(

@@ -132,7 +132,7 @@ class ContextualPolicy(Policy):
 
     def _start_warm(self, learned: LearnedParts, known: int, warm: Warm) -> LearnedParts:
         if warm != "mean" or not self.model.can_start_warm(self._reader.are_of_actions):
-            raise self._without_warm(warm)
+            raise NotImplementedError("the model starts no actions so")
         return learned._replace(model=self.model.start_warm(learned.model, known))
 
     def _initial(self) -> LearnedParts:

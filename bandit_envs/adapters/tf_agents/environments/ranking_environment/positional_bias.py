@@ -23,7 +23,7 @@ class _PositionalBiasOfAnySlate(environments.ExplicitPositionalBiasRankingEnviro
     """The bandit that also takes slates with an item twice, as TF-Agents' does."""
 
     def _check_action(self, action: Nest) -> Indices:
-        slots = self.action_spec().shape
+        slots = self.action_kind.spec.shape
         return check_indices(action, self._batch_size, self.num_actions, slots)
 
     def _state_owner(self) -> str:
