@@ -8,35 +8,22 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.metrics import Statistics
+from bandit_envs.showing.styles import COLORS, STYLES
 
 __all__ = [
     "COLORS",
-    "LINES",
-    "STYLES",
-    "draw_band",
     "log2_axis",
-    "log_axis",
     "plot_curves",
     "tidy",
-    "to_image",
 ]
 
 LABEL = 0.35
 """So many inches of a logarithmic axis have room for a label."""
-
-# Okabe & Ito's palette, which readers who do not see all colours can tell apart.
-COLORS = ("#009E73", "#D55E00", "#0072B2", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
-"""Colours of lines that people with any sight tell apart, by Okabe and Ito."""
-
-LINES = ("-", "--", ":", "-.")
-"""Styles of lines, once all colours are taken."""
-
-STYLES = [{"ls": line, "color": color} for line in LINES for color in COLORS]
-"""Colours with styles, in the order in which lines take them."""
 
 
 def plot_curves(
@@ -102,6 +89,13 @@ def tidy(axis: Axes) -> None:
     axis.spines[["top", "right"]].set_visible(False)
     axis.grid(visible=True, color="0.92", linewidth=0.8)
     axis.set_axisbelow(True)
+
+
+def plain_texts(legend: Legend) -> Legend:
+    """Returns a legend in which a dollar sign in a name begins no formula."""
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+    return legend
 
 
 def log_axis(axis: Axes, name: str) -> None:

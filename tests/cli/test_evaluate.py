@@ -62,7 +62,7 @@ def table(recorded):
 @pytest.fixture(autouse=True)
 def no_figures(monkeypatch):
     """Draws nothing, to save time; the one test of figures restores them."""
-    monkeypatch.setattr("bandit_envs.studies.plots.to_image", lambda *arguments: b"")
+    monkeypatch.setattr("bandit_envs.showing.plots.to_image", lambda *arguments: b"")
 
 
 @pytest.fixture

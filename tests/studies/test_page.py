@@ -3,10 +3,10 @@
 import importlib
 import re
 import sys
+from types import SimpleNamespace
 
 import pytest
 
-pytest.importorskip("plotly", reason="plotly is not installed")
 pytest.importorskip("filelock")
 pytest.importorskip("joblib")
 pytest.importorskip("rich")
@@ -16,6 +16,7 @@ pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 from bandit_envs.names.notation import parse_toml
 from bandit_envs.studies import Study, load, run
 from bandit_envs.studies.definition.study_file import study_text
+from bandit_envs.studies.showing.ranking import rank_policies
 from tests import command_line
 from tests.command_line import example_text, gallery
 
@@ -122,13 +123,40 @@ def test_a_page_of_quantiles_takes_a_study_that_was_run_with_them(folder, tmp_pa
     assert not file.exists()
 
 
-def test_a_page_of_many_policies_says_whose_curves_it_has(tmp_path):
+def test_a_page_of_many_policies_ranks_them_and_draws_the_best(tmp_path):
+    pytest.importorskip("plotly", reason="plotly is not installed")
     policies = [f"epsilon_greedy:epsilon={number / 40}" for number in range(40)]
-    values = {**VALUES, "runs": 2, "steps": 2000, "expected": [], "policy": policies}
-    run(Study.from_dict(values), tmp_path)
-    load(tmp_path).write_page(tmp_path / "page.html")
+    values = {**VALUES, "runs": 2, "steps": 200, "expected": [], "policy": policies}
+    found = run(Study.from_dict(values), tmp_path)
+    found.write_page(tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text("utf-8")
-    assert "Curves are of the first 32 of 40 policies; the table has all." in text
+    assert "Curves are of the 32 best of 40 policies; the table has all." in text
+    ranked = rank_policies(found.study, found.pairs)
+    rows = re.findall(r"<tr><td>(.*?)</td><td", text.partition("<h2>Ranking")[2])
+    labels = [found.study.policy_label(each.policy) for each in ranked]
+    assert rows[:40] == labels
+    drawn = set(re.findall(r'"name":"(.*?)"', text))
+    escaped = [label.encode("ascii", "backslashreplace").decode() for label in labels]
+    assert {label in drawn for label in escaped[:32]} == {True}
+    assert {label in drawn for label in escaped[32:]} == {False}
+
+
+def test_ranks_are_means_over_environments_and_ties_share_the_better_one():
+    means = {"here": {"a": 3.0, "b": 1.0, "c": 3.0}, "there": {"a": 1.0, "b": 2.0, "c": 0.0}}
+    pairs = [
+        SimpleNamespace(environment=place, policy=policy, statistics=lambda _, m=mean: mean_of(m))
+        for place, found in means.items()
+        for policy, mean in found.items()
+    ]
+    study = SimpleNamespace(policy=["c", "b", "a", "new"], quantities={"mean_reward"})
+    ranked = rank_policies(study, pairs)
+    expected = [("a", [1.0, 2.0]), ("c", [1.0, 3.0]), ("b", [3.0, 1.0]), ("new", [])]
+    assert [(each.policy, each.ranks) for each in ranked] == expected
+    assert rank_policies(SimpleNamespace(quantities=()), pairs) == []
+
+
+def mean_of(value):
+    return SimpleNamespace(mean=value)
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 
 from bandit_envs.evaluations.routing.mixes import Frontier
 from bandit_envs.evaluations.routing.points import PricePoint
-from bandit_envs.showing.plots import STYLES, log_axis, tidy
+from bandit_envs.showing.plots import log_axis, plain_texts, tidy
+from bandit_envs.showing.styles import STYLES
 
 WIDE = 10.0
 """Costs are on a logarithmic axis if the largest is more than so many times the smallest."""
@@ -48,9 +49,7 @@ def draw_curves(
     if min(costs) > 0.0 and max(costs) > WIDE * min(costs):
         log_axis(axis, "x")
     axis.set(xlabel="Cost a request", ylabel="Score a request")
-    legend = axis.legend(frameon=False, loc="best", fontsize="small")
-    for text in legend.get_texts():
-        text.set_parse_math(False)
+    plain_texts(axis.legend(frameon=False, loc="best", fontsize="small"))
     return figure
 
 

@@ -9,9 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from bandit_envs.evaluations.estimate_rows import EstimateRow
+from bandit_envs.evaluations.estimate_rows import EstimateRow, Evaluated
 from bandit_envs.evaluations.showing.weight_histogram import EDGES, WeightHistogram
-from bandit_envs.showing.plots import COLORS, log_axis
+from bandit_envs.showing.plots import log_axis, plain_texts
+from bandit_envs.showing.styles import COLORS
 
 
 def draw_estimates(rows: Sequence[EstimateRow], baseline: str) -> Figure:
@@ -44,7 +45,7 @@ def draw_estimates(rows: Sequence[EstimateRow], baseline: str) -> Figure:
     for axis in axes:
         axis.spines[["top", "right"]].set_visible(False)
     handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right upper", frameon=False)
+    plain_texts(figure.legend(handles, labels, loc="outside right upper", frameon=False))
     return figure
 
 
@@ -67,7 +68,7 @@ def draw_segments(segments: Mapping[str, Sequence[EstimateRow]], baseline: str) 
         axis.spines[["top", "right"]].set_visible(False)
     axes[-1].set_xlabel(f"Gain over {baseline}", parse_math=False)
     handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right upper", frameon=False)
+    plain_texts(figure.legend(handles, labels, loc="outside right upper", frameon=False))
     return figure
 
 
@@ -97,6 +98,11 @@ def _draw_dots(
             y, value, low, high = np.array(own).T
             ends = [value - low, high - value]
             axis.errorbar(value, y, xerr=ends, fmt="o", markersize=4, color=color, label=name)
+
+
+def weights_of(evaluated: Sequence[Evaluated]) -> dict[str, WeightHistogram]:
+    """Returns the weights of policies, by name."""
+    return {each.name: each.sums.weights for each in evaluated}
 
 
 def draw_weights(weights: Mapping[str, WeightHistogram]) -> Figure:

@@ -9,7 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bandit_envs.serving.reports.rows import ActionReport, PeriodReport
-from bandit_envs.showing.plots import COLORS
+from bandit_envs.showing.plots import plain_texts
+from bandit_envs.showing.styles import COLORS
 
 
 def draw_report(
@@ -30,10 +31,9 @@ def draw_report(
     shares, values, weights = figure.subplots(3, 1, sharex=True)
     x = list(range(len(periods)))
     for line, action in enumerate(shown):
-        last = actions[action]
         rows = [period.actions[action] for period in periods]
         color = COLORS[line % len(COLORS)]
-        label = last.action if last.is_open else f"{last.action} (retired)"
+        label = actions[action].label
         shares.plot(x, [row.share for row in rows], "o-", color=color, label=label, markersize=3)
         values.plot(x, [row.value for row in rows], "o-", color=color, markersize=3)
         lows = [row.low for row in rows]
@@ -49,9 +49,7 @@ def draw_report(
     _label_periods(weights, periods, length)
     for axis in (shares, values, weights):
         axis.spines[["top", "right"]].set_visible(False)
-    legend = figure.legend(loc="outside right upper", frameon=False)
-    for text in legend.get_texts():
-        text.set_parse_math(False)
+    plain_texts(figure.legend(loc="outside right upper", frameon=False))
     return figure
 
 

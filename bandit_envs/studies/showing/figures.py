@@ -15,9 +15,9 @@ from matplotlib.image import imsave
 from numpy.typing import NDArray
 
 from bandit_envs.base.checks import check_number
+from bandit_envs.metrics import QUANTITIES
 from bandit_envs.showing.plots import draw_band, log2_axis, log_axis
 from bandit_envs.studies.definition.choice import SYMBOLS, EnvironmentChoice, PolicyChoice
-from bandit_envs.studies.definition.shown import SHOWN
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.showing.axes import (
     add_axes,
@@ -68,8 +68,6 @@ def study_figure(
     study: Study,
     pairs: Sequence[PairResult],
     file_format: str = "png",
-    width: float | None = None,
-    style: str | Path | None = None,
 ) -> bytes:
     """Returns the figure of a study; for the panel "arms", a picture of one problem.
 
@@ -79,19 +77,17 @@ def study_figure(
         study: the study.
         pairs: what has finished of it.
         file_format: "png", "svg" or "pdf"; for a picture of a problem, "png".
-        width: in inches; by default, 8.
-        style: a style of matplotlib, or the file of one.
     """
     if "arms" in study.panels:
         return _arms_image(study, file_format)
     buffer = io.BytesIO()
-    with use_style(width, style):
+    with use_style():
         if file_format == "pdf":
             with PdfPages(buffer) as pages:
                 for environments in page_environments(study):
-                    pages.savefig(_draw(study, pairs, environments, "", width))
+                    pages.savefig(_draw(study, pairs, environments, "", None))
         else:
-            _draw_page(study, pairs, width).savefig(buffer, format=file_format)
+            _draw_page(study, pairs, None).savefig(buffer, format=file_format)
     return buffer.getvalue()
 
 
@@ -196,7 +192,8 @@ def _title_row(study: Study, axis: Axes, environment: EnvironmentChoice) -> None
     if len(label) * 5.0 / 72.0 > width:
         label = ", ".join(study.own_parts(environment)) or label
     color = study.colors.get(str(environment), "black")
-    axis.set_title(wrap(label, width, 9.0), fontsize="small", loc="left", color=color)
+    title = wrap(label, width, 9.0)
+    axis.set_title(title, fontsize="small", loc="left", color=color, parse_math=False)
 
 
 def _draw_over(study: Study, pairs: Sequence[PairResult], axes: NDArray[np.object_]) -> int:
@@ -273,10 +270,11 @@ def _finish_axes(
     names = {}
     for panel in study.panels:
         so_far = shows_shares(study, pairs, panel)
-        names[panel] = f"{SHOWN[panel].axis}, so far" if so_far else SHOWN[panel].axis
+        axis_title = QUANTITIES[panel].axis
+        names[panel] = f"{axis_title}, so far" if so_far else axis_title
     for row in axes:
         for axis, panel in zip(row, study.panels):
-            shown = SHOWN[panel]
+            shown = QUANTITIES[panel]
             if len(study.panels) > 1 or is_leftmost(axis):
                 axis.set_ylabel(names[panel])
             if "x" in study.log_axes:
@@ -287,7 +285,7 @@ def _finish_axes(
             elif "y" in study.log_axes:
                 log_axis(axis, "y")
             if is_lowest(axis):
-                axis.set_xlabel(x_label)
+                axis.set_xlabel(x_label, parse_math=False)
 
 
 def _draw_parameters(study: Study, pairs: Sequence[PairResult], axis: Axes) -> int:
