@@ -14,10 +14,11 @@ import pytest
 import bandit_envs
 from bandit_envs.cli.examples import EXAMPLES
 from bandit_envs.cli.parser import make_parser
+from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.metrics import QUANTITIES
+from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.policies.registry import POLICIES
-from bandit_envs.studies.definition.choice import EnvironmentChoice, PolicyChoice
 from tests.command_line import (
     CONTEXTUAL,
     SMALL,

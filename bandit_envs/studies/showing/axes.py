@@ -18,9 +18,9 @@ from matplotlib.font_manager import FontProperties
 from numpy.typing import NDArray
 
 from bandit_envs.base.checks import check_number
+from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.showing.plots import plain_texts
 from bandit_envs.showing.styles import COLORS, LINES
-from bandit_envs.studies.definition.choice import EnvironmentChoice
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.showing.shown_environments import has_rows
 

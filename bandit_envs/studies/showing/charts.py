@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from matplotlib.colors import to_hex
 
+from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.metrics import QUANTITIES
+from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.showing.charts import Chart, Curve, Facet, Panel, Scale, draw_panels
-from bandit_envs.studies.definition.choice import EnvironmentChoice, PolicyChoice
 from bandit_envs.studies.definition.study import Study
 
 if TYPE_CHECKING:

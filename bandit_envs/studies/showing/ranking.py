@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.showing.tables import Grid
-from bandit_envs.studies.definition.choice import PolicyChoice
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.showing.cells import summary_cell
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bandit_envs.base.checks import short_repr
 from bandit_envs.metrics import Quantity
+from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.showing.latex import escape, explain_stars, to_latex
 from bandit_envs.showing.tables import Cell, Group, NumberColumn, Table
-from bandit_envs.studies.definition.choice import PolicyChoice
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.results.differences import compare_to, corrected_p_values
 from bandit_envs.studies.showing.cells import paper_cell
