@@ -13,6 +13,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.metrics import Statistics
+from bandit_envs.showing.fonts import no_warnings_of_letters
 from bandit_envs.showing.styles import COLORS, STYLES
 
 __all__ = [
@@ -121,5 +122,6 @@ def log2_axis(axis: Axes) -> None:
 def to_image(figure: Figure, file_format: str = "png") -> bytes:
     """Returns a figure as "png", "svg" or "pdf"."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format=file_format, dpi=150)
+    with no_warnings_of_letters():
+        figure.savefig(buffer, format=file_format, dpi=150)
     return buffer.getvalue()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +19,8 @@ from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.metrics import QUANTITIES
 from bandit_envs.names.choice import SYMBOLS
 from bandit_envs.policies.policy_choice import PolicyChoice
-from bandit_envs.showing.plots import draw_band, log2_axis, log_axis
+from bandit_envs.showing.fonts import fonts_for
+from bandit_envs.showing.plots import draw_band, log2_axis, log_axis, to_image
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.showing.axes import (
     add_axes,
@@ -83,13 +84,12 @@ def study_figure(
     if "arms" in study.panels:
         return _arms_image(study, file_format)
     buffer = io.BytesIO()
-    with use_style():
-        if file_format == "pdf":
-            with PdfPages(buffer) as pages:
-                for environments in page_environments(study):
-                    pages.savefig(_draw(study, pairs, environments, "", None))
-        else:
-            _draw_page(study, pairs, None).savefig(buffer, format=file_format)
+    with use_style(), fonts_for(_names_in(study)):
+        if file_format != "pdf":
+            return to_image(draw_study(study, pairs), file_format)
+        with PdfPages(buffer) as pages:
+            for environments in page_environments(study):
+                pages.savefig(_draw(study, pairs, environments, "", None))
     return buffer.getvalue()
 
 
@@ -112,8 +112,17 @@ def draw_study(
         width: in inches; by default, 8.
         style: a style of matplotlib, or the file of one.
     """
-    with use_style(width, style):
-        return _draw_page(study, pairs, width)
+    with use_style(width, style), fonts_for(_names_in(study)):
+        environments = choose_environments(study, pairs)
+        return _draw(study, pairs, environments, describe_choice(study), width)
+
+
+def _names_in(study: Study) -> Iterator[str]:
+    """Yields what users name in the figure of a study."""
+    yield study.title
+    yield from study.over
+    yield from map(study.environment_label, study.environment)
+    yield from map(study.policy_label, study.policy)
 
 
 def _arms_image(study: Study, file_format: str) -> bytes:
@@ -127,12 +136,6 @@ def _arms_image(study: Study, file_format: str) -> bytes:
     buffer = io.BytesIO()
     imsave(buffer, env.render("rgb_array"), format="png")
     return buffer.getvalue()
-
-
-def _draw_page(study: Study, pairs: Sequence[PairResult], width: float | None) -> Figure:
-    """Returns a figure of one page, in the style that is in use."""
-    environments = choose_environments(study, pairs)
-    return _draw(study, pairs, environments, describe_choice(study), width)
 
 
 def _draw(
