@@ -36,6 +36,12 @@ DASHES = dict(zip(LINES, ("solid", "dash", "dot", "dashdot")))
 REFERENCE = {"color": "gray", "dash": "dash", "width": 1}
 """How a line across a panel looks."""
 
+CLEAR = "rgba(0,0,0,0)"
+"""The background: that of the page, light or dark."""
+
+PADDING = 0.05
+"""The share of an axis that stays free beside intervals."""
+
 VALUE = "%{y:.4g} (%{customdata[0]:.4g} to %{customdata[1]:.4g})"
 
 CONFIG = {
@@ -208,10 +214,20 @@ def draw_intervals(panels: Sequence[Dots]) -> Chart:
         line, low, high = panel.line
         chart.add_vrect(low, high, fillcolor="gray", opacity=0.15, line_width=0, **at)
         chart.add_vline(line, line=REFERENCE, opacity=1.0, **at)
-        chart.update_xaxes(title=_escape(panel.label), **at)
+        chart.update_xaxes(title=_escape(panel.label), range=_range_of(panel), **at)
     chart.update_yaxes(autorange="reversed", type="category")
     chart.update_layout(scattermode="group")
     return _finish(chart, 120 + len(rows) * (20 + 16 * len(groups)))
+
+
+def _range_of(panel: Dots) -> list[float] | None:
+    """Returns the ends of the axis of intervals; None to let Plotly find them."""
+    ends = np.array([*panel.line, *(end for each in panel.intervals for end in each[2:])])
+    known = ends[np.isfinite(ends)]
+    if not len(known):
+        return None
+    free = PADDING * float(np.ptp(known))
+    return [float(known.min()) - free, float(known.max()) + free] if free else None
 
 
 def draw_steps(
@@ -246,7 +262,12 @@ def to_html(chart: Chart, place: int) -> str:
 def _finish(chart: Chart, height: int) -> Chart:
     """Returns a chart in the style of all, of a height in pixels."""
     return chart.update_layout(
-        template="simple_white", height=height, margin={"l": 10, "r": 10, "t": 40, "b": 40}
+        template="simple_white",
+        height=height,
+        margin={"l": 10, "r": 10, "t": 40, "b": 40},
+        paper_bgcolor=CLEAR,
+        plot_bgcolor=CLEAR,
+        modebar={"bgcolor": CLEAR, "color": "darkgray", "activecolor": "black"},
     )
 
 

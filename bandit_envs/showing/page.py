@@ -41,11 +41,12 @@ body {
   padding: 0 16px 48px;
 }
 h1 { margin-bottom: 0; }
+h1, h2, h3, p { overflow-wrap: anywhere; }
 h3 { font-weight: 600; margin: 24px 0 0; }
 img { max-width: 100%; }
 table { border-collapse: collapse; font-size: 13px; min-width: 900px; }
 td, th { border-bottom: 1px solid #8886; padding: 3px 12px 3px 0; text-align: left; }
-.wide { overflow-x: auto; }
+.wide { margin: 12px 0; overflow-x: auto; }
 .wide img { max-width: max(100%, 700px); }
 .chart { margin: 0; min-width: 800px; }
 @media (prefers-color-scheme: dark) { .chart, img { filter: invert(1) hue-rotate(180deg); } }

@@ -1,6 +1,5 @@
 """The page of a study: what is in it, and what a browser does with it."""
 
-import importlib
 import re
 import sys
 from types import SimpleNamespace
@@ -157,79 +156,3 @@ def test_ranks_are_means_over_environments_and_ties_share_the_better_one():
 
 def mean_of(value):
     return SimpleNamespace(mean=value)
-
-
-@pytest.fixture
-def offline(browser):
-    """A browser without a network."""
-    browser.execute_cdp_cmd("Network.enable", {})
-    off = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
-    browser.execute_cdp_cmd("Network.emulateNetworkConditions", off)
-    browser.set_window_size(1200, 1000)
-    browser.get_log("browser")
-    yield browser
-    browser.execute_cdp_cmd("Network.emulateNetworkConditions", {**off, "offline": False})
-
-
-NAMES = "[class^=legend][class$=toggle]"
-DRAWN = """
-const drawn = document.querySelector(".js-plotly-plot")?._fullData ?? [];
-return drawn.filter(each => each.visible === true && each.hoverinfo != "skip"
-    && each.mode == "lines").length;
-"""
-
-
-def wait_for(browser, script, value):
-    wait = importlib.import_module("selenium.webdriver.support.ui").WebDriverWait
-    wait(browser, 20).until(lambda shown: shown.execute_script(script) == value)
-
-
-@pytest.mark.slow
-def test_a_click_on_a_name_hides_its_lines_in_all_panels(offline, page):
-    offline.get(page.as_uri())
-    wait_for(offline, DRAWN, 4 * 3)
-    names = offline.find_elements("css selector", NAMES)
-    assert len(names) == 2 * 3
-    actions = importlib.import_module("selenium.webdriver").ActionChains
-    actions(offline).move_to_element(names[4]).click().perform()
-    wait_for(offline, DRAWN, 4 * 2)
-    assert [entry for entry in offline.get_log("browser") if entry["level"] != "INFO"] == []
-    assert offline.execute_script("return performance.getEntriesByType('resource').length") == 0
-
-
-MARK = "document.body.dataset.ran='yes'"
-HOSTILE = [
-    f"<script>{MARK}</script>",
-    f"</script><script>{MARK}</script>",
-    f"</pre></title></style><img src=x onerror={MARK}>",
-    f'" onmouseover="{MARK}" x="',
-    f"<!--<script>--><svg onload={MARK}>",
-    f'<a href="javascript:{MARK}">here</a>',
-    f"&lt;img src=x onerror={MARK}&gt;",
-]
-"""Texts of a study, each of which would run a script in a page that takes it for HTML."""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("text", HOSTILE)
-def test_no_text_of_a_study_runs_in_a_browser(offline, text, tmp_path):
-    expected = {
-        "metric": "reward",
-        "policy": "greedy",
-        "value": 1.0,
-        "source": f"published: {text}",
-    }
-    labels = {"greedy": text, "testbed:k=3": text, "testbed:k=5": f"{text} 5"}
-    values = {**VALUES, "title": text, "labels": labels, "expected": [expected]}
-    run(Study.from_dict({**values, "policy": ["greedy", "random"]}), tmp_path)
-    load(tmp_path).write_page(tmp_path / "page.html")
-    offline.get((tmp_path / "page.html").as_uri())
-    wait_for(offline, DRAWN, 4 * 2)
-    assert offline.execute_script("return document.body.dataset.ran ?? 'no'") == "no"
-    active = "img[src=x], svg[onload], iframe, [onmouseover], [onerror], .chart a:not(.modebar-btn)"
-    assert offline.find_elements("css selector", active) == []
-    assert offline.execute_script("return document.querySelector('h1').textContent") == text
-    shown = offline.find_elements("css selector", ".legendtext")[0].get_attribute(
-        "data-unformatted"
-    )
-    assert "<" not in shown.replace("<br>", "")

@@ -71,13 +71,14 @@ def estimates_section(found: Shown, title: str) -> Section:
         picture=lambda: plots.to_image(draw_estimates(found.rows, found.baseline)),
         table=table.grid(table.groups[0]),
         texts=len(STUBS),
-        notes=[*found.notes, *number_texts(warnings)],
+        notes=[*found.notes, *number_texts(warnings)[: _count_first(found)]],
     )
 
 
 def _sections_of_segments(found: Shown) -> Iterator[Section]:
     """Yields a section with the gains in all segments, and one with the estimates in each."""
-    table = estimates_table(found, find_warnings(found))
+    warnings = find_warnings(found)
+    table = estimates_table(found, warnings)
     groups = table.groups[1:]
     gains = [(name, row) for name, rows in found.segments.items() for row in rows if row.gain_rows]
     if gains:
@@ -90,6 +91,14 @@ def _sections_of_segments(found: Shown) -> Iterator[Section]:
         yield Section(f"By {found.by}")
     for group in groups:
         yield Section(group.heading, table=table.grid(group), texts=len(STUBS), level=3)
+    others = number_texts(warnings)[_count_first(found) :]
+    if others:
+        yield Section("Warnings", others, level=3)
+
+
+def _count_first(found: Shown) -> int:
+    """Returns how many warnings are of estimates from all rows; they have the first numbers."""
+    return len({row.warnings for row in found.rows if row.warnings})
 
 
 def _charts() -> ModuleType:

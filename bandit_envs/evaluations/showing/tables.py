@@ -85,9 +85,9 @@ def find_warnings(found: Shown) -> list[str]:
     return list(dict.fromkeys(row.warnings for row in found.all_rows if row.warnings))
 
 
-def number_texts(warnings: Sequence[str]) -> Iterator[str]:
-    """Yields reasons to distrust estimates with their numbers."""
-    return (f"[{number}] {text}" for number, text in enumerate(warnings, start=1))
+def number_texts(warnings: Sequence[str]) -> list[str]:
+    """Returns reasons to distrust estimates with their numbers."""
+    return [f"[{number}] {text}" for number, text in enumerate(warnings, start=1)]
 
 
 def weights_grid(evaluated: Sequence[Evaluated]) -> Grid:

@@ -42,8 +42,8 @@ def study_page(study: Study, pairs: Sequence[PairResult], note: str = "") -> str
     """
     lines = [f"{study.runs} runs of {study.steps} steps, {study.spread}"]
     notes = [note if pairs else "Nothing has finished."]
-    sections = [Section("Results", table=_summary(study, pairs), texts=2, notes=notes)]
-    sections += _ranking(study, pairs)
+    sections = [*_ranking(study, pairs)]
+    sections.append(Section("Results", table=_summary(study, pairs), texts=2, notes=notes))
     comparison = compare_with_expected(study, pairs)
     if comparison:
         grid = [Comparison._fields, *(list(map(str, row)) for row in comparison)]
