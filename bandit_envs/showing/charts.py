@@ -116,12 +116,12 @@ def draw_panels(groups: Sequence[Facet], scale: Scale) -> Chart:
         vertical_spacing=70 / height,
         horizontal_spacing=0.12,
         subplot_titles=[
-            f"<b>{_escape(group.title)}</b>" if place == 0 else ""
+            _escape(group.title) if place == 0 else ""
             for group in groups
             for place in range(number)
         ],
     )
-    chart.update_annotations(font_size=13, x=0.0, xanchor="left")
+    chart.update_annotations(font={"size": 13, "weight": 700}, x=0.0, xanchor="left")
     total = sum(len(panel.curves) for group in groups for panel in group.panels)
     points = min(POINTS, max(40, ALL_POINTS // max(total, 1)))
     for place, group in enumerate(groups):

@@ -57,6 +57,11 @@ for (const chart of document.querySelectorAll(".js-plotly-plot"))
         );
 """
 
+TEXTS = """
+const drawn = document.querySelectorAll(".legendtext, .hovertext text, .annotation-text");
+return [...drawn].map(each => each.getAttribute("data-unformatted") ?? "");
+"""
+
 NAMES = "[class^=legend][class$=toggle]"
 
 ACTIVE = "img[src=x], svg[onload], iframe, [onmouseover], [onerror], .chart a:not(.modebar-btn)"
@@ -138,10 +143,7 @@ def test_no_name_runs_in_a_browser(offline, tmp_path, write):
     assert offline.execute_script("return document.body.dataset.ran ?? 'no'") == "no"
     assert offline.find_elements("css selector", ACTIVE) == []
     assert [entry for entry in offline.get_log("browser") if entry["level"] != "INFO"] == []
-    texts = [
-        each.get_attribute("data-unformatted")
-        for each in offline.find_elements("css selector", ".legendtext, .hovertext text, .gtitle")
-    ]
+    texts = offline.execute_script(TEXTS)
     assert texts
     assert [text for text in texts if "<" in text.replace("<br>", "")] == []
 
