@@ -44,6 +44,7 @@ EXPERIMENTAL = (
     "bandit_envs.policies.scikit_learn",
     "bandit_envs.rendering",
     "bandit_envs.serving",
+    "bandit_envs.showing",
     "bandit_envs.studies",
     "bandit_envs.text",
     "bandit_envs.wrappers.budget",
