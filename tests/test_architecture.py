@@ -17,9 +17,9 @@ ROOT = Path(bandit_envs.__file__).parent
 STOREYS = (
     {"arrays", "seeding", "nests", "specs", "trajectories", "rendering", "base", "names"},
     {"environments", "wrappers", "rewards", "sampling", "datasets"},
-    {"drivers", "metrics", "logged", "policies", "running", "testing"},
+    {"drivers", "metrics", "logged", "policies", "running", "showing", "testing"},
     {"bandit_envs"},
-    {"studies", "evaluations", "showing", "text", "serving", "adapters", "cli", "__main__"},
+    {"studies", "evaluations", "text", "serving", "adapters", "cli", "__main__"},
 )
 ROOMS_OF_LIBRARIES = {
     "cycler": {"studies.showing"},
@@ -31,7 +31,7 @@ ROOMS_OF_LIBRARIES = {
     "joblib": {"running"},
     "matplotlib": {"evaluations", "rendering", "serving.reports", "showing", "studies"},
     "pandas": {"datasets", "evaluations", "logged.files", "studies"},
-    "plotly": {"evaluations", "showing", "studies"},
+    "plotly": {"showing"},
     "pooch": {"datasets"},
     "pyarrow": {"datasets", "logged.files"},
     "ray": {"running"},
