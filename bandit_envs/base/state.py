@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from bandit_envs.base.archives import CONTENT_ERRORS
 from bandit_envs.nests import Nest, flatten, map_structure
 
 __all__ = [
@@ -153,7 +154,7 @@ class Stateful:
         try:
             content = self._decoded(content)
             self._check_content(content)
-        except Exception as error:  # an edited state may make the checks raise anything
+        except CONTENT_ERRORS as error:
             raise ValueError(f"state does not fit {self._state_owner()}: {error}") from error
         return content
 
