@@ -268,6 +268,7 @@ GOOD = with_array(with_shape("(1,)"))
         with_array(with_shape("(1,)", descr="'O'")),
         with_array(with_shape("(1,)", descr="'|V8,('")),
         with_array(with_shape("(1,)", descr="'no'")),
+        with_array(with_shape("(1,)", descr="'(1 2)f8,i4'")),
         with_array(with_shape("(1,)", descr="()")),
         with_array(with_shape("(1,)", descr="[1]")),
         with_array(with_shape("(1,)", descr="[('a', 'O')]")),

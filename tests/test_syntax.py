@@ -71,3 +71,6 @@ def test_a_literal_is_a_value_and_nothing_else():
     assert parse_expression("f(1)").func.id == "f"
     with pytest.raises(ValueError, match="malformed"):
         parse_literal("f(1)")
+    for text in ("(", "{[]: 1}", "(" * 9_999, "-" * 9_999 + "1", "\0"):
+        with pytest.raises(ValueError):
+            parse_literal(text)

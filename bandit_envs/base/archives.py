@@ -35,8 +35,8 @@ A reader turns these into an error that names the file. All else passes as it is
 disk, a lack of memory, and what an application raises meanwhile, as a handler of a signal may.
 """
 
-HEADER_ERRORS = (*CONTENT_ERRORS, MemoryError, SyntaxError)
-"""What Python and NumPy raise on the header of an array, which has at most `MAX_HEADER` bytes."""
+HEADER_ERRORS = (*CONTENT_ERRORS, SyntaxError)
+"""What NumPy raises on the header of an array, whose dtype it may parse."""
 
 MAX_HEADER = 10_000
 """The most bytes of the header of an array, as `np.load` has it."""

@@ -45,5 +45,8 @@ def parse_expression(text: str) -> ast.expr:
 
 
 def parse_literal(text: str) -> object:
-    """Returns the value of a literal, as `ast.literal_eval` does."""
-    return ast.literal_eval(parse_expression(text.lstrip(" \t")))
+    """Returns the value of a literal, as `ast.literal_eval` does; ValueError if it is none."""
+    try:
+        return ast.literal_eval(parse_expression(text.lstrip(" \t")))
+    except (MemoryError, RecursionError, SyntaxError, TypeError) as error:  # of nested texts, too
+        raise ValueError(f"it is not a literal of Python: {error}") from error
