@@ -35,9 +35,9 @@ from bandit_envs.logged import (
     write_policy,
 )
 from bandit_envs.logged.estimators import estimate_logged, gain_over
+from bandit_envs.metrics.holm import holm
 from bandit_envs.policies.models import Ridge
 from bandit_envs.policies.rules import Greedy
-from bandit_envs.studies.results.differences import holm
 from tests.evaluations.logs import Batches, Unread, record_log, split_log, write_parts
 
 TEXTS = ["random", "ucb:c=1", "lin_ucb"]
@@ -85,7 +85,7 @@ def test_the_library_writes_the_table_of_the_command(log, folder, tmp_path, monk
         pytest.importorskip(package)
     from tests.command_line import run  # noqa: PLC0415 - needs packages of the command
 
-    monkeypatch.setattr("bandit_envs.studies.plots.to_image", lambda *arguments: b"")
+    monkeypatch.setattr("bandit_envs.showing.plots.to_image", lambda *arguments: b"")
     names = {"train": "train-fraction", "until": "train-until"}
     words = ["evaluate", folder, "--output", tmp_path / "command"]
     for key, value in options.items():

@@ -36,9 +36,9 @@ from bandit_envs.logged.row_order import RowOrder
 from bandit_envs.logged.slates import SlateLog
 from bandit_envs.logged.summary import LogSummary
 from bandit_envs.metrics.statistics import Statistics
-from bandit_envs.policies import SlatePolicy
-from bandit_envs.specs import BoundedArraySpec
-from bandit_envs.studies.definition.choice import name_in_errors
+from bandit_envs.names.users_code import name_in_errors
+from bandit_envs.policies import Policy
+from bandit_envs.specs import SlateSpec
 
 EXPECTED = "expected one that shows slates, such as random_slate, or your own SlatePolicy"
 
@@ -126,14 +126,13 @@ def _enter(contender: Contender, log: SlateLog) -> Candidate:
     policy: Any = None
     with name_in_errors(f"policy {contender.name}", *modules):
         if isinstance(contender, ChosenPolicy):
-            last = log.num_actions - 1
-            action_spec = BoundedArraySpec((log.num_slots,), np.int32, 0, last, "action")
+            action_spec = SlateSpec.of(log.num_slots, log.num_actions)
             env = SpecsOfLog(spec_of_rows(log.observation), action_spec, log.num_actions)
             choice = contender.choice
             policy = choice.make(env, 0)
         elif isinstance(contender, GivenPolicy):
             policy = contender.policy
-        if not isinstance(policy, SlatePolicy):
+        if not isinstance(policy, Policy) or not policy.action_kind.is_slate:
             raise ValueError(f"it shows no slates; {EXPECTED}")
     return Candidate(choice, contender.name, policy, start=0)
 

@@ -1,13 +1,6 @@
 """Off-policy estimators for slates: several items at once, with a reward for each slot.
 
 Experimental: these names may change in any minor version.
-
-With the rewards r_is of S slots, every estimator is of the form
-
-    value = mean(sum_s w_is r_is)    or, self-normalised,    sum_s mean(w_is r_is) / mean(w_is)
-
-Estimators differ in the probabilities whose ratio is the weight w_is of a slot. If a whole slate
-has one weight, its rewards are summed first.
 """
 
 from __future__ import annotations
@@ -39,7 +32,13 @@ class SlateEstimator:
 
     Experimental: it may change in any minor version.
 
-    A subclass names the probabilities that it compares: a field of `SlateProbabilities`.
+    With the rewards r_is of S slots, every estimator is of the form
+
+        value = mean(sum_s w_is r_is)    or, self-normalised,    sum_s mean(w_is r_is) / mean(w_is)
+
+    Estimators differ in the probabilities whose ratio is the weight w_is of a slot. If a whole
+    slate has one weight, its rewards are summed first. A subclass names the probabilities that it
+    compares: a field of `SlateProbabilities`.
 
     Args:
         self_normalized: whether it divides by the mean of the weights of each slot. Where it is
