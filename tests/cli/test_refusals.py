@@ -51,7 +51,7 @@ MINE = "tests.studies.mine"
         ),
         (["report", "nowhere"], "folder nowhere holds no results of a study$"),
         (["show", "nowhere"], "there is no folder nowhere$"),
-        (["show", "."], "holds no results of a study or of `evaluate`$"),
+        (["show", "."], "holds no results of a study$"),
         (["sweep", "nowhere.toml"], "nowhere.toml: No such file"),
         (["sweep", "."], "directory"),
         ([], "COMMAND"),
