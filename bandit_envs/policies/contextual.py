@@ -13,7 +13,7 @@ from bandit_envs.base.checks import check_bool, check_integer, short_repr
 from bandit_envs.nests import Nest, flatten
 from bandit_envs.policies.learned import Warm, add_actions
 from bandit_envs.policies.models.inputs import InputReader
-from bandit_envs.policies.models.value_model import ValueModel
+from bandit_envs.policies.models.value_model import Model, ValueModel
 from bandit_envs.policies.policy import Actions, Policy
 from bandit_envs.policies.rules.rule import Predictions, Rule
 from bandit_envs.policies.scikit_learn.model import ScikitLearnModel
@@ -71,7 +71,7 @@ class ContextualPolicy(Policy):
 
     def __init__(
         self,
-        model: ValueModel,
+        model: Model,
         rule: Rule,
         *,
         observation_spec: Nest,
@@ -80,20 +80,22 @@ class ContextualPolicy(Policy):
         seed: Seed = None,
         independent_rows: bool = False,
     ) -> None:
-        self.model: ValueModel = _check_part("model", model, ValueModel)  #: of the rewards
+        self.model: Model = _check_part("model", model, Model)  #: of the rewards
         self.rule: Rule = _check_part("rule", rule, Rule)  #: how to choose
-        rule.check(model)
+        predictor = model.predictor
+        rule.check(predictor)
         if num_actions is not None:
             num_actions = check_integer("num_actions", num_actions, minimum=1)
         self._reader = InputReader(observation_spec, num_actions)
-        self.learns_by_row = _check_rows(model, independent_rows, batch_size)
-        self.log_rows = model.log_rows
-        self.reward_range = model.reward_range if rule.reward_range is None else rule.reward_range
+        self.learns_by_row = _check_rows(predictor, independent_rows, batch_size)
+        self.log_rows = predictor.log_rows
+        known_range = predictor.reward_range
+        self.reward_range = known_range if rule.reward_range is None else rule.reward_range
         # A rule counts rewards, or keeps some, for a fixed model, too.
-        self.can_learn = model.learns or rule.keeps_state or rule.counts_rewards
-        self.knows_probabilities = rule.knows_probabilities(model)
+        self.can_learn = predictor.learns or rule.keeps_state or rule.counts_rewards
+        self.knows_probabilities = rule.knows_probabilities(predictor)
         rng = generator(seed)
-        self._model_seed = int(rng.integers(MAX_SEED)) if model.is_random else 0
+        self._model_seed = int(rng.integers(MAX_SEED)) if predictor.is_random else 0
         super().__init__(self._reader.num_actions, batch_size, rng)
 
     def __repr__(self) -> str:
@@ -109,6 +111,11 @@ class ContextualPolicy(Policy):
         }
 
     @property
+    def _predictor(self) -> ValueModel:
+        """What learns and predicts."""
+        return self.model.predictor
+
+    @property
     def is_as_made(self) -> bool:
         """Whether it knows what its model and its rule say at first, and nothing else."""
         known = flatten(self._state.learned)
@@ -122,23 +129,23 @@ class ContextualPolicy(Policy):
         super()._set_num_actions(num_actions)
 
     def _knows_nothing(self) -> bool:
-        return super()._knows_nothing() and self.model.learns
+        return super()._knows_nothing() and self._predictor.learns
 
     def _add_actions(self, learned: LearnedParts, known: int) -> LearnedParts:
         initial = self._initial()
         sizes = known, self.num_actions
-        model = self.model.add_actions(learned.model, initial.model, *sizes)
+        model = self._predictor.add_actions(learned.model, initial.model, *sizes)
         return learned._replace(model=model, rule=add_actions(learned.rule, initial.rule, *sizes))
 
     def _start_warm(self, learned: LearnedParts, known: int, warm: Warm) -> LearnedParts:
-        if warm != "mean" or not self.model.can_start_warm(self._reader.are_of_actions):
+        if warm != "mean" or not self._predictor.can_start_warm(self._reader.are_of_actions):
             raise self._without_warm(warm)
-        return learned._replace(model=self.model.start_warm(learned.model, known))
+        return learned._replace(model=self._predictor.start_warm(learned.model, known))
 
     def _initial(self) -> LearnedParts:
         num_rows = self.batch_size if self.learns_by_row else 1
-        sizes = self._reader.sizes(num_rows)
-        learned = self.model.initial(sizes, np.random.default_rng(self._model_seed))
+        sizes = self.model.map_sizes(self._reader.sizes(num_rows))
+        learned = self._predictor.initial(sizes, np.random.default_rng(self._model_seed))
         state = self.rule.initial(num_rows, self.num_actions)
         return LearnedParts(learned, state, np.zeros(num_rows) if self.learns_by_row else 0)
 
@@ -151,12 +158,13 @@ class ContextualPolicy(Policy):
             available = self._mask_of(observation, size)
             state = self.rule.after(self._seen(learned, observation, size), available, action)
         added = 1.0 if self.learns_by_row else len(action)
-        after = self.model.learn(learned.model, rows)
+        after = self._predictor.learn(learned.model, self.model.map_rows(rows))
         return LearnedParts(after, state, learned.num_rewards + added)
 
     def check_feedback(self, action: Any, reward: Any) -> tuple[Array, Array]:
         indices, rewards = super().check_feedback(action, reward)
-        return indices, self.model.check_rewards(rewards) if self.model.learns else rewards
+        predictor = self._predictor
+        return indices, predictor.check_rewards(rewards) if predictor.learns else rewards
 
     def _select(self, rng: Rng, learned: LearnedParts, time_step: TimeStep) -> Actions:
         available = self._available(time_step.observation)
@@ -175,7 +183,14 @@ class ContextualPolicy(Policy):
         inputs = self._reader.read(observation, size, self.learns_by_row)
         num_rewards = learned.num_rewards if self.learns_by_row else float(learned.num_rewards)
         shape = (size, self.num_actions)
-        return Predictions(self.model, learned.model, inputs, num_rewards, learned.rule, shape)
+        return Predictions(
+            model=self._predictor,
+            learned=learned.model,
+            inputs=self.model.map_inputs(inputs),
+            num_rewards=num_rewards,
+            state=learned.rule,
+            shape=shape,
+        )
 
     def _mask_of(self, observation: Nest, size: int) -> Mask | None:
         """Returns which actions are available in `size` rows, which may be some of the batch."""
@@ -235,6 +250,6 @@ def _name_of(part: Any) -> str:
     parts = []
     if dataclasses.is_dataclass(part):
         values = [getattr(part, field.name) for field in dataclasses.fields(part)]
-        parts = [_name_of(each) for each in values if isinstance(each, (ValueModel, Rule))]
+        parts = [_name_of(each) for each in values if isinstance(each, (Model, Rule))]
     name = type(part).__name__
     return f"{name}({', '.join(parts)})" if parts else name

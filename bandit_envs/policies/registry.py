@@ -19,7 +19,7 @@ from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.names.registry import Entry, Importable, signature
 from bandit_envs.policies import models, rules
 from bandit_envs.policies.contextual import ContextualPolicy
-from bandit_envs.policies.models import ValueModel
+from bandit_envs.policies.models import Model
 from bandit_envs.policies.parts.registry import make_model, make_rule
 from bandit_envs.policies.rules import FirstPulls, Rule, ThompsonSampling
 from bandit_envs.policies.slates import SlatePolicy
@@ -126,7 +126,7 @@ class ContextualEntry(PolicyEntry):
         """Returns a new policy that fits `env`, with the arguments that users may give."""
         return _contextual(*self.make_parts(arguments), env, seed)
 
-    def make_parts(self, arguments: Mapping[str, Any]) -> tuple[ValueModel, Rule]:
+    def make_parts(self, arguments: Mapping[str, Any]) -> tuple[Model, Rule]:
         """Returns the model and the rule with arguments that users may give."""
         values = {**self.fixed, **arguments}
         of_model = signature(self.model).parameters
@@ -174,14 +174,14 @@ def make_contextual(model: str, rule: str, *, env: PyEnvironment, seed: Seed) ->
     return _contextual(make_model(model), make_rule(rule), env, seed)
 
 
-def _contextual(model: ValueModel, rule: Rule, env: PyEnvironment, seed: Seed) -> ContextualPolicy:
+def _contextual(model: Model, rule: Rule, env: PyEnvironment, seed: Seed) -> ContextualPolicy:
     """Returns a policy for an environment.
 
     Where rows are problems and a model cannot have rows, the rows share it. A study runs such a
     policy a row at a time.
     """
     found = ContextualPolicy.arguments_for(env)
-    found["independent_rows"] = found["independent_rows"] and model.can_have_rows
+    found["independent_rows"] = found["independent_rows"] and model.predictor.can_have_rows
     return ContextualPolicy(model, rule, **found, seed=seed)
 
 

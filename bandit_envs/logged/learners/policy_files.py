@@ -30,7 +30,7 @@ from bandit_envs.logged.translation import find_new_names
 from bandit_envs.nests import Nest
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.linear import LinearThompsonSamplingPolicy, LinUCBPolicy
-from bandit_envs.policies.models import ValueModel
+from bandit_envs.policies.models import Model
 from bandit_envs.policies.models.inputs import InputReader
 from bandit_envs.policies.parts.files import PartReader, WrittenPart, write_part
 from bandit_envs.policies.policy import Policy
@@ -89,7 +89,7 @@ class SavedPolicy:
         encoding: of the table that it has learned from; None if it is not known.
     """
 
-    model: ValueModel
+    model: Model
     rule: Rule
     sizes: Mapping[str, Any]
     learned: Any = None
@@ -257,7 +257,7 @@ def read_policy(
     path: str | os.PathLike[str],
     estimator: Any = None,
     trusted: Sequence[str] = (),
-    parts: Sequence[type[ValueModel] | type[Rule]] = (),
+    parts: Sequence[type[Model] | type[Rule]] = (),
 ) -> SavedPolicy:
     """Reads what `write_policy` wrote.
 
@@ -280,9 +280,9 @@ def read_policy(
     content = _check_content(path, load_state(path, trusted))
     reader = PartReader(parts, [] if estimator is None else [estimator])
     try:
-        model = reader.read(content["model"], ValueModel)
+        model = reader.read(content["model"], Model)
         rule = reader.read(content["rule"], Rule)
-        rule.check(model)
+        rule.check(model.predictor)
     except ModuleNotFoundError:
         raise
     except Exception as error:  # a hostile file can make users' classes raise anything

@@ -14,7 +14,7 @@ from bandit_envs.policies.models.inputs import (
 from bandit_envs.policies.models.linear_scores import LinearScores
 from bandit_envs.policies.models.logistic import Logistic
 from bandit_envs.policies.models.ridge import Ridge
-from bandit_envs.policies.models.value_model import ValueModel
+from bandit_envs.policies.models.value_model import Model, ValueModel
 
 __all__ = [
     "BayesianRidge",
@@ -27,6 +27,7 @@ __all__ = [
     "Items",
     "LinearScores",
     "Logistic",
+    "Model",
     "ModelSizes",
     "Ridge",
     "TrainingRows",

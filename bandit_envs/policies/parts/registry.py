@@ -7,7 +7,7 @@ from typing import Any
 
 from bandit_envs.names.notation import parse_choice
 from bandit_envs.names.registry import Entry
-from bandit_envs.policies.models.value_model import ValueModel
+from bandit_envs.policies.models.value_model import Model
 from bandit_envs.policies.parts.named_models import find_users
 from bandit_envs.policies.rules.rule import Rule
 
@@ -23,7 +23,7 @@ class ModelPart(Entry):
     """A class of models."""
 
     what = "model"
-    kinds = (ValueModel,)
+    kinds = (Model,)
 
 
 class RulePart(Entry):
@@ -78,13 +78,13 @@ RULES: dict[str, RulePart] = RulePart.table(
 """All rules of the package, by id."""
 
 
-def make_model(text: str) -> ValueModel:
+def make_model(text: str) -> Model:
     """Returns the model that a text names, such as "ridge:gamma=0.99" or "module:Class".
 
     Raises:
         ValueError: there is no such model, or it does not take these parameters.
     """
-    model: ValueModel = _make(ModelPart, text, MODELS)
+    model: Model = _make(ModelPart, text, MODELS)
     return model
 
 

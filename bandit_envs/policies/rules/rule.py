@@ -198,7 +198,7 @@ class IndexRule(Rule):
 def _models_with(ability: str, model: ValueModel) -> list[str]:
     """Returns the names of models with an ability: beside a model, or among those of NumPy.
 
-    A model whose abilities are those of another one, such as `FourierFeatures`, is not named.
+    A class whose parameters decide which abilities it has, such as `Estimators`, is not named.
     """
     own = type(model).__module__
     found: dict[str, None] = {}
