@@ -14,6 +14,7 @@ from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.logged import BanditLog, learn_from_log, read_policy, write_policy
 from bandit_envs.policies import BestArmPolicy, KnapsackPolicy, RowByRowPolicy, models, rules
 from bandit_envs.policies.registry import POLICIES
+from bandit_envs.policies.scikit_learn import FittedRegressions
 from bandit_envs.testing.comparison import assert_identical
 from bandit_envs.trajectories import restart
 from bandit_envs.wrappers.wrapper import with_entries
@@ -255,7 +256,7 @@ def test_known_actions_are_predicted_as_before(rule):
             if isinstance(spec, dict):
                 narrow = {**observation, "per_arm": observation["per_arm"][:, :K]}
             means = [
-                each.model.means(each.get_state().content.learned.model, each._reader.read(seen, 3))
+                each._seen(each.get_state().content.learned, seen, 3).means()
                 for each, seen in ((policy, narrow), (wide, observation))
             ]
             accuracy = 1e-5 if "float32" in repr(model) else 1e-12
@@ -284,7 +285,7 @@ def test_a_fixed_policy_leaves_new_actions_to_a_rule_that_explores():
     context = np.ones((1, 1))
     fixed = {
         "scores": models.LinearScores([[0.0, 1.0], [0.5, 0.0]]),
-        "regressions": models.FittedRegressions([0.2, 0.4]),
+        "regressions": FittedRegressions([0.2, 0.4]),
     }
     for model in fixed.values():
         spec = ArraySpec((1,), np.float64)

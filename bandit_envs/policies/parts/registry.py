@@ -7,8 +7,8 @@ from typing import Any
 
 from bandit_envs.names.notation import parse_choice
 from bandit_envs.names.registry import Entry
+from bandit_envs.names.users_models import find_users
 from bandit_envs.policies.models.value_model import Model
-from bandit_envs.policies.parts.named_models import find_users
 from bandit_envs.policies.rules.rule import Rule
 
 __all__ = [
@@ -50,9 +50,17 @@ MODELS: dict[str, ModelPart] = ModelPart.table(
 """All models of the package that a text can name, by id."""
 
 FITTED: dict[str, ModelPart] = ModelPart.table(
-    ("fitted_classifier", "fitted classifier", "bandit_envs.policies.models:FittedClassifier"),
+    (
+        "fitted_classifier",
+        "fitted classifier",
+        "bandit_envs.policies.scikit_learn:FittedClassifier",
+    ),
     ("network_scores", "network of scores", "bandit_envs.adapters.torch:NetworkScores"),
-    ("fitted_regressions", "fitted regressions", "bandit_envs.policies.models:FittedRegressions"),
+    (
+        "fitted_regressions",
+        "fitted regressions",
+        "bandit_envs.policies.scikit_learn:FittedRegressions",
+    ),
 )
 """All others, which a learner makes."""
 
