@@ -19,6 +19,7 @@ from bandit_envs.cli.help import (
     format_examples,
 )
 from bandit_envs.logged.registry import ESTIMATORS, LEARNERS
+from bandit_envs.running.backends import BACKENDS
 from bandit_envs.studies.showing.study_latex import Layout
 
 LOGISTIC = "logistic"
@@ -484,7 +485,6 @@ def _add_readers(parser: Parser, text: str) -> None:
 def _add_backend(parser: Parser) -> None:
     """Adds the options of where workers are."""
     more = parser.group("workers")
-    backends = ("loky", "threading", "dask", "ray")
     text = "processes (loky), threads, or a cluster (default: loky)"
-    more.add_argument("--backend", choices=backends, default="loky", help=text)
+    more.add_argument("--backend", choices=BACKENDS, default="loky", help=text)
     more.add_argument("--address", help="address of a running Dask or Ray cluster")

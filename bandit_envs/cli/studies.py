@@ -27,10 +27,11 @@ from bandit_envs.cli.console import (
     track,
 )
 from bandit_envs.cli.tables import show_comparison, show_differences, show_summary
+from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.names.notation import parse_toml
 from bandit_envs.names.registry import near_miss
+from bandit_envs.names.users_code import printable
 from bandit_envs.studies import LoadedStudy, RunObserver, Study, TasksFailedError
-from bandit_envs.studies.definition.choice import EnvironmentChoice, printable
 from bandit_envs.studies.definition.keys import explain_file
 from bandit_envs.studies.definition.study import Task
 from bandit_envs.studies.results.expected import check_expected_values

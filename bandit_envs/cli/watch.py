@@ -11,17 +11,14 @@ from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import check_integer
 from bandit_envs.cli.console import OUT
 from bandit_envs.drivers import StepDriver
+from bandit_envs.environments.environment_choice import Environment, EnvironmentChoice
+from bandit_envs.names.users_code import name_in_errors
 from bandit_envs.policies import Policy
 from bandit_envs.policies.delayed import learner
+from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.rendering import Knowledge
 from bandit_envs.rendering.animation import check_animation_file, write_animation
 from bandit_envs.specs import BoundedArraySpec, is_discrete
-from bandit_envs.studies.definition.choice import (
-    Environment,
-    EnvironmentChoice,
-    PolicyChoice,
-    name_in_errors,
-)
 from bandit_envs.trajectories import Trajectory
 
 

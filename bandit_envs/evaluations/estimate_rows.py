@@ -14,7 +14,7 @@ from bandit_envs.evaluations.contest import name_estimator
 from bandit_envs.evaluations.policy_sums import PolicySums
 from bandit_envs.logged.estimators import Estimate, EstimateSums
 from bandit_envs.logged.estimators.gains import p_value_of
-from bandit_envs.studies.results.differences import holm
+from bandit_envs.metrics.holm import holm
 
 FEWEST = 2  # rows, so that an estimate has an error
 

@@ -31,7 +31,8 @@ from bandit_envs.evaluations.training import Training
 from bandit_envs.logged import Estimator, RewardSums
 from bandit_envs.logged.registry import ESTIMATORS, EstimatorEntry
 from bandit_envs.logged.seen_rows import warn_if_seen
-from bandit_envs.studies.definition.choice import Choice, name_in_errors
+from bandit_envs.names.choice import Choice
+from bandit_envs.names.users_code import name_in_errors
 
 DEFAULT_ESTIMATORS = ("ips", "snips", "dr")
 

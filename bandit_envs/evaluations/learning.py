@@ -23,9 +23,9 @@ from bandit_envs.evaluations.training import Training
 from bandit_envs.logged import Learner, write_policy
 from bandit_envs.logged.registry import LEARNERS, LearnerEntry
 from bandit_envs.logged.summary import LogSummary
-from bandit_envs.names.users_code import users_modules
+from bandit_envs.names.choice import Choice
+from bandit_envs.names.users_code import name_in_errors, users_modules
 from bandit_envs.policies.contextual import ContextualPolicy, class_names
-from bandit_envs.studies.definition.choice import Choice, name_in_errors
 
 
 class LearnerChoice(Choice[LearnerEntry]):

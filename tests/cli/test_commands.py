@@ -15,10 +15,11 @@ import pytest
 import bandit_envs
 from bandit_envs.cli.examples import EXAMPLES
 from bandit_envs.cli.parser import make_parser
+from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.environments.registry import ENVIRONMENTS
+from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.policies.registry import POLICIES
 from bandit_envs.studies import load
-from bandit_envs.studies.definition.choice import EnvironmentChoice, PolicyChoice
 from bandit_envs.studies.definition.shown import SHOWN
 from bandit_envs.studies.showing.tables import size_of_curves
 from tests.command_line import (

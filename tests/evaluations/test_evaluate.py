@@ -35,9 +35,9 @@ from bandit_envs.logged import (
     write_policy,
 )
 from bandit_envs.logged.estimators import estimate_logged, gain_over
+from bandit_envs.metrics.holm import holm
 from bandit_envs.policies.models import Ridge
 from bandit_envs.policies.rules import Greedy
-from bandit_envs.studies.results.differences import holm
 from tests.evaluations.logs import Batches, Unread, record_log, split_log, write_parts
 
 TEXTS = ["random", "ucb:c=1", "lin_ucb"]

@@ -8,7 +8,7 @@ import pytest
 
 from bandit_envs.evaluations import evaluate
 from bandit_envs.logged import BanditLog, DirectMethodLearner, from_frame, scan_log, write_log
-from bandit_envs.studies.results.differences import holm
+from bandit_envs.metrics.holm import holm
 from tests.evaluations.logs import Unread, record_log, split_log, write_parts
 
 POLICIES = ["constant:number=2", "random"]

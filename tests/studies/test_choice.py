@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 from bandit_envs import KArmedTestbed, RandomPolicy, UCBPolicy
-from bandit_envs.studies.definition.choice import EnvironmentChoice, PolicyChoice
+from bandit_envs.environments.environment_choice import EnvironmentChoice
+from bandit_envs.policies.policy_choice import PolicyChoice
 from tests.studies.mine import Bernoulli
 
 MINE = "tests.studies.mine:Bernoulli"

@@ -11,10 +11,11 @@ pytest.importorskip("rich")
 pytest.importorskip("pandas")
 pytest.importorskip("scipy")
 
+from bandit_envs.metrics.holm import holm
 from bandit_envs.showing.latex import escape
 from bandit_envs.studies import Study, load, run
 from bandit_envs.studies.results import differences
-from bandit_envs.studies.results.differences import PairDifference, holm
+from bandit_envs.studies.results.differences import PairDifference
 from tests import command_line
 
 stats = importlib.import_module("scipy.stats")

@@ -38,9 +38,9 @@ from bandit_envs.logged.features import spec_of_rows
 from bandit_envs.logged.intervals.blocks import number_rows
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.metrics.statistics import Statistics
+from bandit_envs.names.users_code import name_in_errors
 from bandit_envs.policies import ContinuousPolicy
 from bandit_envs.specs import BoundedArraySpec
-from bandit_envs.studies.definition.choice import name_in_errors
 
 Bandwidth: TypeAlias = float | Literal["rule", "slope"]
 """A bandwidth, or how it is found."""

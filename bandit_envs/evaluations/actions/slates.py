@@ -36,9 +36,9 @@ from bandit_envs.logged.row_order import RowOrder
 from bandit_envs.logged.slates import SlateLog
 from bandit_envs.logged.summary import LogSummary
 from bandit_envs.metrics.statistics import Statistics
+from bandit_envs.names.users_code import name_in_errors
 from bandit_envs.policies import SlatePolicy
 from bandit_envs.specs import BoundedArraySpec
-from bandit_envs.studies.definition.choice import name_in_errors
 
 EXPECTED = "expected one that shows slates, such as random_slate, or your own SlatePolicy"
 

@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.extras import import_extra
+from bandit_envs.names.choice import AnyChoice, Choice, find_entry
+from bandit_envs.names.notation import to_toml
+from bandit_envs.names.users_code import printable
 from bandit_envs.showing.formulas import check_formulas, split_formulas
-from bandit_envs.studies.definition.choice import AnyChoice, Choice, find_entry, printable, to_toml
 
 KEYS = ("label", "color")
 """The keys of a table in a study file that are not parameters."""

@@ -15,23 +15,18 @@ from bandit_envs import __version__
 from bandit_envs.base.checks import check_number, short_repr
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.drivers import StepDriver
+from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.metrics import METRICS
 from bandit_envs.metrics.quantities import ON_REQUEST
-from bandit_envs.names.notation import parse_toml
+from bandit_envs.names.choice import AnyChoice, Choice
+from bandit_envs.names.notation import parse_toml, to_toml
+from bandit_envs.names.notation.values import ALL_DIGITS
 from bandit_envs.names.registry import near_miss
-from bandit_envs.names.users_code import exits_as_errors
+from bandit_envs.names.users_code import exits_as_errors, printable
 from bandit_envs.policies import Policy
 from bandit_envs.policies.delayed import learner
+from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.showing.formulas import check_formulas
-from bandit_envs.studies.definition.choice import (
-    ALL_DIGITS,
-    AnyChoice,
-    Choice,
-    EnvironmentChoice,
-    PolicyChoice,
-    printable,
-    to_toml,
-)
 from bandit_envs.studies.definition.shown import SHOWN
 
 DEFAULT_PANELS = ("reward", "percent_optimal")

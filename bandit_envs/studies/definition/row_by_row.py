@@ -13,10 +13,11 @@ from typing import TypeAlias
 import numpy as np
 
 from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.policies import Policy, RowByRowPolicy
+from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.policies.row_by_row import check_learns_by_row, pools_problems, shares_a_model
 from bandit_envs.studies.definition.appearance import plain_text
-from bandit_envs.studies.definition.choice import EnvironmentChoice, PolicyChoice
 from bandit_envs.studies.definition.study import Study
 
 Pair: TypeAlias = tuple[str, str]

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
 from bandit_envs.base.checks import check_integer
+from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.names.notation import parse_toml
+from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.showing.formulas import check_formulas
 from bandit_envs.studies.definition.appearance import check_colors, check_labels, split_appearance
-from bandit_envs.studies.definition.choice import EnvironmentChoice, PolicyChoice
 from bandit_envs.studies.definition.keys import (
     DEFAULT_PANELS,
     check_choices,

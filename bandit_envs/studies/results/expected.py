@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bandit_envs.base.checks import check_integer, check_number, short_repr
+from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.metrics import QUANTITIES, Statistics, kept_steps
+from bandit_envs.names.users_code import printable
+from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.showing.tables import rounded
 from bandit_envs.studies.definition.appearance import plain_text
-from bandit_envs.studies.definition.choice import EnvironmentChoice, PolicyChoice, printable
 from bandit_envs.studies.definition.keys import check_keys
 from bandit_envs.studies.definition.study import Study
 

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from bandit_envs.arrays import Floats
 from bandit_envs.base import saving
 from bandit_envs.base.checks import short_repr
+from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.metrics import QUANTITIES, MetricResult, Statistics, of_runs
-from bandit_envs.studies.definition.choice import EnvironmentChoice, PolicyChoice
+from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.studies.definition.row_by_row import Pair, find_row_by_row, read_row_by_row
 from bandit_envs.studies.definition.shown import SHOWN
 from bandit_envs.studies.definition.study import Study, Task

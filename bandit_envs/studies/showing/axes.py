@@ -19,9 +19,9 @@ from matplotlib.legend import Legend
 from numpy.typing import NDArray
 
 from bandit_envs.base.checks import check_number
+from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.showing.formulas import split_formulas
 from bandit_envs.showing.plots import COLORS, LINES
-from bandit_envs.studies.definition.choice import EnvironmentChoice
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.showing.shown_environments import has_rows
 

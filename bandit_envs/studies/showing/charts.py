@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from matplotlib.colors import to_hex
 from plotly.graph_objects import Figure
 
+from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.showing.charts import Line, Panel, draw_panels
 from bandit_envs.studies.definition.appearance import plain_text
-from bandit_envs.studies.definition.choice import EnvironmentChoice
 from bandit_envs.studies.definition.shown import SHOWN
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.showing.shown_environments import choose_most_different

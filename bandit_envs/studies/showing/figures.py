@@ -15,8 +15,10 @@ from matplotlib.image import imsave
 from numpy.typing import NDArray
 
 from bandit_envs.base.checks import check_number
+from bandit_envs.environments.environment_choice import EnvironmentChoice
+from bandit_envs.names.choice import SYMBOLS
+from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.showing.plots import draw_band, log2_axis, log_axis
-from bandit_envs.studies.definition.choice import SYMBOLS, EnvironmentChoice, PolicyChoice
 from bandit_envs.studies.definition.shown import SHOWN
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.showing.axes import (

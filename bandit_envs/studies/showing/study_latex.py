@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from bandit_envs.base.checks import short_repr
+from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.metrics import Statistics
+from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.showing.latex import escape, escape_signs, explain_stars, to_latex
 from bandit_envs.showing.tables import Cell, Column, Group, Table, rounded
-from bandit_envs.studies.definition.choice import EnvironmentChoice, PolicyChoice
 from bandit_envs.studies.definition.shown import ShownQuantity
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.results.differences import compare_to, corrected_p_values

@@ -1,33 +1,18 @@
-"""Environments and policies with parameters, as users write them: `ucb:c=2`."""
+"""A choice: an entry of a registry with values of its parameters, as users write it."""
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import itertools
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Generic, TypeVar
 
-import numpy as np
-
-from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import short_repr
-from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.environments.registry import ENVIRONMENTS, EnvironmentEntry
-from bandit_envs.names.notation import parse_choice
+from bandit_envs.names.notation import parse_choice, to_toml
 from bandit_envs.names.registry import Entry
-from bandit_envs.names.users_code import (
-    ExitError,
-    describe,
-    exits_as_errors,
-    look_for_modules_in,
-    raised_at,
-)
-from bandit_envs.policies import Policy
-from bandit_envs.policies.registry import POLICIES, PolicyEntry
-from bandit_envs.wrappers import Wrapper
+from bandit_envs.names.users_code import look_for_modules_in
 
 SYMBOLS = {
     "epsilon": "ε",
@@ -43,17 +28,8 @@ SYMBOLS = {
 }
 """How legends write parameters; the others by name."""
 
-ALL_DIGITS = 17
-"""So many digits tell any two floats apart."""
-
 USERS_NAME = re.compile(r"(?:^|[\"=])([A-Za-z_][\w.]*):[A-Za-z_]")
 """How `module:name` begins, of a user's class or function, in a parameter or in a part of it."""
-
-LONG_LIST = 12
-"""Legends shorten lists of more items."""
-
-Environment: TypeAlias = BanditPyEnvironment[Any] | Wrapper
-"""An environment of any state, or one in a wrapper."""
 
 AnyEntry = TypeVar("AnyEntry", bound=Entry)
 AnyChoice = TypeVar("AnyChoice", bound="Choice[Any]")
@@ -183,42 +159,6 @@ class Choice(Generic[AnyEntry]):
         return _unpickle, (type(self), self.name, self.parameters, self.folder, labels)
 
 
-class EnvironmentChoice(Choice[EnvironmentEntry]):
-    """An environment."""
-
-    entry_class = EnvironmentEntry
-    table = ENVIRONMENTS
-
-    def with_rows(self, independent: bool) -> EnvironmentChoice:
-        """Returns the choice of a user's class, of which a file says what its rows are."""
-        named = EnvironmentEntry.of_name(self.name)
-        # `make` is given, as `replace` would read it, and so import the module.
-        entry = dataclasses.replace(named, make=self.name, independent_rows=independent)
-        return EnvironmentChoice(
-            entry, self.parameters, self.folder, self.digits, shows_module=self.shows_module
-        )
-
-    def make(self, runs: int, seed: np.random.SeedSequence) -> Environment:
-        """Returns an environment with a row for each run; if rows share a problem, for one run."""
-        sizes = {"batch_size": runs} if self.entry.independent_rows else {}
-        arguments = {**self.entry.fixed, **self.parameters, **sizes}
-        env: Environment = self.entry.make(**arguments, seed=seed)
-        return env
-
-
-class PolicyChoice(Choice[PolicyEntry]):
-    """A policy."""
-
-    entry_class = PolicyEntry
-    table = POLICIES
-
-    def make(self, env: PyEnvironment, seed: int | np.random.SeedSequence) -> Policy:
-        """Returns a new policy that fits `env`."""
-        generator = np.random.default_rng(seed)
-        policy: Policy = self.entry.make_for(env, self.parameters, generator)
-        return policy
-
-
 def find_entry(choice_class: type[AnyChoice], name: str, folder: str) -> Any:
     """Returns the entry of an id, or of a user's class, whose module may be in `folder`."""
     if ":" in name:
@@ -244,62 +184,3 @@ def _check_parameter(name: str, value: object, default: object) -> None:
     if isinstance(default, (list, tuple)) and not isinstance(value, list):
         expected = f"a list; in a study file, a list in a list, as [{to_toml(default)}]"
         raise ValueError(f"{name} is {short_repr(value)}; expected {expected}")
-
-
-def to_toml(value: object, digits: int = ALL_DIGITS) -> str:
-    """Returns a value as in TOML, or a class by its name.
-
-    With fewer than 17 digits, it rounds, but 0.99999 is never 1; and long lists are shortened.
-    """
-    if isinstance(value, (list, tuple)):
-        return _list_to_toml(value, digits)
-    if isinstance(value, type):
-        return _quote(value.__name__)
-    if isinstance(value, str):
-        return _quote(value)
-    if isinstance(value, float):
-        rounded = float(f"{value:.{digits}g}")
-        if not rounded.is_integer():
-            return str(rounded)
-    return str(value).lower()
-
-
-def _list_to_toml(values: Sequence[object], digits: int) -> str:
-    texts = [to_toml(each, digits) for each in values]
-    if len(texts) > LONG_LIST and digits < ALL_DIGITS:
-        texts[3:-1] = ["…"]
-    return f"[{','.join(texts)}]"
-
-
-def _quote(text: str) -> str:
-    """Returns a string of TOML that a terminal can show."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    signs = [sign if sign.isprintable() else f"\\U{ord(sign):08X}" for sign in escaped]
-    return f'"{"".join(signs)}"'
-
-
-def printable(value: object, *modules: str) -> str:
-    """Returns text, or an exception and its line in users' `modules`, as a line."""
-    text = describe(value) if isinstance(value, BaseException) else str(value)
-    line = "".join(filter(str.isprintable, " ".join(text.split())))
-    if len(line) > 500:
-        line = f"{line[:196]} ... {line[-299:]}"  # reasons come last
-    if isinstance(value, BaseException):
-        line += raised_at(value, *modules)
-    return line
-
-
-@contextlib.contextmanager
-def name_in_errors(subject: str, *modules: str) -> Iterator[None]:
-    """Names in errors what failed, and the line in users' `modules`.
-
-    Other errors than those of wrong input pass unless there is such a module: they are our own.
-    """
-    try:
-        with exits_as_errors():
-            yield
-    except Exception as error:
-        is_input = isinstance(error, (NotImplementedError, TypeError, ValueError, ExitError))
-        if not is_input and not modules:
-            raise
-        raise ValueError(f"{subject}: {printable(error, *modules)}") from error
