@@ -9,7 +9,7 @@ import numpy as np
 
 from bandit_envs import rendering
 from bandit_envs.arrays import Array, Indices, Mask, Rng, read_only
-from bandit_envs.base.actions import kind_of_actions
+from bandit_envs.base.actions import ActionKind, kind_of
 from bandit_envs.base.checks import check_available, check_integer
 from bandit_envs.base.hook_results import check_drawn_rewards, check_observation, check_state
 from bandit_envs.base.known_means import KnownMeans, Means, TakenAction
@@ -22,7 +22,6 @@ from bandit_envs.nests import Nest, flatten
 from bandit_envs.seeding import Seed
 from bandit_envs.specs import (
     ArraySpec,
-    BoundedArraySpec,
     add_outer_dims_nest,
     assert_arrays_nest,
 )
@@ -117,7 +116,8 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
         observation_spec: the nest of specs of one row's observation; None for the default.
         num_actions: K. Actions are integers from 0 to K - 1.
         reward_spec: the nest of specs of one row's reward.
-        action_spec: the nest of specs of one row's action, in place of `num_actions`.
+        action_spec: the nest of specs of one row's action, or an `ActionKind`, in place of
+            `num_actions`.
         horizon: steps in an episode; None for episodes of one step that need no reset.
         seed, name: as for `PyEnvironment`. `**options` of a subclass are these and `horizon`.
 
@@ -144,13 +144,8 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
     ) -> None:
         self._horizon = None if horizon is None else check_integer("horizon", horizon, minimum=1)
         super().__init__(horizon is not None, batch_size=batch_size, seed=seed, name=name)
-        if (num_actions is None) == (action_spec is None):
-            raise TypeError("expected num_actions or action_spec, and not both")
-        if action_spec is None:
-            last = check_integer("num_actions", num_actions, 1, 2**31) - 1
-            action_spec = BoundedArraySpec((), np.int32, 0, last, "action")
-        self._actions = kind_of_actions(action_spec, self._batch_size)
-        self._of_action = self._actions.entries
+        self._action_kind = kind_of(num_actions, action_spec, self._batch_size)
+        self._of_action = self._action_kind.entries
         self._reward_spec = reward_spec
         size = self._batch_size
         self._batch_shape = (size,)
@@ -173,16 +168,20 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
 
     @property
     def num_actions(self) -> int:
-        if self._actions.num_actions is None:
+        if not self._action_kind.num_actions:
             raise NotImplementedError(f"the actions of {self._name} are not integers from 0")
-        return self._actions.num_actions
+        return self._action_kind.num_actions
 
     @property
     def horizon(self) -> int | None:
         return self._horizon
 
     def action_spec(self) -> Nest:
-        return self._actions.spec
+        return self._action_kind.spec
+
+    @property
+    def action_kind(self) -> ActionKind:
+        return self._action_kind
 
     def observation_spec(self) -> Nest:
         return self._observation_spec
@@ -230,7 +229,7 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
         """Returns the mean of the reward of every action in `state`, available or not: [B, K]."""
         hint = (
             ""
-            if self._actions.is_single
+            if self._action_kind.is_single
             else " of single actions; see optimal_reward(), get_info()"
         )
         raise NotImplementedError(f"{self._name} does not know its expected rewards{hint}")
@@ -279,7 +278,7 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
 
     def _rendered_values(self, state: State) -> Array:
         """Returns what `render` shows of every arm, or of every item of slates: [B, K, ...]."""
-        if not self._actions.is_single:
+        if not self._action_kind.is_single:
             raise NotImplementedError(f"{self._name} cannot be shown: an action is not one integer")
         return self._known(state).table
 
@@ -301,7 +300,7 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
 
     def _check_action(self, action: Nest) -> Nest:
         """Returns `action` as the hooks take it; a subclass may add rules for it."""
-        checked = self._actions.check(action)
+        checked = self._action_kind.check(action)
         if self._has_mask:
             self._check_available(checked)
         return checked
@@ -360,7 +359,7 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
     def _state_key(self) -> dict[str, int | None]:
         return {
             **super()._state_key(),
-            "num_actions": self._actions.num_actions,
+            "num_actions": self._action_kind.num_actions or None,
             "horizon": self._horizon,
         }
 

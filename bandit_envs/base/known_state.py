@@ -36,7 +36,7 @@ class KnownState(Means):
         spec = bandit._observation_spec
         return check_availability(bandit._name, found, bandit.num_actions, spec)
 
-    def of(self, action: Nest) -> Array:  # type: ignore[override]
+    def of(self, action: Nest) -> Array:
         bandit = self._bandit
         mean = bandit._expected_reward(self._state, action)
         return check_mean(bandit._name, mean, (self._size,))
@@ -44,7 +44,7 @@ class KnownState(Means):
     def _find_table(self) -> Array:
         bandit = self._bandit
         found = bandit._expected_rewards(self._state)
-        means = check_means(bandit._name, found, self._size, bandit._actions.num_actions)
+        means = check_means(bandit._name, found, self._size, bandit.action_kind.num_actions or None)
         if self.available is None:
             return means
         mask = self.available.reshape(*self.available.shape, *(1,) * (means.ndim - 2))
@@ -54,13 +54,13 @@ class KnownState(Means):
         bandit = self._bandit
         best = bandit._optimal_action(self._state)
         return Optimum(
-            check_optimal_action(bandit._name, best, bandit._actions.spec), self.of(best)
+            check_optimal_action(bandit._name, best, bandit.action_kind.spec), self.of(best)
         )
 
     def table_of_numbers(self) -> Array:
         """Returns `table`, if rewards are numbers and actions are from 0 to K - 1: [B, K]."""
         bandit = self._bandit
-        if not bandit._actions.is_single or self.table.ndim != 2:
+        if not bandit.action_kind.is_single or self.table.ndim != 2:
             raise NotImplementedError(
                 f"{bandit._name} does not know the means of its actions: an action is not one "
                 "integer, or a reward not one number, and it has no _expected_reward of its own"

@@ -13,7 +13,7 @@ from bandit_envs.evaluations.passes import LogPart, Passes
 from bandit_envs.evaluations.sources import Source, count_bytes
 from bandit_envs.logged import BanditLog, scan_log
 from bandit_envs.logged.files.scan import BatchScan, Scan
-from bandit_envs.logged.log import check_repeatable
+from bandit_envs.logged.log import check_repeatable, require_plain_actions
 from bandit_envs.logged.propensities import EstimatedBatches, EstimatedPropensities
 from bandit_envs.logged.summary import LogRows, LogSummary
 
@@ -154,6 +154,8 @@ def open_log(
         log = _summarize(source, passes, features)
     except ValueError as error:
         raise LogError(str(error)) from error
+    if log.summary.empty is not None:
+        require_plain_actions(log.summary.empty)
     if is_continuous and log.summary.num_actions:
         raise ValueError(f"the actions of {source.scan.name} have numbers; expected num_actions=0")
     if not is_continuous and log.summary.num_actions == 0:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.arrays import Array, Floats, Mask, Rng
+from bandit_envs.arrays import Floats, Mask, Rng
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import check_bool, check_integer, short_repr
 from bandit_envs.nests import Nest, flatten
@@ -161,10 +161,10 @@ class ContextualPolicy(Policy):
         after = self._predictor.learn(learned.model, self.model.map_rows(rows))
         return LearnedParts(after, state, learned.num_rewards + added)
 
-    def check_feedback(self, action: Any, reward: Any) -> tuple[Array, Array]:
-        indices, rewards = super().check_feedback(action, reward)
+    def _check_rewards(self, reward: Any) -> Any:
+        rewards = super()._check_rewards(reward)
         predictor = self._predictor
-        return indices, predictor.check_rewards(rewards) if predictor.learns else rewards
+        return predictor.check_rewards(rewards) if predictor.learns else rewards
 
     def _select(self, rng: Rng, learned: LearnedParts, time_step: TimeStep) -> Actions:
         available = self._available(time_step.observation)

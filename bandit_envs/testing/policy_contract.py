@@ -14,7 +14,7 @@ import numpy as np
 from bandit_envs.arrays import Array, Floats, Indices
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.saving import load_state, save_state
-from bandit_envs.nests import Nest, map_structure
+from bandit_envs.nests import Nest, flatten, map_structure
 from bandit_envs.policies import Policy
 from bandit_envs.testing.choice_contract import ChoiceContract
 from bandit_envs.testing.comparison import assert_identical, require
@@ -22,7 +22,6 @@ from bandit_envs.testing.more_actions_contract import MoreActionsContract
 from bandit_envs.testing.pending_contract import PendingContract
 from bandit_envs.testing.policy_run import (
     SHARED,
-    are_indices,
     require_close,
     require_no_writing,
     run_policy,
@@ -207,9 +206,10 @@ class PolicyContract(ChoiceContract, PendingContract, MoreActionsContract):
             alone = self._policy_of_rows(policy, rows)
             asked = _rows_of_step(time_step, rows)
             found = alone.action(asked)
-            shape = (1, *action.shape[1:])
-            require(found.shape == shape, f"action() of one row is {found}; expected shape {shape}")
-            if policy.knows_probabilities and are_indices(action):
+            shape = map_structure(lambda leaf: (1, *leaf.shape[1:]), action)
+            fits = map_structure(np.shape, found) == shape
+            require(fits, f"action() of one row is {found}; expected shape {shape}")
+            if policy.knows_probabilities and policy.action_kind.is_single:
                 expected = policy.probabilities(time_step)[rows]
                 name = f"probabilities() of row {row}, alone in a batch of one,"
                 told = alone.probabilities(asked)
@@ -237,9 +237,9 @@ class PolicyContract(ChoiceContract, PendingContract, MoreActionsContract):
             wide = narrow.replicate(size)
             asked = _rows_of_step(time_step, rows)
             found = wide.action(asked)
-            shape = (size, *found.shape[1:])
-            require(found.shape == shape, f"action() after replicate() is {found}; {REPLICATED}")
-            if policy.knows_probabilities and are_indices(found):
+            sizes = {len(leaf) for leaf in flatten(found)}
+            require(sizes == {size}, f"action() after replicate() is {found}; {REPLICATED}")
+            if policy.knows_probabilities and policy.action_kind.is_single:
                 own = _rows_of_step(time_step, np.arange(narrow.batch_size))
                 expected = narrow.probabilities(own)[rows]
                 name = "probabilities() of rows after replicate()"

@@ -14,7 +14,6 @@ from bandit_envs.policies import BestArmPolicy, Policy
 from bandit_envs.testing.comparison import require
 from bandit_envs.testing.policy_run import (
     PolicyRun,
-    are_indices,
     environments_with_masks,
     rows_of,
     run_policy,
@@ -106,7 +105,7 @@ class PolicyContractPart:
         questions.append(("action", lambda: policy.action(seen)))
         if policy.knows_probabilities:
             questions.append(("info_of", lambda: policy.info_of(seen, action)))
-            if are_indices(action):
+            if policy.action_kind.is_single:
                 questions.append(("probabilities", lambda: policy.probabilities(seen)))
         if isinstance(policy, BestArmPolicy):
             questions.append(("recommend", lambda: policy.recommend(seen)))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bandit_envs.arrays import Array, check_result, read_only
+from bandit_envs.base.actions import ActionKind
 from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.base.known_means import KnownMeans, Means, TakenAction
 from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment, check_environment
@@ -14,7 +15,6 @@ from bandit_envs.base.state import Memo, SavedState, state_to_write
 from bandit_envs.nests import Nest
 from bandit_envs.rendering import Knowledge
 from bandit_envs.seeding import Seed
-from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import TimeStep, no_reward
 
 
@@ -90,6 +90,11 @@ class Wrapper(KnownMeans, PyEnvironment):
 
     def action_spec(self) -> Nest:
         return self._env.action_spec()
+
+    @property
+    def action_kind(self) -> ActionKind:
+        changes = type(self).action_spec is not Wrapper.action_spec
+        return super().action_kind if changes else self._env.action_kind
 
     def observation_spec(self) -> Nest:
         return self._observation_spec
@@ -222,8 +227,7 @@ class Wrapper(KnownMeans, PyEnvironment):
 
 def require_single_actions(env: PyEnvironment) -> KnownMeans:
     """Returns `env`; TypeError if it is not a bandit whose action is one integer."""
-    spec = env.action_spec()
-    if not is_bandit(env) or not isinstance(spec, ArraySpec) or spec.shape:
+    if not env.action_kind.is_single or not is_bandit(env):
         raise TypeError(f"env is {env.name}; expected a bandit whose action is one integer")
     return env
 

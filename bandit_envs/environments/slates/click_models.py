@@ -61,7 +61,7 @@ class ClickModelBandit(BanditPyEnvironment[None]):
         """Returns values of items, [K] or [B, K], for slates [B, S]: a new array [S, B]."""
         places = slates.T
         if values.ndim > 1:
-            places = places + self._actions.row_offsets.T
+            places = places + self.action_kind.row_offsets.T
         return values.take(places)
 
     def _rendered_values(self, state: None) -> Floats:
