@@ -17,7 +17,7 @@ from bandit_envs.base.checks import check_integer
 from bandit_envs.datasets.encoding import TableEncoding
 from bandit_envs.logged.columns import as_column, check_each, check_reward_range
 from bandit_envs.nests import map_structure
-from bandit_envs.policies import SlatePolicy
+from bandit_envs.policies import Policy
 from bandit_envs.trajectories import SlateProbabilities, restart
 
 __all__ = ["SlateLog"]
@@ -84,7 +84,7 @@ class SlateLog:
         sizes = f"{len(self)} slates, {self.num_slots} slots, {self.num_actions} items"
         return f"SlateLog({sizes})"
 
-    def probabilities_of(self, policy: SlatePolicy) -> SlateProbabilities:
+    def probabilities_of(self, policy: Policy) -> SlateProbabilities:
         """Returns the probabilities with which a policy, which does not learn, would show them.
 
         A policy that does not know its probabilities counts as one that always shows the slates

@@ -51,7 +51,11 @@ from bandit_envs.policies.knapsacks import (
     KnapsackPolicy,
     PrimalDualPolicy,
 )
-from bandit_envs.policies.linear import LinearThompsonSamplingPolicy, LinUCBPolicy
+from bandit_envs.policies.linear import (
+    LinearThompsonSamplingPolicy,
+    LinUCBPolicy,
+    TopKLinUCBPolicy,
+)
 from bandit_envs.policies.policy import Policy
 from bandit_envs.policies.random import RandomPolicy
 from bandit_envs.policies.row_by_row import RowByRowPolicy
@@ -60,7 +64,6 @@ from bandit_envs.policies.slates import (
     PBMUCBPolicy,
     RandomSlatePolicy,
     SlatePolicy,
-    TopKLinUCBPolicy,
 )
 
 __all__ = [

@@ -37,7 +37,7 @@ from bandit_envs.logged.slates import SlateLog
 from bandit_envs.logged.summary import LogSummary
 from bandit_envs.metrics.statistics import Statistics
 from bandit_envs.names.users_code import name_in_errors
-from bandit_envs.policies import SlatePolicy
+from bandit_envs.policies import Policy
 from bandit_envs.specs import BoundedArraySpec
 
 EXPECTED = "expected one that shows slates, such as random_slate, or your own SlatePolicy"
@@ -71,7 +71,7 @@ def evaluate_slates(
 
     Args:
         log: such as `read_slates` returns.
-        policies: instances of `SlatePolicy`, or texts such as "random_slate" or "module:Class" of
+        policies: policies that show slates, or texts such as "random_slate" or "module:Class" of
             your own; one, several, or several by name.
         baseline: as for `evaluate`.
         by: a column of the observation, as for `evaluate`.
@@ -133,7 +133,7 @@ def _enter(contender: Contender, log: SlateLog) -> Candidate:
             policy = choice.make(env, 0)
         elif isinstance(contender, GivenPolicy):
             policy = contender.policy
-        if not isinstance(policy, SlatePolicy):
+        if not isinstance(policy, Policy) or not policy.action_kind.is_slate:
             raise ValueError(f"it shows no slates; {EXPECTED}")
     return Candidate(choice, contender.name, policy, start=0)
 

@@ -223,6 +223,9 @@ def write_policy(
     """
     if type(policy) not in CLASSES:
         raise TypeError(f"policy is a {type(policy).__name__}; expected a ContextualPolicy")
+    if not policy.action_kind.is_single:
+        found = f"policy chooses {policy.action_kind}"
+        raise TypeError(f"{found}; expected a ContextualPolicy of single actions")
     assert isinstance(policy, ContextualPolicy)
     summary = _summarize(learned_from)
     encoding = policy.encoding
