@@ -91,8 +91,10 @@ class SlateLog:
         that it draws.
 
         Raises:
-            ValueError: the policy has other numbers of items or slots.
+            ValueError: the policy shows no slates, or has other numbers of items or slots.
         """
+        if not policy.action_kind.is_slate:
+            raise ValueError(f"policy chooses {policy.action_kind}; expected one that shows slates")
         if policy.num_actions != self.num_actions:
             raise ValueError(f"policy has {policy.num_actions} items; expected {self.num_actions}")
         size = max(1, min(ROWS, len(self)))

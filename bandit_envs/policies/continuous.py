@@ -33,6 +33,14 @@ class ContinuousPolicy(Policy):
     Args:
         action_spec: of the environment: one number with a lower and an upper bound.
         **options: `batch_size` and `seed`, as in `Policy`.
+
+    >>> from bandit_envs.environments import ContinuousBandit
+    >>> class Lowest(ContinuousPolicy):
+    ...     def _select(self, rng, learned, time_step):
+    ...         return np.full(self.batch_size, self._low)
+    >>> env = ContinuousBandit(low=0.5)
+    >>> Lowest(**Lowest.arguments_for(env)).action(env.reset())
+    array([0.5], dtype=float32)
     """
 
     def __init__(self, *, action_spec: Nest, **options: typing.Unpack[BatchOptions]) -> None:

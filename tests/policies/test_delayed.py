@@ -183,8 +183,8 @@ def test_what_is_outstanding_at_a_reset_is_never_learned():
 class WholeSlates(policies.RandomSlatePolicy):
     """Knows the probabilities of whole slates only."""
 
-    def info_of(self, time_step, action):
-        return SlateProbabilities(super().info_of(time_step, action).slate)
+    def _probability_of(self, learned, time_step, action):
+        return SlateProbabilities(super()._probability_of(learned, time_step, action).slate)
 
 
 def test_what_a_policy_tells_of_its_choices_may_have_empty_fields():

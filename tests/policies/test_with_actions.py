@@ -41,8 +41,8 @@ REFUSED = {
     "successive_rejects": "budget",
     "sequential_halving": "budget",
     "g_optimal": "features",
-    "random_number": "interval",
-    "gaussian": "interval",
+    "random_number": "numbers",
+    "gaussian": "numbers",
 }
 """Policies that cannot have more actions, and a word of the reason."""
 

@@ -39,7 +39,7 @@ from bandit_envs.logged.intervals.blocks import number_rows
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.metrics.statistics import Statistics
 from bandit_envs.names.users_code import name_in_errors
-from bandit_envs.policies import ContinuousPolicy
+from bandit_envs.policies import ContinuousPolicy, Policy
 from bandit_envs.specs import BoundedArraySpec
 
 Bandwidth: TypeAlias = float | Literal["rule", "slope"]
@@ -321,7 +321,8 @@ def _enter(contender: Contender, log: OpenLog, numbers: NumberSums) -> Candidate
         candidate = Candidate(None, contender.name, contender.policy, start=0)
     else:
         raise ValueError(f"policy {contender.name} chooses numbered actions; {EXPECTED}")
-    if not isinstance(candidate.policy, ContinuousPolicy):
+    policy = candidate.policy
+    if not isinstance(policy, Policy) or not policy.action_kind.is_number:
         raise ValueError(f"policy {contender.name} chooses numbered actions; {EXPECTED}")
     return candidate
 

@@ -38,7 +38,7 @@ from bandit_envs.logged.summary import LogSummary
 from bandit_envs.metrics.statistics import Statistics
 from bandit_envs.names.users_code import name_in_errors
 from bandit_envs.policies import Policy
-from bandit_envs.specs import BoundedArraySpec
+from bandit_envs.specs import SlateSpec
 
 EXPECTED = "expected one that shows slates, such as random_slate, or your own SlatePolicy"
 
@@ -126,8 +126,7 @@ def _enter(contender: Contender, log: SlateLog) -> Candidate:
     policy: Any = None
     with name_in_errors(f"policy {contender.name}", *modules):
         if isinstance(contender, ChosenPolicy):
-            last = log.num_actions - 1
-            action_spec = BoundedArraySpec((log.num_slots,), np.int32, 0, last, "action")
+            action_spec = SlateSpec.of(log.num_slots, log.num_actions)
             env = SpecsOfLog(spec_of_rows(log.observation), action_spec, log.num_actions)
             choice = contender.choice
             policy = choice.make(env, 0)
