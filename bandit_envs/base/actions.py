@@ -32,6 +32,11 @@ from bandit_envs.specs import (
 )
 from bandit_envs.trajectories import PolicyInfo, SlateProbabilities
 
+__all__ = [
+    "ActionKind",
+    "kind_of_actions",
+]
+
 Kind = TypeVar("Kind", bound="ActionKind")
 
 INT32 = np.dtype(np.int32)

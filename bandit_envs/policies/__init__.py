@@ -51,6 +51,7 @@ from bandit_envs.policies.knapsacks import (
     KnapsackPolicy,
     PrimalDualPolicy,
 )
+from bandit_envs.policies.learned import Servable
 from bandit_envs.policies.linear import (
     LinearThompsonSamplingPolicy,
     LinUCBPolicy,
@@ -109,6 +110,7 @@ __all__ = [
     "ReducedVarianceTsallisINFPolicy",
     "RowByRowPolicy",
     "SequentialHalvingPolicy",
+    "Servable",
     "SlatePolicy",
     "SlidingWindowUCBPolicy",
     "SuccessiveEliminationPolicy",

@@ -154,7 +154,7 @@ class ContextualPolicy(Policy):
 
     def _start_warm(self, learned: LearnedParts, known: int, warm: Warm) -> LearnedParts:
         if warm != "mean" or not self._predictor.can_start_warm(self._reader.are_of_actions):
-            raise self._without_warm(warm)
+            raise NotImplementedError("the model starts no actions so")
         return learned._replace(model=self._predictor.start_warm(learned.model, known))
 
     def _initial(self) -> LearnedParts:

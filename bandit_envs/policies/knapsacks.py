@@ -95,6 +95,11 @@ class Posteriors(NamedTuple):
     rewards: BetaCounts
     costs: BetaCounts
 
+    def start_warm(self, known: int, warm: Warm) -> None:
+        """Starts the actions from `known` on, which have the prior, warm; in place."""
+        for counts in self:
+            counts.start_warm(known, warm)
+
 
 class BudgetedThompsonSamplingPolicy(KnapsackPolicy):
     """Draws the reward and the cost of every action, and chooses the largest ratio.
@@ -133,21 +138,14 @@ class BudgetedThompsonSamplingPolicy(KnapsackPolicy):
         prior_failures: float = 1.0,
         **options: typing.Unpack[PolicyOptions],
     ) -> None:
-        self._prior = check_prior(prior_successes, prior_failures)
-        self._prior_successes = self._prior[0]
-        self._prior_failures = self._prior[1]
+        self._prior_successes, self._prior_failures = check_prior(prior_successes, prior_failures)
         super().__init__(max_cost, **options)
 
     def _initial(self) -> Posteriors:
-        return Posteriors(
-            rewards=BetaCounts.from_prior(self._table_shape, *self._prior),
-            costs=BetaCounts.from_prior(self._table_shape, *self._prior),
-        )
-
-    def _start_warm(self, learned: Posteriors, known: int, warm: Warm) -> Posteriors:
-        for counts in learned:
-            counts.start_warm(known, warm, self._prior)
-        return learned
+        prior = self._prior_successes, self._prior_failures
+        rewards = BetaCounts.from_prior(self._table_shape, *prior)
+        costs = BetaCounts.from_prior(self._table_shape, *prior)
+        return Posteriors(rewards, costs)
 
     def _earnings(self, rng: Rng, learned: Posteriors, time_step: TimeStep) -> Floats:
         rewards = rng.beta(*learned.rewards)

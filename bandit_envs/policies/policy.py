@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import abc
 import copy
-from typing import Any, ClassVar, NamedTuple, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,33 +14,29 @@ from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import (
     MAX_REWARD,
     check_bool,
-    check_indices,
     check_integer,
     short_repr,
 )
 from bandit_envs.base.made_with import made_with
-from bandit_envs.base.state import Stateful, decode_models
-from bandit_envs.datasets.encoding import TableEncoding
+from bandit_envs.base.state import decode_models
 from bandit_envs.nests import Nest
 from bandit_envs.policies.beliefs import Beliefs
 from bandit_envs.policies.draws import available_only, draw_indices, row_sums
 from bandit_envs.policies.learned import (
-    Warm,
-    add_actions,
-    add_pending,
+    Servable,
+    change_pending,
     check_layout,
-    check_warm,
-    end_pending,
+    check_rows,
     layout,
     merge_rows,
-    pad_pending,
-    pending_of_rows,
-    repeat_rows,
     take_rows,
 )
 from bandit_envs.rendering import Knowledge
 from bandit_envs.seeding import Seed, generator
 from bandit_envs.trajectories import TimeStep, Trajectory
+
+if TYPE_CHECKING:
+    from bandit_envs.datasets.encoding import TableEncoding
 
 Actions: TypeAlias = NDArray[np.integer[Any]]
 
@@ -69,7 +64,7 @@ class PolicyState(NamedTuple):
     pending: Indices | None = None  # how many choices wait for a reward, [B, K]; None if none does
 
 
-class Policy(Stateful, abc.ABC):
+class Policy(Servable):
     """Chooses an action for every row; called with a trajectory, it learns from it.
 
     A policy is an observer: a driver trains it if it is among the observers, and only evaluates it
@@ -79,7 +74,7 @@ class Policy(Stateful, abc.ABC):
         _learn(learned, trajectory)         -> learned    new, or updated in place
         _select(rng, learned, time_step)    -> [B]        default: drawn from the probabilities
         _probabilities(learned, time_step)  -> [B, K]     default: unknown
-        _with_pending(learned, pending)     -> learned    what it then chooses by; default: the same
+        _with_pending(learned, pending)     -> learned    what it then chooses by; default: asks it
 
     Only `_learn` may write into the arrays of `learned`, whose shapes and dtypes stay those of
     `_initial`. A class without `_learn` is a fixed policy. The base class restricts probabilities
@@ -135,10 +130,6 @@ class Policy(Stateful, abc.ABC):
     """Whether it tells how probable the actions are that it chooses: see `info_of`. Of a class:
     whether it defines `_probabilities` or `_probability_of`; an instance may say otherwise."""
 
-    can_count_pending: bool = False
-    """Whether it counts choices whose rewards come later. Of a class: whether it defines
-    `_with_pending`, or inherits it; of an instance: also whether it was asked to."""
-
     _choosing_hooks: ClassVar[tuple[str, ...]] = ("_select",)
     """The hooks on which choices depend. A class that defines one knows no probabilities, unless it
     defines them, too."""
@@ -151,7 +142,6 @@ class Policy(Stateful, abc.ABC):
         """
         super().__init_subclass__(**options)
         cls.can_learn = cls._learn is not Policy._learn
-        cls.can_count_pending = cls._with_pending is not Policy._with_pending
         told = vars(cls).keys() & {"_probabilities", "_probability_of"}
         chosen = vars(cls).keys() & {*cls._choosing_hooks}
         if told or chosen:
@@ -182,17 +172,6 @@ class Policy(Stateful, abc.ABC):
 
     def __repr__(self) -> str:
         return made_with(self)
-
-    @property
-    def is_untrained(self) -> bool:
-        """Whether it can learn, and nothing was learned yet."""
-        return self.can_learn and not self._state.is_trained
-
-    @property
-    def pending(self) -> Indices:
-        """How many choices of each action wait for their rewards: [B, K]."""
-        pending = self._state.pending
-        return np.zeros(self._table_shape, np.intp) if pending is None else pending.copy()
 
     @classmethod
     def arguments_for(cls, env: Any) -> dict[str, Any]:
@@ -270,13 +249,13 @@ class Policy(Stateful, abc.ABC):
             TypeError, ValueError: the trajectory or `rows` do not fit, and nothing is learned.
         """
         checked = self._check_trajectory(trajectory)
-        chosen = None if rows is None else self._check_rows(rows)
+        chosen = None if rows is None else check_rows(rows, self.batch_size)
         if not self.can_learn or (chosen is not None and not chosen.any()):
             return
         after = self._learn_from(self._state.learned, checked, chosen)
         rng, _, _, pending = self._state
         if pending is not None:
-            pending = end_pending(pending, checked.action, chosen)
+            pending = change_pending(pending, checked.action, chosen, by=-1)
         self._state = PolicyState(rng, after, True, pending)
 
     def check_feedback(self, action: Any, reward: Any) -> tuple[Nest, Nest]:
@@ -288,125 +267,8 @@ class Policy(Stateful, abc.ABC):
         checked = self.action_kind.check(action)
         return checked, self._check_rewards(reward)
 
-    def expect_rewards(self, action: Any, rows: Mask | None = None) -> None:
-        """Counts choices as pending: their rewards come later, through `learn`.
-
-        Bounds and shares count a pending choice as one whose reward is known, and mean rewards do
-        not. So a rule without randomness goes on to other actions before it has seen the reward,
-        and does not choose one for all rows and steps until then. An action that waits for its
-        first reward counts as if it had paid the largest reward of `reward_range`, or if that has
-        no bound, as much as the best action.
-
-        Args:
-            action: the actions that were chosen, [B].
-            rows: [B] bool, the rows that chose them; None for all.
-
-        Raises:
-            TypeError: `can_count_pending` is False.
-            ValueError: an argument does not fit.
-        """
-        indices, chosen = self._check_pending(action, rows)
-        after = add_pending(self.pending, indices, chosen)
-        self._state = self._state._replace(pending=after)
-
-    def stop_expecting(self, action: Any, rows: Mask | None = None) -> None:
-        """Ends the wait of one choice of an action in each row: its reward never comes.
-
-        Args:
-            action: the actions whose rewards were lost, [B].
-            rows: [B] bool, the rows that waited for them; None for all.
-
-        Raises:
-            TypeError: `can_count_pending` is False.
-            ValueError: an argument does not fit.
-        """
-        indices, chosen = self._check_pending(action, rows)
-        after = end_pending(self._state.pending, indices, chosen)
-        self._state = self._state._replace(pending=after)
-
-    def reset(self) -> None:
-        """Forgets everything learned, and what is pending. The random generator is not reset."""
-        self._state = PolicyState(self._state.rng, self._initial(), False)
-
-    def replicate(self, batch_size: int) -> Policy:
-        """Returns a copy for `batch_size` rows, whose row i knows what row i modulo B knows.
-
-        Hooks that depend on the batch size read it from `self.batch_size` each time.
-        """
-        copied = copy.copy(self)
-        copied._set_batch_size(batch_size)
-        rng, learned, is_trained, pending = copy.deepcopy(self._state)
-        if self.learns_by_row:
-            learned = repeat_rows(learned, self.batch_size, copied.batch_size)
-        pending = pending_of_rows(pending, np.arange(copied.batch_size) % self.batch_size)
-        copied._state = PolicyState(rng, learned, is_trained, pending)
-        return copied
-
-    def with_actions(self, num_actions: int, warm: Warm | None = None) -> Policy:
-        """Returns a copy for more actions. It knows of the first ones what this policy knows.
-
-        New actions come behind those that there are, and start from the prior, as all actions did
-        once. Or they start warm, if the policy has a prior of single actions:
-
-            "mean"             the mean of this prior is that of the actions with rewards; its
-                               weight stays. For linear models, these are the means of weights.
-            "empirical_bayes"  a prior with the mean and the spread of the actions with rewards,
-                               which counts as rewards do from then on. For Beta and normal
-                               posteriors, of two actions with rewards or more.
-
-        Of a policy that forgets, this prior is forgotten, too. To retire an action, mask it: it
-        keeps its number, and what is known of it. Names of actions are the caller's: `encoding`
-        stays as it is. A test for the best action goes on if it had stopped.
-
-        Hooks that depend on the number of actions read it from `self.num_actions` each time.
-
-        Args:
-            num_actions: how many actions the copy has, at least as many as this policy.
-            warm: what new actions start from; None for the prior.
-
-        Raises:
-            ValueError: there are fewer actions, or a policy of this class cannot have more, or
-                cannot start them so.
-
-        >>> from bandit_envs.policies import BetaThompsonSamplingPolicy
-        >>> BetaThompsonSamplingPolicy(num_actions=3).with_actions(5).num_actions
-        5
-        """
-        known = self.num_actions
-        check_integer("num_actions", num_actions, minimum=known)
-        check_warm(warm)
-        if num_actions == known:
-            return self.replicate(self.batch_size)
-        copied = copy.copy(self)
-        copied._set_num_actions(num_actions)
-        rng, learned, is_trained, pending = copy.deepcopy(self._state)
-        if self._knows_nothing():
-            learned = copied._initial()
-        else:
-            try:
-                learned = copied._add_actions(learned, known)
-            except ValueError as error:
-                raise self._without_more_actions(f"it {error}") from error
-        if warm is not None:
-            learned = copied._start_warm(learned, known, warm)
-        copied._state = PolicyState(rng, learned, is_trained, pad_pending(pending, num_actions))
-        return copied
-
-    def _initial(self) -> Any:
-        """Returns what the policy knows before it has seen anything."""
-        return None
-
     def _learn(self, learned: Any, trajectory: Trajectory) -> Any:
         """Returns what the policy knows after `trajectory`: new, or `learned` updated in place."""
-        return learned
-
-    def _with_pending(self, learned: Any, pending: Indices) -> Any:
-        """Returns what to choose by, of the layout of `learned`, if choices are pending.
-
-        Args:
-            learned: must not be written to.
-            pending: how many choices wait for their rewards, [B, K]; not all are 0.
-        """
         return learned
 
     def _describe(self, learned: Any) -> Beliefs:
@@ -433,46 +295,6 @@ class Policy(Stateful, abc.ABC):
             name = type(self).__name__
             raise NotImplementedError(f"{name} does not know the probabilities of its actions")
         return self._available_table(learned, time_step).take(self._row_offsets + action)
-
-    def _knows_nothing(self) -> bool:
-        """Returns whether all that it knows is what `_initial` says."""
-        return self.is_untrained
-
-    def _add_actions(self, learned: Any, known: int) -> Any:
-        """Returns what is known of the first `known` actions as what is known of all.
-
-        By default, each axis of actions gets new ones as they are at first. A class whose numbers
-        depend on each other, such as probabilities, overrides it.
-        """
-        return add_actions(learned, self._initial(), known, self.num_actions)
-
-    def _start_warm(self, learned: Any, known: int, warm: Warm) -> Any:
-        """Returns `learned`, in which actions from `known` on start warm; updated in place."""
-        raise self._without_warm(warm)
-
-    def _without_warm(self, warm: str) -> ValueError:
-        name = self._state_owner()
-        return ValueError(f"warm is {warm!r}, which {name} does not support")
-
-    def _set_num_actions(self, num_actions: int) -> None:
-        """Sets what depends on the number of actions, or raises ValueError if there are no more."""
-        try:
-            self.action_kind = self.action_kind.with_actions(num_actions)
-        except ValueError as error:
-            raise self._without_more_actions(str(error)) from None
-        self.num_actions = num_actions
-        self._set_batch_size(self.batch_size)
-
-    def _without_more_actions(self, reason: str) -> ValueError:
-        found = f"{self._state_owner()} cannot have more than {self.num_actions} actions"
-        return ValueError(f"{found}: {reason}")
-
-    def _set_batch_size(self, batch_size: int) -> None:
-        """Sets what depends on the batch size."""
-        self.action_kind = self.action_kind.for_rows(batch_size)
-        self.batch_size = self.action_kind.batch_size  #: B
-        self._table_shape = (self.batch_size, self.num_actions)
-        self._row_offsets = np.arange(self.batch_size) * self.num_actions
 
     def _available(self, observation: Nest) -> Mask | None:
         """Returns which actions are available: [B, K], at least one a row; None if all are."""
@@ -507,24 +329,6 @@ class Policy(Stateful, abc.ABC):
         expected = "probabilities, which sum to 1 in each row"
         raise ValueError(f"_probabilities returned {short_repr(table)}; expected {expected}")
 
-    def _chosen_by(self) -> Any:
-        """Returns what was learned, with the choices that are pending."""
-        _, learned, _, pending = self._state
-        return learned if pending is None else self._with_pending(learned, pending)
-
-    def _check_pending(self, action: Any, rows: Mask | None) -> tuple[Indices, Mask | None]:
-        """Returns the actions [B] and the rows of choices that are pending, or were.
-
-        Raises:
-            TypeError: it does not count them.
-            ValueError: an argument does not fit.
-        """
-        if not self.can_count_pending:
-            found = f"{type(self).__name__} does not count pending choices"
-            raise TypeError(f"{found}; expected a policy whose can_count_pending is True")
-        indices = check_indices(action, *self._table_shape)
-        return indices, None if rows is None else self._check_rows(rows)
-
     def _restricted(self, probabilities: Floats, observation: Nest) -> Floats:
         """Returns `probabilities` [B, K], given that an available action is chosen."""
         return available_only(probabilities, self._available(observation))
@@ -535,6 +339,11 @@ class Policy(Stateful, abc.ABC):
             return mask
         expected = f"expected shape {self._table_shape} and at least one action in each row"
         raise ValueError(f"observation makes actions {short_repr(mask)} available; {expected}")
+
+    def _chosen_by(self) -> Any:
+        """Returns what was learned, with the choices that are pending."""
+        _, learned, _, pending = self._state
+        return learned if pending is None else self._with_pending(learned, pending)
 
     def _choose(self, rng: Rng, time_step: TimeStep) -> Nest:
         """Returns what `_select` chose; the environment refuses actions that it does not have.
@@ -585,13 +394,6 @@ class Policy(Stateful, abc.ABC):
         if not self._state.is_trained or type(after) is not type(learned):
             self._check_learned("_learn returned", after, learned)
         return after
-
-    def _check_rows(self, rows: Any) -> Mask:
-        mask = np.asarray(rows)
-        if mask.dtype != np.bool_ or mask.shape != (self.batch_size,):
-            expected = f"{self.batch_size} booleans, or None for all rows"
-            raise ValueError(f"rows is {short_repr(rows)}; expected {expected}")
-        return mask
 
     def _check_trajectory(self, trajectory: Trajectory) -> Trajectory:
         self._check_batch("trajectory", trajectory, Trajectory)

@@ -138,7 +138,7 @@ class RowByRowPolicy(Policy):
         index = check_integer("row", row, 0, self.batch_size - 1)
         return self._ask_alone(index, lambda policy: policy.describe())
 
-    def replicate(self, batch_size: int) -> Policy:
+    def replicate(self, batch_size: int) -> RowByRowPolicy:
         copied = copy.copy(self)
         copied._set_batch_size(batch_size)
         rows = np.arange(copied.batch_size) % self.batch_size
@@ -152,7 +152,7 @@ class RowByRowPolicy(Policy):
         )
         return copied
 
-    def with_actions(self, num_actions: int, warm: Warm | None = None) -> Policy:
+    def with_actions(self, num_actions: int, warm: Warm | None = None) -> RowByRowPolicy:
         check_integer("num_actions", num_actions, minimum=self.num_actions)
         copied = copy.copy(self)
         copied._set_num_actions(num_actions)

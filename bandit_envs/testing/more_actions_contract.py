@@ -7,7 +7,8 @@ import numpy as np
 from bandit_envs.arrays import Array
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies import Policy
-from bandit_envs.testing.comparison import assert_identical
+from bandit_envs.policies.learned import WARM
+from bandit_envs.testing.comparison import assert_identical, require
 from bandit_envs.testing.policy_contract_part import PolicyContractPart
 from bandit_envs.trajectories import TimeStep
 
@@ -25,12 +26,20 @@ class MoreActionsContract(PolicyContractPart):
     def test_a_copy_with_more_actions_chooses_and_learns(self) -> None:
         policy, time_step = self._policy_after(self.num_steps)
         before = policy.get_state()
-        known = policy.num_actions
-        try:
-            wide = policy.with_actions(known + MORE)
-        except ValueError:  # it cannot have more, and says why
-            return
-        assert_identical(policy.get_state(), before, "the state of a policy after with_actions()")
+        for warm in (None, *WARM):
+            try:
+                wide = policy.with_actions(policy.num_actions + MORE, warm)
+            except ValueError:  # it cannot have more, or not start them so, and says why
+                continue
+            now = policy.get_state()
+            assert_identical(now, before, "the state of a policy after with_actions()")
+            found = wide.get_state().content.rng
+            assert_identical(found, before.content.rng, "the generator of with_actions()")
+            self._go_on(wide, policy.num_actions, time_step)
+
+    def _go_on(self, wide: Policy, known: int, time_step: TimeStep) -> None:
+        """Lets a policy with more than `known` actions choose among all, and learn of new ones."""
+        require(wide.num_actions == known + MORE, f"with_actions() made {wide.num_actions} actions")
         asked = time_step._replace(observation=_with_more(time_step.observation))
         self._require_choice(wide, asked)
         trajectory = self._trajectory()

@@ -54,7 +54,7 @@ class FeatureReader:
         """
         is_plain = self._is_plain and type(features) is np.ndarray  # the common kind
         if is_plain and features.shape == (size, *self.shape) and features.dtype.kind in NUMBERS:
-            return features
+            return features  # type: ignore[no-any-return]
 
         def check(leaf: ArraySpec, values: Nest) -> Array:
             array = as_numbers("found", values)
