@@ -230,8 +230,7 @@ def test_models_and_rules_go_on_and_predict_known_actions_as_before(model, rule,
 
 def means_of(policy, observation):
     """Returns what the model of a policy of three rows predicts."""
-    inputs = policy._reader.read(observation, 3, policy.learns_by_row)
-    return policy.model.means(policy.get_state().content.learned.model, inputs)
+    return policy._seen(policy.get_state().content.learned, observation, 3).means()
 
 
 def without_more(observation):
