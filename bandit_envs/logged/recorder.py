@@ -115,7 +115,7 @@ class LogRecorder:
             raise ValueError(f"policy_info is {short_repr(info)}; expected {expected}")
         if max_delay_of(trajectory.observation) > 0:
             raise ValueError("rewards are delayed, so they belong to earlier actions")
-        choice = None if self._env is None else self._env._means_met()
+        choice = None if self._env is None else self._env.means_met()
         step = Recorded(
             observation=trajectory.observation,
             action=trajectory.action,

@@ -16,10 +16,11 @@ from bandit_envs.base.checks import (
     check_number,
     check_numbers,
 )
+from bandit_envs.base.slates import SlateProbabilities
 from bandit_envs.policies.draws import largest_random_ties
 from bandit_envs.policies.policy import BatchOptions, Policy, PolicyOptions
 from bandit_envs.specs import SlateSpec
-from bandit_envs.trajectories import SlateProbabilities, TimeStep, Trajectory
+from bandit_envs.trajectories import TimeStep, Trajectory
 
 
 class SlatePolicy(Policy):

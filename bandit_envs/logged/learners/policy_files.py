@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from bandit_envs.arrays import Array, Floats
+from bandit_envs.base.archives import CONTENT_ERRORS
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.saving import (
     check_format,
@@ -286,9 +287,7 @@ def read_policy(
         model = reader.read(content["model"], Model)
         rule = reader.read(content["rule"], Rule)
         rule.check(model.predictor)
-    except ModuleNotFoundError:
-        raise
-    except Exception as error:  # a hostile file can make users' classes raise anything
+    except CONTENT_ERRORS as error:
         raise ValueError(f"{path}: {error}") from error
     learned = content["learned"]
     if learned is not None:  # after the modules of the parts have been imported
