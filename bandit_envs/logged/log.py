@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from bandit_envs.arrays import Array, Floats, Mask, check_array
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import check_integer, short_repr
-from bandit_envs.datasets.encoding import TableEncoding
 from bandit_envs.logged.columns import (
     as_column,
     check_distributions,
@@ -21,6 +20,7 @@ from bandit_envs.logged.columns import (
     check_reward_range,
 )
 from bandit_envs.nests import Nest, flatten, map_structure
+from bandit_envs.tables.encoding import TableEncoding
 
 MIN_PROPENSITY = 1e-40
 """The smallest propensity, so that no square of a weighted reward overflows."""

@@ -21,7 +21,6 @@ from bandit_envs.base.checks import (
 )
 from bandit_envs.base.made_with import made_with
 from bandit_envs.base.state import Stateful, decode_models
-from bandit_envs.datasets.encoding import TableEncoding
 from bandit_envs.nests import Nest
 from bandit_envs.policies.beliefs import Beliefs
 from bandit_envs.policies.draws import available_only, draw_indices, row_sums
@@ -41,6 +40,7 @@ from bandit_envs.policies.learned import (
 )
 from bandit_envs.rendering import Knowledge
 from bandit_envs.seeding import Seed, generator
+from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.trajectories import PolicyInfo, TimeStep, Trajectory
 
 Actions: TypeAlias = NDArray[np.integer[Any]]

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bandit_envs.arrays import Floats, Mask
-from bandit_envs.datasets.encoding import TableEncoding
 from bandit_envs.logged.files.decision_tables import find_last_number, open_to_read, unpack_masks
-from bandit_envs.logged.files.times import TimesOfRows
 from bandit_envs.logged.log import BanditLog
+from bandit_envs.tables.encoding import TableEncoding
+from bandit_envs.tables.times import TimesOfRows, name_row_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -88,7 +88,7 @@ class DecisionFile:
         for rows in self.scan_rows(TIMES, batch_rows):
             seconds = np.array([time for _, time in rows])
             times = (seconds * 1e6).astype("M8[us]")
-            yield TimesOfRows(times, functools.partial(_place_of_row, name, first_row))
+            yield TimesOfRows(times, functools.partial(name_row_of, name, first_row))
             first_row += len(rows)
 
     def count_decisions(self) -> tuple[int, int]:
@@ -155,8 +155,3 @@ def read_features(packed: Sequence[bytes], path: Path) -> Floats:
         found = sorted(size / 8 for size in sizes)
         raise ValueError(f"{path} has contexts of {found} features; expected one number of them")
     return np.frombuffer(b"".join(packed), "<f8").reshape(len(packed), -1)
-
-
-def _place_of_row(name: str, first_row: int, row: int) -> str:
-    """Says where a row of a batch is in a log."""
-    return f"row {first_row + row} of {name}"

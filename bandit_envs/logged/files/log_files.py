@@ -6,27 +6,15 @@ import csv
 import io
 import json
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write, check_format, load_state, save_state
-from bandit_envs.datasets.encoding import TableEncoding
-from bandit_envs.datasets.folders import (
-    TABLE_SUFFIXES,
-    Part,
-    ends_with,
-    is_parquet,
-    refuse_changes,
-)
-from bandit_envs.datasets.tables import (
-    errors_that_name,
-    read_csv,
-    read_first_line,
-)
 from bandit_envs.logged.files.frames import KEY, to_frame
-from bandit_envs.logged.files.tables import (
+from bandit_envs.logged.files.layout import (
     FORMAT,
     TableLayout,
     check_layout,
@@ -36,6 +24,11 @@ from bandit_envs.logged.files.tables import (
     split_log,
 )
 from bandit_envs.logged.log import COLUMNS, BanditLog
+from bandit_envs.tables.csv_files import read_first_line, scan_csv
+from bandit_envs.tables.encoding import TableEncoding
+from bandit_envs.tables.parquet_files import read_metadata
+from bandit_envs.tables.parts import FilePart
+from bandit_envs.tables.suffixes import TABLE_SUFFIXES, ends_with, is_parquet
 
 ARCHIVE = ".npz"
 LOG_SUFFIXES = (ARCHIVE, *TABLE_SUFFIXES)
@@ -107,13 +100,13 @@ def check_suffix(file: Path, suffixes: Sequence[str] = LOG_SUFFIXES) -> Path:
     return file
 
 
-def is_written(part: Part) -> bool:
+def is_written(part: FilePart) -> bool:
     """Whether `write_log` wrote a file, rather than that it is a user's table."""
     if is_archive(part.name):
         return True
-    with errors_that_name(part.name), refuse_changes(part):
+    with part.reading():
         if is_parquet(part.name):
-            return KEY.encode() in _read_metadata(part.file)
+            return KEY.encode() in _read_texts(part.file)
         return read_first_line(part.file).startswith(LAYOUT)
 
 
@@ -133,18 +126,15 @@ def csv_options(layout: TableLayout) -> dict[str, Any]:
 
 def read_parquet_layout(file: Path) -> TableLayout:
     """Returns the layout in the metadata of a Parquet file that `write_log` wrote."""
-    metadata = _read_metadata(file)
+    metadata = _read_texts(file)
     if KEY.encode() not in metadata:
         raise ValueError(NOT_WRITTEN)
     return check_layout(json.loads(metadata[KEY.encode()]))
 
 
-def _read_metadata(file: Path) -> dict[bytes, bytes]:
+def _read_texts(file: Path) -> dict[bytes, bytes]:
     """Returns what the writer of a Parquet file says of it."""
-    import_extra("pyarrow", "logged")
-    from pyarrow import parquet  # noqa: PLC0415
-
-    return parquet.read_metadata(file).metadata or {}
+    return read_metadata(file).metadata or {}
 
 
 def _write_npz(file: Path, log: BanditLog) -> None:
@@ -170,7 +160,8 @@ def _write_csv(file: Path, log: BanditLog) -> None:
 
 def _read_csv(file: Path) -> BanditLog:
     layout = read_csv_layout(file)
-    return join_frame(layout, read_csv(file, csv_options(layout)))
+    (frame,) = scan_csv(file, sys.maxsize, **csv_options(layout))
+    return join_frame(layout, frame)
 
 
 def _write_parquet(file: Path, log: BanditLog) -> None:

@@ -13,15 +13,11 @@ from bandit_envs.arrays import Array
 from bandit_envs.base.checks import check_numbers, short_repr
 from bandit_envs.base.extras import import_extra
 from bandit_envs.datasets.dataset import Dataset, one_hot
-from bandit_envs.datasets.tables import (
-    PathLike,
-    check_cells,
-    errors_that_name,
-    scan_cells,
-    to_numbers,
-    to_texts,
-)
+from bandit_envs.datasets.plain_files import scan_cells
 from bandit_envs.rewards import Discrete
+from bandit_envs.tables.errors import check_cells, errors_that_name
+from bandit_envs.tables.frame_columns import to_numbers, to_texts
+from bandit_envs.tables.whole_table import PathLike
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -29,7 +25,7 @@ if TYPE_CHECKING:
 UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
 
 
-class Source(NamedTuple):
+class Publication(NamedTuple):
     """Where a data set is published: address, SHA-256 of the file, size and licence."""
 
     url: str
@@ -38,22 +34,22 @@ class Source(NamedTuple):
 
 
 SOURCES = {
-    "mushroom": Source(
+    "mushroom": Publication(
         f"{UCI}/mushroom/agaricus-lepiota.data",
         "e65d082030501a3ebcbcd7c9f7c71aa9d28fdfff463bf4cf4716a3fe13ac360e",
         "0.4 MB, licence: CC BY 4.0",
     ),
-    "adult": Source(
+    "adult": Publication(
         f"{UCI}/adult/adult.data",
         "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
         "4.0 MB, licence: CC BY 4.0",
     ),
-    "covertype": Source(
+    "covertype": Publication(
         "https://ndownloader.figshare.com/files/5976039",
         "614360d0257557dd1792834a85a1cdebfadc3c4f30b011d56afee7ffb5b15771",
         "11.2 MB, licence: CC BY 4.0",
     ),
-    "movielens": Source(
+    "movielens": Publication(
         "https://files.grouplens.org/datasets/movielens/ml-100k.zip",
         "50d2a982c66986937beb9ffb3aa76efe955bf3d5c6b761f4e3a7cd717c6a3229",
         "4.9 MB, licence: research use only, no redistribution; see its README",
