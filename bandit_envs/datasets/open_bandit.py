@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from bandit_envs.base.extras import import_extra
 from bandit_envs.datasets.dataset import one_hot
+from bandit_envs.tables.cells import to_numbers, to_texts
 from bandit_envs.tables.errors import check_cells, errors_that_name
-from bandit_envs.tables.frame_columns import to_numbers, to_texts
 from bandit_envs.tables.parts import FilePart
 from bandit_envs.tables.whole_table import PathLike, read_table
 

@@ -13,8 +13,8 @@ from bandit_envs.arrays import Floats, Indices, Mask
 from bandit_envs.base.checks import as_list, short_repr
 from bandit_envs.base.extras import import_extra
 from bandit_envs.datasets.router_layouts import LAYOUTS, OutcomeColumns
+from bandit_envs.tables.cells import to_costs, to_numbers
 from bandit_envs.tables.errors import check_cells, name_row, warn_of_texts_among_numbers
-from bandit_envs.tables.frame_columns import to_costs, to_numbers
 from bandit_envs.tables.roles import Names, Roles, check_column_names, find_unnamed
 from bandit_envs.tables.whole_table import AnyTable, table_in_memory
 

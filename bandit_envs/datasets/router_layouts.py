@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.extras import import_extra
 from bandit_envs.names.notation import parse_literal
+from bandit_envs.tables.cells import to_costs, to_numbers
 from bandit_envs.tables.errors import errors_that_name
 from bandit_envs.tables.folders import find_parts
-from bandit_envs.tables.frame_columns import to_costs, to_numbers
 from bandit_envs.tables.parts import FilePart
 from bandit_envs.tables.roles import Names, check_column_names
 from bandit_envs.tables.whole_table import AnyTable, table_in_memory

@@ -3,12 +3,6 @@
 Experimental: these names may change in any minor version.
 """
 
-from bandit_envs.tables.encoding import (
-    NumberColumn,
-    TableColumn,
-    TableEncoding,
-    TextColumn,
-    TimeColumn,
-)
+from bandit_envs.tables.encoding import NumberColumn, TableEncoding, TextColumn, TimeColumn
 
-__all__ = ["NumberColumn", "TableColumn", "TableEncoding", "TextColumn", "TimeColumn"]
+__all__ = ["NumberColumn", "TableEncoding", "TextColumn", "TimeColumn"]

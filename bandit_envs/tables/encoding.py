@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from bandit_envs.arrays import Array, Floats
-from bandit_envs.tables.cells import as_numbers, as_times, find_places
+from bandit_envs.tables.cells import as_numbers, as_times, find_places, read_reals
 from bandit_envs.tables.errors import check_column, name_some
-from bandit_envs.tables.frame_columns import read_reals
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["NumberColumn", "TableColumn", "TableEncoding", "TextColumn", "TimeColumn"]
+__all__ = ["NumberColumn", "TableEncoding", "TextColumn", "TimeColumn"]
 
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # which cannot be printed or written
 OTHER_DATE = re.compile(

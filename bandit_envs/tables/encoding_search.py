@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bandit_envs.tables.cell_counts import CellCounts
+from bandit_envs.tables.cells import read_integers
 from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.folders import NAMED
-from bandit_envs.tables.frame_columns import read_integers
 from bandit_envs.tables.parts import Part, Parts
 
 if TYPE_CHECKING:

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 from bandit_envs.base.checks import check_integer
-from bandit_envs.logged.files.decision_scan import DecisionScan
 from bandit_envs.logged.files.decision_tables import is_decisions
-from bandit_envs.logged.files.log_files import LOG_SUFFIXES, check_suffix, is_written
+from bandit_envs.logged.files.decisions import DecisionScan
+from bandit_envs.logged.files.log_files import LOG_SUFFIXES, WrittenScan, check_suffix, is_written
 from bandit_envs.logged.files.logger_columns import LoggerColumns, Propensity
 from bandit_envs.logged.files.scan import BATCH_ROWS
 from bandit_envs.logged.files.table_scan import TableScan, name_log_roles
-from bandit_envs.logged.files.written_scan import WrittenScan
 from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.tables.folders import find_parts
 from bandit_envs.tables.roles import Names

@@ -15,11 +15,10 @@ from bandit_envs.arrays import Array, Floats
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.extras import import_extra
 from bandit_envs.logged.slates import SlateLog
-from bandit_envs.tables.cells import as_numbers
+from bandit_envs.tables.cells import as_numbers, read_integers, read_names, read_numbers, read_reals
 from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.encoding_search import EncodingSearch
 from bandit_envs.tables.errors import check_column
-from bandit_envs.tables.frame_columns import read_integers, read_names, read_numbers, read_reals
 from bandit_envs.tables.missing import MissingValues
 from bandit_envs.tables.parts import FramePart, Parts
 from bandit_envs.tables.roles import Names, Roles, check_column_names, describe_unnamed

@@ -13,16 +13,16 @@ from bandit_envs.logged.columns import BadValueError
 from bandit_envs.logged.files.logger_columns import LoggerColumns
 from bandit_envs.logged.files.scan import BATCH_ROWS, Scan, are_parquet
 from bandit_envs.logged.log import BanditLog
-from bandit_envs.tables.encoding import TableEncoding, TextColumn
-from bandit_envs.tables.encoding_search import EncodingSearch
-from bandit_envs.tables.errors import bad_value
-from bandit_envs.tables.frame_columns import (
+from bandit_envs.tables.cells import (
     read_categories,
     read_integers,
     read_names,
     read_numbers,
     read_reals,
 )
+from bandit_envs.tables.encoding import TableEncoding, TextColumn
+from bandit_envs.tables.encoding_search import EncodingSearch
+from bandit_envs.tables.errors import bad_value
 from bandit_envs.tables.missing import MissingValues
 from bandit_envs.tables.parts import Part, Parts
 from bandit_envs.tables.roles import Names, Roles, check_column_names, describe_unnamed
