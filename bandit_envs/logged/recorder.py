@@ -16,7 +16,7 @@ from bandit_envs.base.bandit_py_environment import available_actions, is_bandit
 from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.base.py_environment import PyEnvironment, check_environment
 from bandit_envs.logged.files.log_files import write_log
-from bandit_envs.logged.files.reading import read_log
+from bandit_envs.logged.files.log_readers import read_log
 from bandit_envs.logged.log import BanditLog, join_nests
 from bandit_envs.nests import Nest
 from bandit_envs.tables.folders import list_visible

@@ -193,3 +193,14 @@ def test_only_files_of_answers_are_read(tmp_path):
     nothing = answer("AIME_1", "m", 0.0, 0.0, evaluation_result=None)
     with pytest.raises(ValueError, match="no answer with an evaluation_result"):
         datasets.read_outcomes(write_arena(tmp_path / "empty", m=[nothing]), layout="routerarena")
+
+
+def test_a_layout_names_all_columns_and_is_known(tmp_path):
+    with pytest.raises(ValueError, match="layout is 'bench'; expected one of routerbench, routera"):
+        datasets.read_outcomes(tmp_path, layout="bench")
+    with pytest.raises(ValueError, match="layout 'routerarena' names the columns; expected no oth"):
+        datasets.read_outcomes(tmp_path, "question", layout="routerarena")
+    with pytest.raises(TypeError, match="table is of type DataFrame; expected the path of a fold"):
+        datasets.read_outcomes(routerbench(), layout="routerarena")
+    table = datasets.read_outcomes(routerbench(), layout="routerbench", text_features=lengths)
+    assert len(table.actions) == 2

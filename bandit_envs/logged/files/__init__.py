@@ -3,8 +3,8 @@
 from bandit_envs.logged.files.dsjson import read_dsjson, write_dsjson
 from bandit_envs.logged.files.frames import from_frame, to_frame
 from bandit_envs.logged.files.log_files import write_log
+from bandit_envs.logged.files.log_readers import read_log, scan_log
 from bandit_envs.logged.files.obp import from_obp, to_obp
-from bandit_envs.logged.files.reading import read_log, scan_log
 from bandit_envs.logged.files.slate_tables import read_slates
 
 __all__ = [

@@ -80,10 +80,10 @@ def from_frame(
     loggers = LoggerColumns.of(logger, propensity)
     roles = name_log_roles(
         features,
+        propensity,
         loggers,
         action=action,
         reward=reward,
-        propensity=propensity if isinstance(propensity, str) else None,
         embedding=embedding,
     )
     scan = TableScan.open(

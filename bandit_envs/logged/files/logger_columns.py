@@ -47,7 +47,7 @@ class LoggerColumns:
                 the other way round.
         """
         if logger is None:
-            if propensity is None or isinstance(propensity, str):
+            if not isinstance(propensity, Mapping):
                 return None
             expected = "logger, the column that says which logging policy a row is of"
             raise ValueError(f"propensity is {short_repr(propensity)}; expected {expected}")

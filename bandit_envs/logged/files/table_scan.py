@@ -5,12 +5,12 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bandit_envs.base.checks import check_integer
 from bandit_envs.logged.columns import BadValueError
-from bandit_envs.logged.files.logger_columns import LoggerColumns
+from bandit_envs.logged.files.logger_columns import LoggerColumns, Propensity
 from bandit_envs.logged.files.scan import BATCH_ROWS, Scan, are_parquet
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.tables.cells import (
@@ -36,18 +36,21 @@ ROLES_OF_ROWS = ("embedding", "time")
 
 
 def name_log_roles(
-    features: Names | None, loggers: LoggerColumns | None, **roles: Names | None
+    features: Names | None, propensity: Propensity, loggers: LoggerColumns | None, **roles: Any
 ) -> Roles:
     """Returns the roles of the columns of a log; ValueError if a column has two.
 
     Args:
-        features: of the observation; None for all that have no other role.
+        features: the columns of the observation; None for all that have no other role.
+        propensity: the column of the propensities of one logging policy; None if not known.
         loggers: the columns of several logging policies; None for one.
-        roles: the other roles, such as `action`.
+        roles: the column or columns of each other role, such as `action`.
     """
-    if loggers is not None:
-        propensities = tuple(dict.fromkeys(loggers.propensity.values()))
-        roles = {**roles, "propensity": propensities, "logger": loggers.logger}
+    if loggers is None:
+        assert not isinstance(propensity, Mapping)  # which is for several
+        return Roles.of(features, ROLES_OF_ROWS, propensity=propensity, **roles)
+    propensities = dict.fromkeys(loggers.propensity.values())
+    roles |= {"propensity": tuple(propensities), "logger": loggers.logger}
     return Roles.of(features, ROLES_OF_ROWS, **roles)
 
 

@@ -91,10 +91,10 @@ def scan_log(
     loggers = LoggerColumns.of(logger, propensity)
     roles = name_log_roles(
         features,
+        propensity,
         loggers,
         action=action,
         reward=reward,
-        propensity=propensity if isinstance(propensity, str) else None,
         embedding=embedding,
         time=time,
     )
