@@ -109,7 +109,7 @@ class KnownState(Means):
         if found is None:
             return None
         spec = bandit._observation_spec
-        return check_availability(bandit._name, found, bandit.num_actions, spec)
+        return check_availability(bandit._name, found, bandit.action_kind, spec)
 
     def of(self, action: Nest) -> Array:
         bandit = self._bandit
