@@ -26,8 +26,8 @@ from bandit_envs.trajectories import TimeStep, Trajectory
 class SlatePolicy(Policy):
     """Shows the items with the largest scores, best first; ties are broken uniformly at random.
 
-    It shows only items that are available. Actions and rewards are [B, S], with S slots and K items.
-    A subclass implements `_scores`, and `_learn` if it learns.
+    It shows available items only. Actions and rewards are [B, S], with S slots and K items. A
+    subclass implements `_scores`, and `_learn` if it learns.
 
     Args:
         num_slots: S, the number of items in a slate, at most K.

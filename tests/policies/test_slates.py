@@ -30,6 +30,12 @@ from bandit_envs.trajectories import restart
 ATTRACTIONS, LOOKS = [0.1, 0.6, 0.3, 0.5, 0.2], [0.4, 0.9, 0.6]
 
 
+ARGUMENTS = {
+    "pbm_ucb": {"observation_probs": [1.0, 0.6, 0.4, 0.3]},
+    "contextual": {"model": "hybrid_ridge", "rule": "upper_bound"},
+}
+
+
 def scores_of(policy, time_step):
     return policy._scores(policy._state.learned, time_step)
 
@@ -136,7 +142,7 @@ def test_random_slates_are_uniform():
         ("cascade", "cascade_ucb", 0.6),
         ("position_based", "pbm_ucb", 0.6),
         ("positional_bias", "top_k_lin_ucb", 0.6),
-        ("positional_bias", "hybrid_lin_ucb", 0.8),
+        ("positional_bias", "contextual", 0.8),
         ("positional_bias", "linear_thompson", 0.6),
     ],
 )
@@ -144,8 +150,7 @@ def test_policies_learn(environment, learner, share):
     regrets = []
     for name in (learner, "random_slate"):
         env = ENVIRONMENTS[environment].make(batch_size=20, seed=0)
-        arguments = {"observation_probs": [1.0, 0.6, 0.4, 0.3]} if name == "pbm_ucb" else {}
-        policy = POLICIES[name].make_for(env, arguments, seed=1)
+        policy = POLICIES[name].make_for(env, ARGUMENTS.get(name, {}), seed=1)
         regrets.append(regret(env, policy, 1000))
     assert regrets[0] < share * regrets[1]
 
