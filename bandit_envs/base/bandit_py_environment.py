@@ -19,11 +19,7 @@ from bandit_envs.base.shown_bandit import shown_arms
 from bandit_envs.base.state import Memo
 from bandit_envs.nests import Nest, flatten
 from bandit_envs.seeding import Seed
-from bandit_envs.specs import (
-    ArraySpec,
-    add_outer_dims_nest,
-    assert_arrays_nest,
-)
+from bandit_envs.specs import ArraySpec, add_outer_dims_nest, assert_arrays_nest
 from bandit_envs.trajectories import REWARD_SPEC, StepType, TimeStep, restart
 
 State = TypeVar("State")

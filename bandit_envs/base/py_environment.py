@@ -145,7 +145,10 @@ class PyEnvironment(Stateful, abc.ABC):
         return read_only_time_step(time_step)
 
     def should_reset(self, time_step: TimeStep) -> bool:
-        """Whether `step` resets after `time_step`: auto-reset is on, and all rows are LAST."""
+        """Whether `step` resets after `time_step`: auto-reset is on, and all rows are LAST.
+
+        To reset at other times, override `_is_over` as well: bandits and wrappers ask it alone.
+        """
         return self._handle_auto_reset and bool(np.all(time_step.is_last()))
 
     def reset(self) -> TimeStep:
