@@ -90,6 +90,7 @@ class ContextualPolicy(Policy):
         self.model: Model = _check_part("model", model, Model)  #: of the rewards
         self.rule: Rule = _check_part("rule", rule, Rule)  #: how to choose
         predictor = model.predictor
+        self._predictor = predictor
         rule.check(predictor)
         if num_actions is not None:
             num_actions = check_integer("num_actions", num_actions, minimum=1)
@@ -126,11 +127,6 @@ class ContextualPolicy(Policy):
         return {**found, "batch_size": env.batch_size, "independent_rows": independent_rows}
 
     @property
-    def _predictor(self) -> ValueModel:
-        """What learns and predicts."""
-        return self.model.predictor
-
-    @property
     def is_as_made(self) -> bool:
         """Whether it knows what its model and its rule say at first, and nothing else."""
         known = flatten(self._state.learned)
@@ -140,6 +136,7 @@ class ContextualPolicy(Policy):
 
     def _set_num_actions(self, num_actions: int) -> None:
         self.model = self.model.for_actions(num_actions)
+        self._predictor = self.model.predictor
         self._reader = self._reader.with_actions(num_actions)
         super()._set_num_actions(num_actions)
 
@@ -186,7 +183,7 @@ class ContextualPolicy(Policy):
         seen = self._seen(learned, time_step.observation, self.batch_size)
         if self._num_slots is None:
             return self.rule.select(rng, seen, available)
-        ranks = seen.checked("rank", self.rule.rank(rng, seen))
+        ranks = np.asarray(self.rule.rank(rng, seen))
         check_array("rank returned", ranks, seen.shape)  # no NaN
         if available is not None:
             ranks = np.where(available, ranks, -np.inf)
@@ -204,14 +201,8 @@ class ContextualPolicy(Policy):
         inputs = self._reader.read(observation, size, self.learns_by_row)
         num_rewards = learned.num_rewards if self.learns_by_row else float(learned.num_rewards)
         shape = (size, self.num_actions)
-        return Predictions(
-            model=self._predictor,
-            learned=learned.model,
-            inputs=self.model.map_inputs(inputs),
-            num_rewards=num_rewards,
-            state=learned.rule,
-            shape=shape,
-        )
+        mapped = self.model.map_inputs(inputs)
+        return Predictions(self._predictor, learned.model, mapped, num_rewards, learned.rule, shape)
 
     def _mask_of(self, observation: Nest, size: int) -> Mask | None:
         """Returns which actions are available in `size` rows, which may be some of the batch."""
