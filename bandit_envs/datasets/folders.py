@@ -144,7 +144,7 @@ def is_of_reading(error: Exception) -> bool:
     """
     if isinstance(error, (FileNotFoundError, PermissionError, TimeoutError)):
         return False
-    imported = [name for name in LIBRARY_ERRORS if name in sys.modules]
+    imported = [name for name in LIBRARY_ERRORS if sys.modules.get(name) is not None]
     kinds = [getattr(sys.modules[name], LIBRARY_ERRORS[name]) for name in imported]
     is_encrypted = type(error) is RuntimeError  # an archive, as zipfile says
     return is_encrypted or isinstance(error, (*CONTENT_ERRORS, OSError, *kinds))

@@ -20,7 +20,7 @@ from bandit_envs.names.registry import Entry, Importable, signature
 from bandit_envs.policies import models, rules
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.models import Model
-from bandit_envs.policies.parts.registry import make_model, make_rule
+from bandit_envs.policies.parts.registry import make_model, make_rule, name_pairs
 from bandit_envs.policies.rules import FirstPulls, Rule, ThompsonSampling
 from bandit_envs.seeding import Seed
 
@@ -71,6 +71,10 @@ class PolicyEntry(Entry):
         if not inspect.signature(found).parameters.keys() >= {"env", "seed"}:
             raise TypeError("it is a function; expected one that takes env and seed")
         return cls(id=name, title=found.__name__, make=found, context=None)
+
+    @classmethod
+    def similar(cls, name: str, table: Mapping[str, Entry]) -> list[str]:
+        return [*super().similar(name, table), *name_pairs(name)]
 
     def make_for(self, env: PyEnvironment, arguments: Mapping[str, Any], seed: Seed) -> Any:
         """Returns a new policy that fits `env`, with the arguments that users may give."""
@@ -144,17 +148,6 @@ class ContextualEntry(PolicyEntry):
 def first_thompson(alpha: float = 1.0, initial_pulls: int = 2) -> Rule:
     """Draws from the posterior, once each action was chosen `initial_pulls` times."""
     return FirstPulls(ThompsonSampling(alpha), initial_pulls)
-
-
-def fourier_ridge(
-    tikhonov_weight: float = 1.0,
-    length_scale: float = 1.0,
-    num_features: int = 200,
-    initial_value: float = 0.0,
-) -> models.FourierFeatures:
-    """Ridge regression on random Fourier features, which is about a Gaussian process."""
-    model = models.Ridge(tikhonov_weight=tikhonov_weight, initial_value=initial_value)
-    return models.FourierFeatures(model, length_scale, num_features)
 
 
 def make_contextual(model: str, rule: str, *, env: PyEnvironment, seed: Seed) -> ContextualPolicy:
@@ -256,53 +249,10 @@ _ENTRIES = (
         rule=rules.OptimisticRegCB,
     ),
     ContextualEntry(
-        "linear_elimination_reg_cb",
-        "linear RegCB by elimination",
-        model=models.Ridge,
-        rule=rules.EliminationRegCB,
-    ),
-    ContextualEntry(
-        "hybrid_lin_ucb",
-        "hybrid LinUCB",
-        context="items",
-        model=models.HybridRidge,
-        rule=rules.UpperBound,
-    ),
-    ContextualEntry(
-        "gp_ucb", "GP-UCB by Fourier features", model=fourier_ridge, rule=rules.UpperBound
-    ),
-    ContextualEntry(
-        "gp_thompson",
-        "GP Thompson sampling by Fourier features",
-        model=fourier_ridge,
-        rule=rules.ThompsonSampling,
-    ),
-    ContextualEntry(
         "lin_full_posterior",
         "linear full posterior",
         model=models.BayesianRidge,
         rule=first_thompson,
-    ),
-    ContextualEntry(
-        "logistic_thompson",
-        "logistic Thompson sampling",
-        model=models.Logistic,
-        rule=rules.ThompsonSampling,
-    ),
-    ContextualEntry(
-        "logistic_square_cb", "logistic SquareCB", model=models.Logistic, rule=rules.SquareCB
-    ),
-    ContextualEntry(
-        "logistic_optimistic_reg_cb",
-        "logistic optimistic RegCB",
-        model=models.Logistic,
-        rule=rules.OptimisticRegCB,
-    ),
-    ContextualEntry(
-        "logistic_elimination_reg_cb",
-        "logistic RegCB by elimination",
-        model=models.Logistic,
-        rule=rules.EliminationRegCB,
     ),
     ContextualEntry(
         "neural_epsilon_greedy",

@@ -40,6 +40,7 @@ pytest.importorskip("rich")
 matplotlib_figure = pytest.importorskip("matplotlib.figure")
 
 MINE = "tests.studies.mine"
+HYBRID = "contextual:model=hybrid_ridge,rule=upper_bound"
 FILES = ["estimates.csv", "estimates.png", "evaluation.html", "weights.png"]
 
 
@@ -490,7 +491,7 @@ def test_a_time_that_cuts_no_log_in_two_is_refused(table, tmp_path, limit, messa
         (["--policy", "random", "--policy", "random"], "policy random is listed twice"),
         (["--policy", "mine/yours.py:Always"], "did you mean mine.yours:Always"),
         (["--policy", "constant:shoes"], "policy is 'constant:shoes'; .*: 'shoes' has no key"),
-        (["--policy", "hybrid_lin_ucb"], "policy hybrid_lin_ucb: observation_spec"),
+        (["--policy", HYBRID], "policy contextual:.*hybrid_ridge.*: observation_spec"),
         (["--policy", f"{MINE}:Always:action=9"], "policy .*Always:action=9: "),
         (["--policy", "random", "--estimator", "ipw"], "did you mean ips"),
         (["--policy", "random", "--estimator", "ips:max_weight=-1"], "max_weight is -1"),
@@ -587,6 +588,7 @@ def test_a_page_is_replaced_with_the_numbers_beside_it(table, tmp_path, monkeypa
     command = ["evaluate", tmp_path / "log.npz", "--estimator", "ips", "--output", out]
     page = out / "evaluation.html"
     assert run(*command, "--policy", "constant:number=0").code == 0
+    assert "the page of its estimates is evaluation.html" in run("show", out).err
     assert "constant:number=0" in page.read_text("utf-8")
     assert run(*command, "--policy", "constant:number=1", "--overwrite").code == 0
     assert "constant:number=0" not in page.read_text("utf-8")
