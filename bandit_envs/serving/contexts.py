@@ -78,7 +78,7 @@ def describe_columns(columns: Sequence[Column]) -> dict[str, str | list[str]]:
     }
 
 
-class ContextReader:
+class ContextEncoder:
     """Reads the features of contexts.
 
     Args:
