@@ -9,7 +9,7 @@ from typing import Any
 from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.base.py_environment import PyEnvironment, check_environment
 from bandit_envs.base.saving import load_state, save_state
-from bandit_envs.base.state import SavedState, Stateful, state_to_write
+from bandit_envs.base.state import SavedState, Stateful, check_saved, state_to_write
 from bandit_envs.policies import BestArmPolicy, DelayedLearning, Policy
 from bandit_envs.policies.row_by_row import check_problems
 from bandit_envs.trajectories import TimeStep, Trajectory
@@ -206,7 +206,7 @@ class StepDriver(Stateful):
 
     def _check_content(self, content: Any) -> None:
         for part, part_state in zip(self._parts, content, strict=True):
-            part._restored(part_state)
+            check_saved(part, part_state)
 
 
 def _check_sizes(env: PyEnvironment, policy: Policy) -> None:

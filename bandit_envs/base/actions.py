@@ -21,20 +21,17 @@ from bandit_envs.base.checks import (
     check_rewards,
     short_repr,
 )
-from bandit_envs.base.slates import check_distinct, sum_over_slots
 from bandit_envs.nests import Nest, flatten, map_structure
 from bandit_envs.specs import (
     ArraySpec,
     BoundedArraySpec,
-    SlateSpec,
     is_continuous,
     sample_spec_nest,
 )
-from bandit_envs.trajectories import PolicyInfo, SlateProbabilities
+from bandit_envs.trajectories import PolicyInfo
 
 __all__ = [
     "ActionKind",
-    "kind_of_actions",
 ]
 
 Kind = TypeVar("Kind", bound="ActionKind")
@@ -266,92 +263,6 @@ class SingleAction(IndexedAction):
             return super().draw(rng)
         keys = np.where(available, rng.random(available.shape), -1.0)
         return keys.argmax(axis=1).astype(self.spec.dtype)
-
-
-class SlateAction(IndexedAction):
-    """A slate of distinct items from 0 to K - 1, in S slots with a reward for each: [B, S]."""
-
-    is_slate = True
-
-    spec: SlateSpec
-
-    def __str__(self) -> str:
-        return f"slates of {self.spec.shape[0]} of {self.num_actions} items"
-
-    def check(self, action: Any) -> Indices:
-        shape = self.spec.shape
-        checked = check_indices(action, self.batch_size, self.num_actions, shape)
-        return check_distinct(checked, self.num_actions)
-
-    def check_rewards(
-        self, reward: Any, low: float = -MAX_REWARD, high: float = MAX_REWARD
-    ) -> Array:
-        paid = np.asarray(reward)
-        if paid.shape != self._shape:
-            raise ValueError(f"reward has shape {paid.shape}; expected {self._shape}")
-        return check_rewards(paid.reshape(-1), paid.size, low, high).reshape(self._shape)
-
-    def total(self, reward: Array) -> Array:
-        return sum_over_slots(reward)
-
-    def check_probability(self, told: Any) -> SlateProbabilities:
-        if not isinstance(told, SlateProbabilities):
-            expected = "expected SlateProbabilities"
-            raise TypeError(f"_probability_of returned {short_repr(told)}; {expected}")
-        return told
-
-    def probability(self, told: SlateProbabilities) -> Floats:
-        if told.slate is None:
-            hint = "info_of() tells those of slots or prefixes"
-            raise NotImplementedError(f"the probabilities of whole slates are unknown; {hint}")
-        return told.slate
-
-    def info(self, told: SlateProbabilities) -> SlateProbabilities:
-        return told
-
-
-def kind_of_actions(spec: Nest, batch_size: int = 1) -> ActionKind:
-    """Returns what an action is.
-
-    Args:
-        spec: the nest of specs of one row's action; or an `ActionKind`.
-        batch_size: the number of rows, B.
-    """
-    if isinstance(spec, ActionKind):
-        return spec.for_rows(batch_size)
-    if isinstance(spec, SlateSpec):
-        if not _counts_from_0(spec) or len(spec.shape) != 1:
-            expected = "expected slots (S,) of items from 0 to K - 1"
-            raise ValueError(f"action_spec is {short_repr(spec)}; {expected}")
-        return SlateAction(spec, batch_size)
-    if isinstance(spec, BoundedArraySpec) and _counts_from_0(spec):
-        return IndexedAction(spec, batch_size) if spec.shape else SingleAction(spec, batch_size)
-    if isinstance(spec, ArraySpec) and is_continuous(spec) and not spec.shape:
-        return NumberAction(spec, batch_size)
-    return ActionKind(spec, batch_size)
-
-
-def kind_of(num_actions: int | None, action_spec: Nest | None, batch_size: int = 1) -> ActionKind:
-    """Returns what an action is, of two arguments of which a constructor gets one.
-
-    Args:
-        num_actions: K, if actions are integers from 0 to K - 1.
-        action_spec: as for `kind_of_actions`.
-        batch_size: the number of rows, B.
-    """
-    if (num_actions is None) == (action_spec is None):
-        raise TypeError("expected num_actions or action_spec, and not both")
-    if action_spec is None:
-        last = check_integer("num_actions", num_actions, 1, 2**31) - 1
-        action_spec = BoundedArraySpec((), np.int32, 0, last, "action")
-    return kind_of_actions(action_spec, batch_size)
-
-
-def _counts_from_0(spec: BoundedArraySpec) -> bool:
-    """Returns whether all numbers of an array are integers from 0 to K - 1."""
-    if spec.dtype.kind not in "iu" or spec.minimum.any():
-        return False
-    return bool((spec.maximum == spec.maximum.max()).all())
 
 
 def _bounded(spec: ArraySpec) -> ArraySpec:

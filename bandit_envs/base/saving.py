@@ -19,7 +19,8 @@ from bandit_envs.base.archives import (
     encode_archive,
     write_archive,
 )
-from bandit_envs.base.state import EncodedModel, ForeignModel, Stateful, state_to_write
+from bandit_envs.base.foreign_models import EncodedModel, ForeignModel
+from bandit_envs.base.state import Stateful, state_to_write
 
 KIND = "bandit_envs state"
 """What a file of a state says first."""

@@ -14,7 +14,7 @@ from bandit_envs.base.checks import check_integer
 def shown_arms(env: Any, row: int) -> rendering.Arms:
     """Returns what `render` shows of one row; of several rewards, it is the mean."""
     index = check_integer("row", row, 0, env.batch_size - 1)
-    bandit = env._bandit_state()
+    bandit = env.bandit_state()
     # A slate is shown beside the values that it was chosen by.
     met_slate = env.action_kind.is_slate and bandit.action is not None
     state = bandit.previous if met_slate else bandit.state

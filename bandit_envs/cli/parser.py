@@ -319,9 +319,9 @@ def _add_outcomes(parser: Parser) -> None:
     text = 'columns of the features of requests, or patterns such as "e*"; texts become features'
     parser.add_argument("--features", type=_split_names, metavar="A,B,C", help=text)
     text = "columns of scores, which name the models; of a table with a line for each answer, one"
-    parser.add_argument("--rewards", type=_split_names, metavar="A,B,C", help=text)
+    parser.add_argument("--reward", type=_split_names, metavar="A,B,C", help=text)
     text = 'columns of costs, or a pattern such as "{}_cost" with the names of the models'
-    parser.add_argument("--costs", type=_split_names, metavar="A,B,C", help=text)
+    parser.add_argument("--cost", type=_split_names, metavar="A,B,C", help=text)
     text = "column that tells requests apart, of a table with a line for each answer"
     parser.group("the table").add_argument("--example", metavar="COLUMN", help=text)
     text = "column of the names of the models, of a table with a line for each answer"

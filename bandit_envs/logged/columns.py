@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from bandit_envs.arrays import NUMBERS, Array, Floats, Mask, as_numbers, read_only
-from bandit_envs.base.actions import ActionKind, kind_of, kind_of_actions
+from bandit_envs.base.actions import ActionKind
 from bandit_envs.base.checks import MAX_REWARD
+from bandit_envs.base.kind_of_actions import kind_of, kind_of_actions
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.specs import ArraySpec
 

@@ -143,7 +143,7 @@ class ParetoRegretMetric(Metric):
         self._env = env
 
     def _values(self, trajectory: Trajectory) -> NDArray[Any]:
-        choice = self._env._means_met()
+        choice = self._env.means_met()
         if choice is None:
             raise ValueError("env has been reset since the trajectory's step")
         means = choice.means.table

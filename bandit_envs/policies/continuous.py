@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.arrays import Floats, Rng
-from bandit_envs.base.actions import kind_of_actions
 from bandit_envs.base.checks import check_positive, check_table, short_repr
+from bandit_envs.base.kind_of_actions import kind_of_actions
 from bandit_envs.nests import Nest
 from bandit_envs.policies.policy import BatchOptions, Policy
 from bandit_envs.specs import ArraySpec, value_range

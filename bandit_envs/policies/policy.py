@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.arrays import Floats, Indices, Mask, Rng, check_array
-from bandit_envs.base.actions import kind_of
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import (
     MAX_REWARD,
@@ -17,8 +16,9 @@ from bandit_envs.base.checks import (
     check_integer,
     short_repr,
 )
+from bandit_envs.base.foreign_models import decode_models
+from bandit_envs.base.kind_of_actions import kind_of
 from bandit_envs.base.made_with import made_with
-from bandit_envs.base.state import decode_models
 from bandit_envs.nests import Nest
 from bandit_envs.policies.beliefs import Beliefs
 from bandit_envs.policies.draws import available_only, draw_indices, row_sums
@@ -36,7 +36,7 @@ from bandit_envs.seeding import Seed, generator
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 if TYPE_CHECKING:
-    from bandit_envs.datasets.encoding import TableEncoding
+    from bandit_envs.tables.encoding import TableEncoding
 
 Actions: TypeAlias = NDArray[np.integer[Any]]
 
@@ -427,3 +427,8 @@ class Policy(Servable):
         expected = (self.batch_size,)
         if shape != expected:
             raise ValueError(f"{name} has shape {shape}; expected {expected}")
+
+
+def chosen_by(policy: Policy) -> Any:
+    """Returns what a policy chooses by: what it has learned, with the choices that are pending."""
+    return policy._chosen_by()

@@ -6,14 +6,14 @@ import copy
 import functools
 import traceback
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bandit_envs.arrays import Indices
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.base.state import SavedState
+from bandit_envs.base.state import SavedState, content_of, put_content
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies import Policy
 from bandit_envs.specs import BoundedArraySpec
@@ -126,6 +126,16 @@ def require_no_writing(policy: Policy, call: Callable[[], object], what: str) ->
         frames = [frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)]
         hooks = [name for name in frames if name.startswith("_") and hasattr(policy, name)]
         raise AssertionError(f"{hooks[-1]} wrote into {what}: {error}") from error
+
+
+def learned_of(policy: Policy) -> Any:
+    """Returns what a policy has learned: its own, not a copy."""
+    return content_of(policy).learned
+
+
+def put_learned(policy: Policy, learned: Any) -> None:
+    """Lets a policy know what another one, or it itself, has learned."""
+    put_content(policy, content_of(policy)._replace(learned=learned))
 
 
 def rows_of(learned: Nest, rows: Indices, batch_size: int) -> Nest:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_envs.arrays import Array, Floats, Indices, Mask, read_only
+from bandit_envs.arrays import Array, Floats, Indices, Mask
 from bandit_envs.base.actions import ActionKind
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import (
@@ -71,7 +71,7 @@ class MaskingWrapper(Wrapper):
 
     def expected_rewards_for(self, observation: Nest) -> Array:
         known = Means.of_table(self._name, super().expected_rewards_for(observation))
-        return read_only(self._masked(known, observation["mask"]).table)
+        return self._masked(known, observation["mask"]).table
 
     @abc.abstractmethod
     def _draw_mask(self, available: Mask | None, steps: int) -> Mask:

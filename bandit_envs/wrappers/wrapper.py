@@ -11,7 +11,7 @@ from bandit_envs.base.actions import ActionKind
 from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.base.known_means import KnownMeans, Means, TakenAction
 from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment, check_environment
-from bandit_envs.base.state import Memo, SavedState, state_to_write
+from bandit_envs.base.state import Memo, SavedState, check_saved, state_to_write
 from bandit_envs.nests import Nest
 from bandit_envs.rendering import Knowledge
 from bandit_envs.seeding import Seed
@@ -172,10 +172,10 @@ class Wrapper(KnownMeans, PyEnvironment):
         bandit = self._bandit()
         if self._state.time_step is None:
             raise ValueError(f"{self._name} has no state yet; call reset() first")
-        return self._change_means(bandit._means_now(), are_met=False)
+        return self._change_means(bandit.means_now(), are_met=False)
 
     def _means_met(self) -> TakenAction | None:
-        taken = self._bandit()._means_met()
+        taken = self._bandit().means_met()
         if taken is None or self._state.time_step is None:
             return None
         return TakenAction(taken.action, self._change_means(taken.means, are_met=True))
@@ -219,7 +219,7 @@ class Wrapper(KnownMeans, PyEnvironment):
     def _check_content(self, content: Any) -> None:
         own, wrapped = content
         super()._check_content(own._replace(rng=self.np_random))
-        self._env._restored(wrapped)
+        check_saved(self._env, wrapped)
 
 
 def require_single_actions(env: PyEnvironment) -> KnownMeans:

@@ -588,6 +588,7 @@ def test_a_page_is_replaced_with_the_numbers_beside_it(table, tmp_path, monkeypa
     command = ["evaluate", tmp_path / "log.npz", "--estimator", "ips", "--output", out]
     page = out / "evaluation.html"
     assert run(*command, "--policy", "constant:number=0").code == 0
+    assert "the page of its estimates is evaluation.html" in run("show", out).err
     assert "constant:number=0" in page.read_text("utf-8")
     assert run(*command, "--policy", "constant:number=1", "--overwrite").code == 0
     assert "constant:number=0" not in page.read_text("utf-8")

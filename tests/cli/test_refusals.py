@@ -52,7 +52,7 @@ HYBRID = "contextual:model=hybrid_ridge,rule=upper_bound"
         ),
         (["report", "nowhere"], "folder nowhere holds no results of a study$"),
         (["show", "nowhere"], "there is no folder nowhere$"),
-        (["show", "."], "holds no results of a study or of `evaluate`$"),
+        (["show", "."], "holds no results of a study$"),
         (["sweep", "nowhere.toml"], "nowhere.toml: No such file"),
         (["sweep", "."], "directory"),
         ([], "COMMAND"),

@@ -18,10 +18,11 @@ from bandit_envs import (
     rewards,
     save_state,
 )
+from bandit_envs.base.slates import SlateProbabilities
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.nests import map_structure
 from bandit_envs.testing import assert_identical
-from bandit_envs.trajectories import SlateProbabilities, restart, termination
+from bandit_envs.trajectories import restart, termination
 from tests.policies.examples import make_environment, make_policy
 
 B, K = 6, 3

@@ -16,8 +16,9 @@ from tf_agents.specs import array_spec, tensor_spec
 from tf_agents.trajectories import time_step as ts
 
 from bandit_envs.arrays import Array, Rng
-from bandit_envs.base.actions import ActionKind, kind_of_actions
+from bandit_envs.base.actions import ActionKind
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.kind_of_actions import kind_of_actions
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 

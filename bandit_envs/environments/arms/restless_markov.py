@@ -93,7 +93,7 @@ class RestlessMarkovBandit(BanditPyEnvironment[Indices]):
 
     def _share(self, state: Indices) -> Indices:
         # Rested chains are the user's own, as only the user's actions move them.
-        return state if self._rested else super()._share(state)
+        return state if self._rested else np.repeat(state[:1], self._batch_size, axis=0)
 
 
 def _bounds(probabilities: Floats) -> Floats:

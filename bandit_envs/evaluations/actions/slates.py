@@ -71,7 +71,7 @@ def evaluate_slates(
 
     Args:
         log: such as `read_slates` returns.
-        policies: instances of `SlatePolicy`, or texts such as "random_slate" or "module:Class" of
+        policies: policies that show slates, or texts such as "random_slate" or "module:Class" of
             your own; one, several, or several by name.
         baseline: as for `evaluate`.
         by: a column of the observation, as for `evaluate`.

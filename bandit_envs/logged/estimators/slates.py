@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from bandit_envs.arrays import Floats, check_array
 from bandit_envs.base.checks import short_repr
+from bandit_envs.base.slates import SlateProbabilities
 from bandit_envs.logged.columns import (
     as_column,
     check_distributions,
@@ -20,7 +21,6 @@ from bandit_envs.logged.columns import (
     check_reward_range,
 )
 from bandit_envs.logged.estimators.estimate import Estimate, Terms
-from bandit_envs.trajectories import SlateProbabilities
 
 MAX_WEIGHT = 1e40
 """The largest weight, so that no square of a weighted reward overflows."""

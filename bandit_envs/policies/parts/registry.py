@@ -8,8 +8,8 @@ from typing import Any
 
 from bandit_envs.names.notation import parse_choice
 from bandit_envs.names.registry import Entry
-from bandit_envs.policies.models.value_model import ValueModel
-from bandit_envs.policies.parts.named_models import find_users
+from bandit_envs.names.users_models import find_users
+from bandit_envs.policies.models.value_model import Model
 from bandit_envs.policies.rules.rule import Rule
 
 __all__ = [
@@ -25,7 +25,7 @@ class ModelPart(Entry):
     """A class of models."""
 
     what = "model"
-    kinds = (ValueModel,)
+    kinds = (Model,)
 
 
 class RulePart(Entry):
@@ -52,9 +52,17 @@ MODELS: dict[str, ModelPart] = ModelPart.table(
 """All models of the package that a text can name, by id."""
 
 FITTED: dict[str, ModelPart] = ModelPart.table(
-    ("fitted_classifier", "fitted classifier", "bandit_envs.policies.models:FittedClassifier"),
+    (
+        "fitted_classifier",
+        "fitted classifier",
+        "bandit_envs.policies.scikit_learn:FittedClassifier",
+    ),
     ("network_scores", "network of scores", "bandit_envs.adapters.torch:NetworkScores"),
-    ("fitted_regressions", "fitted regressions", "bandit_envs.policies.models:FittedRegressions"),
+    (
+        "fitted_regressions",
+        "fitted regressions",
+        "bandit_envs.policies.scikit_learn:FittedRegressions",
+    ),
 )
 """All others, which a learner makes."""
 
@@ -102,13 +110,13 @@ def _find_by_words(text: str, table: Mapping[str, Entry]) -> str | None:
     return most if shared[most] else None
 
 
-def make_model(text: str) -> ValueModel:
+def make_model(text: str) -> Model:
     """Returns the model that a text names, such as "ridge:gamma=0.99" or "module:Class".
 
     Raises:
         ValueError: there is no such model, or it does not take these parameters.
     """
-    model: ValueModel = _make(ModelPart, text, MODELS)
+    model: Model = _make(ModelPart, text, MODELS)
     return model
 
 
