@@ -118,7 +118,8 @@ def read_slates(
     Raises:
         ValueError: a file is damaged, or `slates_from_frame` refuses the table.
     """
-    return slates_from_frame(read_table(path, "logged", only, low_memory=False), **columns)
+    frame = read_table(path, "logged", only, low_memory=False)
+    return dataclasses.replace(slates_from_frame(frame, **columns), name=os.path.basename(path))
 
 
 @dataclasses.dataclass(frozen=True)
