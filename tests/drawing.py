@@ -13,7 +13,7 @@ def no_figures(monkeypatch):
     except ModuleNotFoundError:  # of a package that tests of the command need
         return
     monkeypatch.setattr(figures, "study_figure", lambda *arguments: b"a figure")
-    monkeypatch.setattr("bandit_envs.studies.plots.to_image", lambda *arguments: b"a figure")
+    monkeypatch.setattr("bandit_envs.showing.plots.to_image", lambda *arguments: b"a figure")
 
 
 @pytest.fixture
@@ -22,8 +22,8 @@ def drawn(no_figures, monkeypatch):
     figures = importlib.import_module("bandit_envs.studies.showing.figures")
     kept = []
 
-    def draw(study, pairs, file_format, width, style):
-        kept.append(figures.draw_study(study, pairs, width, style))
+    def draw(study, pairs, file_format):
+        kept.append(figures.draw_study(study, pairs))
         return b"a figure"
 
     monkeypatch.setattr(figures, "study_figure", draw)

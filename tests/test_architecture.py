@@ -17,9 +17,9 @@ ROOT = Path(bandit_envs.__file__).parent
 STOREYS = (
     {"arrays", "seeding", "nests", "specs", "trajectories", "rendering", "base", "names"},
     {"environments", "wrappers", "rewards", "sampling", "datasets"},
-    {"drivers", "metrics", "logged", "policies", "running", "testing"},
+    {"drivers", "metrics", "logged", "policies", "running", "showing", "testing"},
     {"bandit_envs"},
-    {"studies", "evaluations", "showing", "text", "serving", "adapters", "cli", "__main__"},
+    {"studies", "evaluations", "text", "serving", "adapters", "cli", "__main__"},
 )
 ROOMS_OF_LIBRARIES = {
     "cycler": {"studies.showing"},
@@ -31,7 +31,7 @@ ROOMS_OF_LIBRARIES = {
     "joblib": {"running"},
     "matplotlib": {"evaluations", "rendering", "serving.reports", "showing", "studies"},
     "pandas": {"datasets", "evaluations", "logged.files", "studies"},
-    "plotly": {"evaluations", "showing", "studies"},
+    "plotly": {"showing"},
     "pooch": {"datasets"},
     "pyarrow": {"datasets", "logged.files"},
     "ray": {"running"},
@@ -134,6 +134,87 @@ def test_a_module_imports_only_from_its_own_storey_or_those_below():
 
 def test_no_modules_import_each_other_in_a_circle():
     check_no_circles({name: ours(imports(name)) & MODULES.keys() for name in MODULES})
+
+
+OF_TUPLES = {"_asdict", "_field_defaults", "_fields", "_make", "_replace"}
+"""What named tuples have for everyone."""
+
+OF_LIBRARIES = {("adapters", "_policies")}
+"""Attributes that objects of other libraries have, too: a mixture of TF-Agents, its policies."""
+
+
+def is_private(name):
+    return name.startswith("_") and not name.startswith("__") and name not in {"_", *OF_TUPLES}
+
+
+def is_own(node):
+    """Whether an expression is `self`, `cls` or `super()`."""
+    if isinstance(node, ast.Call):
+        node = node.func
+    return isinstance(node, ast.Name) and node.id in ("self", "cls", "super")
+
+
+def is_set(node):
+    """Whether a name or an attribute is assigned to."""
+    return isinstance(node.ctx, ast.Store)
+
+
+def defined_in(tree):
+    """Yields the private names that a module defines: functions, classes, attributes, variables."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, ast.Name) and is_set(node):
+            yield node.id
+        elif isinstance(node, ast.Attribute) and is_set(node) and is_own(node.value):
+            yield node.attr
+
+
+def imported_from_other_rooms(name):
+    """The names in a module that it imports from other rooms of the package."""
+    return {
+        alias.asname or alias.name
+        for node in ast.walk(parse(name))
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("bandit_envs")
+        for alias in node.names
+        if room(f"{node.module}.{alias.name}") != room(name)
+    }
+
+
+@functools.cache
+def private_names():
+    """The private names that each room defines."""
+    names = {}
+    for name in MODULES:
+        found = set(filter(is_private, defined_in(parse(name))))
+        names.setdefault(room(name), set()).update(found)
+    return names
+
+
+def private_reads(name):
+    """Yields the private attributes of other rooms that a module reads or sets."""
+    own = private_names()[room(name)]
+    all_names = set().union(*private_names().values())
+    others = imported_from_other_rooms(name)
+    for node in ast.walk(parse(name)):
+        if isinstance(node, ast.Attribute) and is_private(node.attr) and not is_own(node.value):
+            is_of_other = isinstance(node.value, ast.Name) and node.value.id in others
+            if is_of_other or (node.attr in all_names and node.attr not in own):
+                yield node.attr, f"{name}:{node.lineno} reads {ast.unparse(node)}"
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                if alias.name in others and is_private(alias.name):
+                    yield alias.name, f"{name}:{node.lineno} imports {alias.name}"
+
+
+def test_no_room_reads_what_is_private_to_another():
+    wrong = [
+        found
+        for name in MODULES
+        for attribute, found in private_reads(name)
+        if (room(name), attribute) not in OF_LIBRARIES
+    ]
+    assert not wrong
 
 
 def imports_by_name(name):

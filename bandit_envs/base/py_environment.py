@@ -9,9 +9,11 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from bandit_envs.arrays import read_only
-from bandit_envs.base.checks import check_integer, short_repr
-from bandit_envs.base.made_with import made_with
-from bandit_envs.base.state import CONSTANTS, Stateful, check_fields, digest_of_constants
+from bandit_envs.base.actions import ActionKind
+from bandit_envs.base.checks import check_fields, check_integer, short_repr
+from bandit_envs.base.kind_of_actions import kind_of_actions
+from bandit_envs.base.made_with import digest_of_constants, made_with
+from bandit_envs.base.state import CONSTANTS, Stateful
 from bandit_envs.nests import Nest, flatten, map_structure, read_only_nest
 from bandit_envs.rendering import Knowledge
 from bandit_envs.seeding import Seed, generator
@@ -103,6 +105,11 @@ class PyEnvironment(Stateful, abc.ABC):
     def unwrapped(self) -> PyEnvironment:
         """The environment without its wrappers."""
         return self
+
+    @property
+    def action_kind(self) -> ActionKind:
+        """What an action is, beyond its specs; it is made for as many rows as this has."""
+        return kind_of_actions(self.action_spec(), self._batch_size)
 
     @property
     def reward_range(self) -> tuple[float, float]:

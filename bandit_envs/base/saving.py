@@ -16,7 +16,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.state import EncodedModel, ForeignModel, Stateful, state_to_write
+from bandit_envs.base.foreign_models import EncodedModel, ForeignModel
+from bandit_envs.base.state import Stateful, state_to_write
 
 KIND = "bandit_envs state"
 """What a file of a state says first."""

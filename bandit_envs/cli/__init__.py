@@ -23,7 +23,6 @@ __all__ = [
 ]
 
 EXTRAS = {
-    "plotly": "show",
     "distributed": "dask",
     "ray": "ray",
     "pandas": "logged",

@@ -25,17 +25,13 @@ EXAMPLES = {
         "bandit-envs report results/study",
         "bandit-envs report results/study --panels reward,regret --figure paper.pdf",
         "bandit-envs report results/study --baseline ucb:c=1",
-        "bandit-envs report results/study --title Exploration --log-axes x --width 3.3"
-        " --style grayscale --figure column.svg",
-        "bandit-envs report results/study --quantiles 0.1 0.9 --curves csv",
-        "bandit-envs report results/study --latex table.tex --layout wide,stars"
-        " --quantities cumulative_regret",
+        "bandit-envs report results/study --quantiles 0.1 0.9",
+        "bandit-envs report results/study --latex table.tex --baseline ucb:c=1",
     ),
     "show": (
         "bandit-envs show results/study",
         "bandit-envs show results/study --panels reward,regret --output study.html",
         "bandit-envs show results/study --quantiles 0.1 0.9",
-        "bandit-envs show results/log-estimates",
         "bandit-envs show shop.sqlite --range 0 1 --policy random",
     ),
     "watch": (

@@ -13,14 +13,11 @@ from bandit_envs.cli.examples import EXAMPLES
 from bandit_envs.cli.help import (
     FirstHelp,
     Parser,
-    ShowPanels,
     Subcommands,
-    add_help,
     format_examples,
 )
 from bandit_envs.logged.registry import ESTIMATORS, LEARNERS
 from bandit_envs.running.backends import BACKENDS
-from bandit_envs.studies.showing.study_latex import Layout
 
 LOGISTIC = "logistic"
 """The model of propensities that is not one of scikit-learn."""
@@ -140,28 +137,7 @@ def _add_report(subcommands: Subcommands) -> None:
     text = "the policy that others are compared with: its id or its label (default: the first)"
     parser.add_argument("--baseline", metavar="SPEC", help=text)
     _add_views(parser)
-    text = "the title of the figure and the tables (default: the study's)"
-    parser.group("figures and tables").add_argument("--title", metavar="TEXT", help=text)
-    text = "logarithmic axes of the figure: x, y or x,y (default: the study's)"
-    parser.group("figures and tables").add_argument(
-        "--log-axes", type=_split_names, metavar="AXES", help=text
-    )
-    text = "width of the figure in inches, such as 3.3 for a column of a paper (default: 8)"
-    parser.group("figures and tables").add_argument(
-        "--width", type=float, metavar="INCHES", help=text
-    )
-    text = "a style of matplotlib, such as grayscale, or a file of one, for the figure"
-    parser.group("figures and tables").add_argument("--style", metavar="STYLE", help=text)
     _add_latex(parser)
-    text = f"of the table of LaTeX: some of {', '.join(Layout.__annotations__)}"
-    parser.group("figures and tables").add_argument(
-        "--layout", type=_split_names, metavar="A,B,C", help=text
-    )
-    text = "what the table of LaTeX shows, such as cumulative_regret (default: as the summary)"
-    parser.group("figures and tables").add_argument(
-        "--quantities", type=_split_names, metavar="A,B,C", help=text
-    )
-    _add_curves(parser)
 
 
 def _add_show(subcommands: Subcommands) -> None:
@@ -434,24 +410,16 @@ def _add_sizes(parser: Parser) -> None:
 
 def _add_views(parser: Parser) -> None:
     """Adds the options of what tables and figures show."""
-    text = "what the figure draws over steps, such as reward,regret; --help-panels lists all"
+    text = "what the figure draws over steps, such as reward,regret; a wrong name lists all"
     parser.add_argument("--panels", type=_split_names, metavar="A,B,C", help=text)
     more = parser.group("figures and tables")
     text = "show medians and these quantiles over runs, such as 0.1 0.9, in place of means"
     more.add_argument("--quantiles", type=float, nargs=2, metavar="Q", help=text)
-    add_help(more, "--help-panels", "list the panels of figures, and exit", ShowPanels)
 
 
 def _add_latex(container: argparse._ActionsContainer) -> None:
     text = "also write a table of LaTeX for a paper to a file ending in .tex"
     container.add_argument("--latex", type=Path, metavar="FILE", help=text)
-
-
-def _add_curves(parser: Parser) -> None:
-    text = "the file of curves: npy, an array of NumPy; csv; or none (default: npy)"
-    parser.group("results").add_argument(
-        "--curves", choices=("npy", "csv", "none"), default="npy", help=text
-    )
 
 
 def _split_names(text: str) -> list[str]:
@@ -472,7 +440,6 @@ def _add_workers(parser: Parser) -> None:
     parser.add_argument("--dry-run", action="store_true", help=text)
     text = "delete the folder's results of another study or version"
     parser.group("results").add_argument("--overwrite", action="store_true", help=text)
-    _add_curves(parser)
     _add_backend(parser)
 
 

@@ -7,6 +7,7 @@ from bandit_envs.cli.console import OUT
 from bandit_envs.cli.studies import show_study
 from bandit_envs.logged.files.decision_tables import is_decisions
 from bandit_envs.serving import read_report
+from bandit_envs.studies.results.results import PAGE
 
 
 def show(options: argparse.Namespace) -> int:
@@ -22,7 +23,7 @@ def show(options: argparse.Namespace) -> int:
             if options.folder.is_dir()
             else f"there is no folder {options.folder}"
         )
-    file = options.output or options.folder / "study.html"
+    file = options.output or options.folder / PAGE
     _check_page(file)
     show_study(options, file)
     OUT.print(f"Page: {file}", soft_wrap=True)

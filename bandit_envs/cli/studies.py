@@ -8,7 +8,6 @@ import argparse
 import contextlib
 import itertools
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -39,8 +38,6 @@ from bandit_envs.studies.results.results import Results
 from bandit_envs.studies.running.forecast import forecast
 from bandit_envs.studies.running.task_log import write_task_log
 from bandit_envs.studies.showing.shown_environments import describe_choice
-from bandit_envs.studies.showing.study_latex import compares
-from bandit_envs.studies.showing.tables import size_of_curves
 
 GALLERY = Path(studies.__file__).with_name("gallery")
 
@@ -52,17 +49,11 @@ CONTEXT_FREE_POLICIES = ["random", "greedy", "epsilon_greedy:epsilon=0.1", "ucb:
 FORMATS = (".png", ".svg", ".pdf")
 """How the files of figures end."""
 
-LONGEST_NAME = 40
-"""A file of a figure has at most so many letters of its title."""
-
 SECONDS_OF_TRIAL = 1.5
 """A dry run tries each policy in an environment for about so long."""
 
 SECONDS_OF_LOOK = 0.05
 """Before its bar begins, a run tries each policy in an environment for about so long."""
-
-LARGE = 100_000_000
-"""The size of a file of curves in bytes, from which on it is said before it is written."""
 
 OWN_FIGURE = "figure.png"
 """The file of a study's own figure, in its folder."""
@@ -134,25 +125,14 @@ def report(options: argparse.Namespace) -> int:
     check_latex(options.latex)
     found = _load(options)
     found.find_policy(options.baseline)
-    table = _latex_table(found, options)
-    _write_and_show(found, figure, options.curves, options.width, options.style)
+    table = "" if options.latex is None else found.to_latex(baseline=options.baseline)
+    _write_and_show(found, figure)
     show_differences(found, options.baseline)
-    if table is not None:
+    if options.latex is not None:
         write_latex(options.latex, table)
     if found.num_missing:
         OUT.print(f"{found.num_missing} of {found.study.num_tasks} tasks have not finished")
     return 0
-
-
-def _latex_table(found: LoadedStudy, options: argparse.Namespace) -> str | None:
-    """Returns the table of LaTeX that the options ask for, if they do."""
-    if options.latex is None:
-        if options.layout is not None or options.quantities is not None:
-            raise ValueError("--layout and --quantities are of a table of LaTeX; expected --latex")
-        return None
-    layout: Any = dict.fromkeys(options.layout or [], True)
-    baseline = options.baseline if compares(layout) else None
-    return found.to_latex(options.quantities, baseline, **layout)
 
 
 def check_latex(file: Path | None) -> None:
@@ -245,7 +225,7 @@ def _find_metrics(values: Mapping[str, Any], policy: str) -> tuple[str, ...]:
 def _given(options: argparse.Namespace) -> dict[str, Any]:
     """Returns the keys of a study that options give."""
     given = {}
-    for key in ("runs", "steps", "seed", "title", "panels", "quantiles", "log_axes"):
+    for key in ("runs", "steps", "seed", "panels", "quantiles"):
         value = getattr(options, key, None)
         if value is not None:
             given[key] = value
@@ -266,7 +246,7 @@ def _run(study: Study, name: str, options: argparse.Namespace) -> int:
         _write_log(study, options.record, options.overwrite)
     folder = folder_of(options, name, lambda folder: Results(folder, study).conflict() == "")
     limit = getattr(options, "fail_above_regret", None)
-    seen = CommandObserver(study, limit, options.curves)
+    seen = CommandObserver(study, limit)
     try:
         studies.run(
             study,
@@ -312,13 +292,11 @@ class CommandObserver(RunObserver):
     Args:
         study: the study.
         limit: what the mean regret per step may be, or None.
-        curves: the kind of the file of curves.
     """
 
-    def __init__(self, study: Study, limit: float | None, curves: str) -> None:
+    def __init__(self, study: Study, limit: float | None) -> None:
         self._study = study
         self._limit = limit
-        self._curves = curves
         self._progress: StepProgress | None = None
         self._num_tasks = 0
         self._num_failures = 0
@@ -350,7 +328,7 @@ class CommandObserver(RunObserver):
         if self._num_failures:
             text = f"{self._num_failures} of {self._num_tasks} tasks failed"
             ERR.print(f"{text}; the same command repeats them")
-        is_as_expected = _write_and_show(found, found.folder / OWN_FIGURE, self._curves)
+        is_as_expected = _write_and_show(found, found.folder / OWN_FIGURE)
         has_more_regret = _has_more_regret(found, self._limit)
         self.is_good = is_as_expected and not has_more_regret and not found.num_missing
 
@@ -381,32 +359,19 @@ def _count_tasks(tasks: Sequence[Task]) -> str:
     return "1 task" if len(tasks) == 1 else f"{len(tasks)} tasks"
 
 
-def _write_and_show(
-    found: LoadedStudy,
-    figure: Path,
-    curves: str,
-    width: float | None = None,
-    style: str | None = None,
-) -> bool:
+def _write_and_show(found: LoadedStudy, figure: Path) -> bool:
     """Writes and shows the tables and the figure.
 
     Args:
         found: what has finished.
         figure: the file of the figure.
-        curves: the kind of the file of curves.
-        width: of the figure, in inches.
-        style: of the figure: one of matplotlib's, or the file of one.
 
     Returns:
         whether no expected value was missed.
     """
-    size = size_of_curves(found.study, found.pairs, curves)
-    if size >= LARGE:
-        text = f"curves.{curves} takes {describe_bytes(size)}"
-        ERR.print(f"{text}; --curves none leaves it out, as the results have all", soft_wrap=True)
-    found.write_tables(curves, track)
+    found.write_tables(track)
     if found.pairs:
-        found.write_figure(figure, width=width, style=style)
+        found.write_figure(figure)
         show_summary(found)
     comparison = found.compare()
     show_comparison(comparison)
@@ -433,13 +398,4 @@ def _figure_name(options: argparse.Namespace) -> str:
     parts = ["figure", *(options.panels or [])]
     if options.quantiles:
         parts += ["quantiles", *(f"{level:g}" for level in options.quantiles)]
-    if options.log_axes is not None:
-        parts += ["log", *options.log_axes]
-    if options.width is not None:
-        parts += ["width", f"{options.width:g}"]
-    if options.style is not None:
-        parts.append(Path(options.style).stem)
-    if options.title is not None:
-        words = re.sub(r"\W+", "-", options.title.lower())
-        parts.append(words[:LONGEST_NAME].strip("-") or "title")
     return f"{'-'.join(parts)}.png" if len(parts) > 1 else OWN_FIGURE

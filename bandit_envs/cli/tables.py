@@ -8,9 +8,8 @@ import numpy as np
 from bandit_envs.cli.console import OUT, new_table, print_grid
 from bandit_envs.evaluations import EstimateRow, Evaluation
 from bandit_envs.evaluations.showing.tables import estimates_table, find_warnings, number_texts
-from bandit_envs.showing.tables import p_text
+from bandit_envs.showing.tables import Cell, p_text, with_decimals
 from bandit_envs.studies import LoadedStudy
-from bandit_envs.studies.definition.appearance import plain_text
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.results.differences import (
     compare_to,
@@ -19,7 +18,7 @@ from bandit_envs.studies.results.differences import (
 )
 from bandit_envs.studies.results.expected import Comparison
 from bandit_envs.studies.results.results import PairResult
-from bandit_envs.studies.showing.page import cell_of
+from bandit_envs.studies.showing.cells import summary_cell
 from bandit_envs.studies.showing.tables import explain_quantities
 
 MAX_ROWS = 60
@@ -34,7 +33,7 @@ def show_summary(found: LoadedStudy) -> None:
     title = f"{study.title}\n{study.runs} runs of {study.steps} steps".lstrip()
     table = new_table(title, "policy", *headings, caption=_caption(found))
     for pair in pairs[:MAX_ROWS]:
-        label = plain_text(study.label(pair.environment, pair.policy))
+        label = study.label(pair.environment, pair.policy)
         if pair.runs < study.runs:
             label += f" ({pair.runs} runs so far)"
         cells = [_cell(study, pair, name) for name in study.summary]
@@ -85,7 +84,7 @@ def show_differences(found: LoadedStudy, baseline: str | None = None) -> None:
     quantities = {name: study.summary[name] for name in differences[0].runs}
     headings = [shown.heading for shown in quantities.values()]
     table = new_table(
-        f"Differences to {plain_text(study.policy_label(policy))} on the same problems",
+        f"Differences to {study.policy_label(policy)} on the same problems",
         "policy",
         *headings,
         caption="with 95% intervals of the mean over runs, and p-values by t-test and Wilcoxon's"
@@ -94,15 +93,15 @@ def show_differences(found: LoadedStudy, baseline: str | None = None) -> None:
     p_values_of_all = corrected_p_values(differences)
     for difference, p_values in zip(differences[:MAX_ROWS], p_values_of_all):
         cells = []
-        for name, shown_quantity in quantities.items():
+        for name, quantity in quantities.items():
             statistics = difference.statistics(name)
             low, high = map(float, statistics.interval(0.95))
             numbers = (float(statistics.mean), low, high)
-            value, start, end = shown_quantity.texts(*numbers, error=high - low)
+            value, *ends = with_decimals(*numbers, fewest=quantity.decimals, error=high - low)
             t, wilcoxon = map(p_text, p_values[name])
-            cells.append(f"{value} ({start} to {end})\np {t}, {wilcoxon}")
+            cells.append(f"{Cell(value, ends=(ends[0], ends[1]))}\np {t}, {wilcoxon}")
         pair = difference.pair
-        table.add_row(plain_text(study.label(pair.environment, pair.policy)), *cells)
+        table.add_row(study.label(pair.environment, pair.policy), *cells)
     OUT.print(table)
     if len(compared) > MAX_ROWS:
         OUT.print(f"In Python, load(folder).differences() has all {len(compared)} rows")
@@ -142,12 +141,12 @@ def _caption(found: LoadedStudy) -> str:
 
 def _cell(study: Study, pair: PairResult, name: str) -> str:
     """Returns the last value of a quantity as text, with quantiles over runs below it."""
-    lines = [str(cell_of(study, pair, name))]
+    lines = [str(summary_cell(study, pair, name))]
     quantiles = pair.quantiles(name) if pair.runs > 1 and not study.quantiles else {}
     if len(set(quantiles.values())) > 1:
-        shown = study.summary[name]
+        decimals = study.summary[name].decimals
         lines += [
-            f"{100 * level:g}%: {shown.texts(found, error=0.0)[0]}"
+            f"{100 * level:g}%: {round(found, decimals) + 0.0:.{decimals}f}"
             for level, found in quantiles.items()
         ]
     return "\n".join(lines)

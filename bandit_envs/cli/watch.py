@@ -18,7 +18,6 @@ from bandit_envs.policies.delayed import learner
 from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.rendering import Knowledge
 from bandit_envs.rendering.animation import check_animation_file, write_animation
-from bandit_envs.specs import BoundedArraySpec, is_discrete
 from bandit_envs.trajectories import Trajectory
 
 
@@ -59,10 +58,8 @@ class _Choices:
     """Counts how often each action was chosen in the first row, if an action is one integer."""
 
     def __init__(self, env: Environment) -> None:
-        spec = env.action_spec()
-        self.counts: Floats | None = None
-        if isinstance(spec, BoundedArraySpec) and spec.shape == () and is_discrete(spec):
-            self.counts = np.zeros(int(spec.maximum) + 1)
+        kind = env.action_kind
+        self.counts: Floats | None = np.zeros(kind.num_actions) if kind.is_single else None
 
     def __call__(self, trajectory: Trajectory) -> None:
         if self.counts is not None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from bandit_envs.arrays import Floats
 from bandit_envs.evaluations.candidates import Candidate, name_candidate
-from bandit_envs.evaluations.kinds.kind import ActionKind
+from bandit_envs.evaluations.kinds.log_kind import LogKind
 from bandit_envs.evaluations.passes import LogPart
 from bandit_envs.evaluations.policy_sums import MEAN, Found, Key, PolicyRows, PolicySums
 from bandit_envs.evaluations.segments import Segmentation
@@ -52,7 +52,7 @@ class Scene:
         batch: of the log.
     """
 
-    def __init__(self, kind: ActionKind, models: Models, first_row: int, batch: BanditLog) -> None:
+    def __init__(self, kind: LogKind, models: Models, first_row: int, batch: BanditLog) -> None:
         self._kind = kind
         self._models = models
         self._first_row = first_row
@@ -114,7 +114,7 @@ class Contest:
         segmentation: cuts the log in segments; None for the whole alone.
     """
 
-    kind: ActionKind
+    kind: LogKind
     candidates: Sequence[Candidate]
     estimators: Mapping[str, Any]
     models: Models

@@ -22,7 +22,7 @@ from bandit_envs.evaluations.candidates import (
 )
 from bandit_envs.evaluations.contest import Contest, Models, sum_rewards
 from bandit_envs.evaluations.evaluation import Evaluation, Remarks
-from bandit_envs.evaluations.kinds.kind import ActionKind, ShownSums
+from bandit_envs.evaluations.kinds.log_kind import LogKind, ShownSums
 from bandit_envs.evaluations.kinds.numbers import Numbers
 from bandit_envs.evaluations.kinds.single import SingleActions
 from bandit_envs.evaluations.kinds.slates import Slates, open_slates
@@ -231,7 +231,7 @@ def _open(
     estimators: Mapping[str, Any] | None,
     time: str | None,
     segmentation: Segmentation | None,
-) -> tuple[ActionKind, OpenLog]:
+) -> tuple[LogKind, OpenLog]:
     """Returns of which kind the actions of a log are, and the log.
 
     Args:
@@ -249,13 +249,14 @@ def _open(
     features = _find_features(contenders, estimators, segmentation, source.scan.features)
     opened = open_log(source.add_actions(names_of_actions(contenders)), passes, features)
     _check_columns(opened, segmentation)
-    num_actions = opened.summary.num_actions
-    kind = SingleActions(num_actions) if num_actions else Numbers.of_log(opened)
-    return kind, opened
+    empty = opened.summary.empty
+    if empty is not None and empty.action_kind.is_number:
+        return Numbers.of_log(opened), opened
+    return SingleActions(opened.summary.num_actions), opened
 
 
 def _choose_estimators(
-    kind: ActionKind, named: Mapping[str, Any] | None, rows: int
+    kind: LogKind, named: Mapping[str, Any] | None, rows: int
 ) -> Mapping[str, Any]:
     """Returns the estimators by name: those that a user names, or the default ones.
 
@@ -270,7 +271,7 @@ def _choose_estimators(
     return named
 
 
-def _tell_others(kind: ActionKind, chosen: Iterable[str]) -> str:
+def _tell_others(kind: LogKind, chosen: Iterable[str]) -> str:
     """Returns a sentence that says which other estimators there are.
 
     Args:
@@ -370,7 +371,7 @@ def _make_contest(
     candidates: Sequence[Candidate],
     evaluated_from: Sequence[int],
     *,
-    kind: ActionKind,
+    kind: LogKind,
     estimators: Mapping[str, Any],
     baseline: str,
     segmentation: Segmentation | None,

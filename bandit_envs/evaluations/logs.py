@@ -13,7 +13,7 @@ from bandit_envs.evaluations.passes import LogPart, Passes
 from bandit_envs.evaluations.sources import Source, count_bytes
 from bandit_envs.logged import BanditLog, scan_log
 from bandit_envs.logged.files.scan import BatchScan, Scan
-from bandit_envs.logged.log import check_repeatable
+from bandit_envs.logged.log import check_repeatable, require_plain_actions
 from bandit_envs.logged.propensities import EstimatedBatches, EstimatedPropensities
 from bandit_envs.logged.summary import LogRows, LogSummary
 
@@ -144,11 +144,15 @@ def open_log(source: Source, passes: Passes, features: Sequence[str] | None = No
 
     Raises:
         LogError: it cannot be read.
+        ValueError: an estimator of its kind of action does not exist.
     """
     try:
-        return _summarize(source, passes, features)
+        log = _summarize(source, passes, features)
     except ValueError as error:
         raise LogError(str(error)) from error
+    if log.summary.empty is not None:
+        require_plain_actions(log.summary.empty)
+    return log
 
 
 def note_what_is_kept(name: str, rows: LogRows, observer: LogObserver) -> None:

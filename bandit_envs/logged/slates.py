@@ -14,11 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.arrays import Floats, check_array
 from bandit_envs.base.checks import check_integer
+from bandit_envs.base.slates import SlateProbabilities
 from bandit_envs.datasets.encoding import TableEncoding
 from bandit_envs.logged.columns import as_column, check_each, check_reward_range
 from bandit_envs.nests import map_structure
-from bandit_envs.policies import SlatePolicy
-from bandit_envs.trajectories import SlateProbabilities, restart
+from bandit_envs.policies import Policy
+from bandit_envs.trajectories import restart
 
 __all__ = ["SlateLog"]
 
@@ -86,15 +87,17 @@ class SlateLog:
         sizes = f"{len(self)} slates, {self.num_slots} slots, {self.num_actions} items"
         return f"SlateLog({sizes})"
 
-    def probabilities_of(self, policy: SlatePolicy) -> SlateProbabilities:
+    def probabilities_of(self, policy: Policy) -> SlateProbabilities:
         """Returns the probabilities with which a policy, which does not learn, would show them.
 
         A policy that does not know its probabilities counts as one that always shows the slates
         that it draws.
 
         Raises:
-            ValueError: the policy has other numbers of items or slots.
+            ValueError: the policy shows no slates, or has other numbers of items or slots.
         """
+        if not policy.action_kind.is_slate:
+            raise ValueError(f"policy chooses {policy.action_kind}; expected one that shows slates")
         if policy.num_actions != self.num_actions:
             raise ValueError(f"policy has {policy.num_actions} items; expected {self.num_actions}")
         size = max(1, min(ROWS, len(self)))

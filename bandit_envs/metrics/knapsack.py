@@ -61,7 +61,7 @@ class KnapsackRegretMetric(LevelMetric):
         return Used(np.zeros(size), np.zeros(size), np.zeros(size))
 
     def _levels(self, trajectory: Trajectory) -> Floats:
-        choice = self._env._means_met()
+        choice = self._env.means_met()
         if choice is None:
             raise ValueError("env has been reset since the trajectory's step")
         used: Used = self._state.memory

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.arrays import Array, Floats, Mask, Rng
+from bandit_envs.arrays import Floats, Mask, Rng
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import check_bool, check_integer, short_repr
 from bandit_envs.nests import Nest, flatten
@@ -154,9 +154,9 @@ class ContextualPolicy(Policy):
         after = self.model.learn(learned.model, rows)
         return LearnedParts(after, state, learned.num_rewards + added)
 
-    def check_feedback(self, action: Any, reward: Any) -> tuple[Array, Array]:
-        indices, rewards = super().check_feedback(action, reward)
-        return indices, self.model.check_rewards(rewards) if self.model.learns else rewards
+    def _check_rewards(self, reward: Any) -> Any:
+        rewards = super()._check_rewards(reward)
+        return self.model.check_rewards(rewards) if self.model.learns else rewards
 
     def _select(self, rng: Rng, learned: LearnedParts, time_step: TimeStep) -> Actions:
         available = self._available(time_step.observation)

@@ -5,7 +5,6 @@ Experimental: these names may change in any minor version.
 
 from __future__ import annotations
 
-import abc
 import math
 import typing
 from typing import Any
@@ -13,18 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.arrays import Array, Floats, Rng, as_numbers, check_array
-from bandit_envs.base.checks import (
-    check_action,
-    check_positive,
-    check_rewards,
-    check_table,
-    short_repr,
-)
+from bandit_envs.arrays import Floats, Rng
+from bandit_envs.base.checks import check_positive, check_table, short_repr
+from bandit_envs.base.kind_of_actions import kind_of_actions
 from bandit_envs.nests import Nest
 from bandit_envs.policies.policy import BatchOptions, Policy
-from bandit_envs.specs import ArraySpec, BoundedArraySpec, is_continuous, value_range
-from bandit_envs.trajectories import PolicyInfo, TimeStep
+from bandit_envs.specs import ArraySpec, value_range
+from bandit_envs.trajectories import TimeStep
 
 
 class ContinuousPolicy(Policy):
@@ -32,67 +26,30 @@ class ContinuousPolicy(Policy):
 
     Experimental: it may change in any minor version.
 
-    Actions are [B], float32, and have densities in place of probabilities; the `log_probability`
-    that `info_of` tells is the logarithm of the density. A subclass implements `_draw`,
-    `_densities`, and `_learn` if it learns. `num_actions` is 0: no action has a number.
+    Actions are [B], float32, and have densities in place of probabilities. A subclass implements
+    `_select`, which draws within the interval, `_probability_of`, which returns the densities of
+    actions [B], float64, and `_learn` if it learns. `num_actions` is 0: no action has a number.
 
     Args:
         action_spec: of the environment: one number with a lower and an upper bound.
         **options: `batch_size` and `seed`, as in `Policy`.
+
+    >>> from bandit_envs.environments import ContinuousBandit
+    >>> class Lowest(ContinuousPolicy):
+    ...     def _select(self, rng, learned, time_step):
+    ...         return np.full(self.batch_size, self._low)
+    >>> env = ContinuousBandit(low=0.5)
+    >>> Lowest(**Lowest.arguments_for(env)).action(env.reset())
+    array([0.5], dtype=float32)
     """
 
-    knows_probabilities = True
-    _action_dtype = np.dtype(np.float32)
-
     def __init__(self, *, action_spec: Nest, **options: typing.Unpack[BatchOptions]) -> None:
-        self._action_spec = _check_interval(action_spec)
-        self._low, self._high = value_range(self._action_spec)
-        super().__init__(0, **options)
+        self._low, self._high = _check_interval(action_spec)
+        super().__init__(action_spec=action_spec, **options)
 
     @classmethod
     def arguments_for(cls, env: Any) -> dict[str, Any]:
         return {"action_spec": env.action_spec(), "batch_size": env.batch_size}
-
-    def density_of(self, time_step: TimeStep, action: ArrayLike) -> Floats:
-        """Returns the densities with which `action` chooses actions [B]: [B]."""
-        self._check_batch("time_step", time_step, TimeStep)
-        checked = check_action(action, self._action_spec, self.batch_size)
-        densities = self._densities(self._state.learned, time_step, checked.astype(np.float64))
-        return check_array("_densities returned", densities, (self.batch_size,))
-
-    def info_of(self, time_step: TimeStep, action: ArrayLike) -> PolicyInfo:
-        return PolicyInfo(np.log(self.density_of(time_step, action)))
-
-    def estimated_probabilities(self, time_step: TimeStep, samples: int, rng: Rng) -> Floats:
-        raise self._without_probabilities()
-
-    @abc.abstractmethod
-    def _draw(self, rng: Rng, learned: Any, time_step: TimeStep) -> Floats:
-        """Draws an action within the interval for every row: [B]."""
-
-    @abc.abstractmethod
-    def _densities(self, learned: Any, time_step: TimeStep, action: Floats) -> Floats:
-        """Returns the densities of actions [B] within the interval: [B]."""
-
-    def _set_num_actions(self, num_actions: int) -> None:
-        raise self._without_more_actions("its actions are numbers of an interval")
-
-    def _choose(self, rng: Rng, time_step: TimeStep) -> Floats:
-        drawn = self._draw(rng, self._state.learned, time_step)
-        return check_array(
-            "_draw returned", as_numbers("_draw returned", drawn), self._action_shape
-        )
-
-    def _known_probabilities(self, time_step: TimeStep) -> Floats:
-        raise self._without_probabilities()
-
-    def _without_probabilities(self) -> NotImplementedError:
-        name = type(self).__name__
-        return NotImplementedError(f"{name} chooses among all numbers; use density_of()")
-
-    def check_feedback(self, action: Any, reward: Any) -> tuple[Array, Array]:
-        checked = check_action(action, self._action_spec, self.batch_size)
-        return checked, check_rewards(reward, self.batch_size, *self.reward_range)
 
 
 class RandomNumberPolicy(ContinuousPolicy):
@@ -109,14 +66,14 @@ class RandomNumberPolicy(ContinuousPolicy):
     >>> from bandit_envs.environments import ContinuousBandit
     >>> env = ContinuousBandit(low=1.0, high=3.0, seed=0)
     >>> policy = RandomNumberPolicy(action_spec=env.action_spec(), seed=0)
-    >>> policy.density_of(env.reset(), [1.5])
+    >>> policy.probability_of(env.reset(), [1.5])
     array([0.5])
     """
 
-    def _draw(self, rng: Rng, learned: None, time_step: TimeStep) -> Floats:
+    def _select(self, rng: Rng, learned: None, time_step: TimeStep) -> Floats:
         return rng.uniform(self._low, self._high, self.batch_size)
 
-    def _densities(self, learned: None, time_step: TimeStep, action: Floats) -> Floats:
+    def _probability_of(self, learned: None, time_step: TimeStep, action: Floats) -> Floats:
         return np.full(self.batch_size, 1.0 / (self._high - self._low))
 
 
@@ -140,7 +97,7 @@ class GaussianPolicy(ContinuousPolicy):
     >>> policy = GaussianPolicy(
     ...     0.1, [0.5, 0.25], seed=0, **GaussianPolicy.arguments_for(env))
     >>> time_step = env.reset()
-    >>> bool(policy.density_of(time_step, env.optimal_action())[0] > 3.9)
+    >>> bool(policy.probability_of(time_step, env.optimal_action())[0] > 3.9)
     True
     """
 
@@ -171,7 +128,7 @@ class GaussianPolicy(ContinuousPolicy):
     def arguments_for(cls, env: Any) -> dict[str, Any]:
         return {**super().arguments_for(env), "observation_spec": env.observation_spec()}
 
-    def _draw(self, rng: Rng, learned: None, time_step: TimeStep) -> Floats:
+    def _select(self, rng: Rng, learned: None, time_step: TimeStep) -> Floats:
         means = self._means(time_step)
         drawn = rng.normal(means, self._std)
         while True:
@@ -180,7 +137,7 @@ class GaussianPolicy(ContinuousPolicy):
                 return drawn
             drawn[outside] = rng.normal(means[outside], self._std)
 
-    def _densities(self, learned: None, time_step: TimeStep, action: Floats) -> Floats:
+    def _probability_of(self, learned: None, time_step: TimeStep, action: Floats) -> Floats:
         means = self._means(time_step)
         distance = (action - means) / self._std
         normal = np.exp(-0.5 * distance**2) / (math.sqrt(2.0 * math.pi) * self._std)
@@ -202,11 +159,12 @@ def _normal_cdf(values: Floats) -> NDArray[np.float64]:
     return 0.5 * np.array(errors)
 
 
-def _check_interval(spec: Nest) -> BoundedArraySpec:
-    """Returns the spec of one number with two bounds."""
-    if isinstance(spec, BoundedArraySpec) and is_continuous(spec) and not spec.shape:
-        low, high = value_range(spec)
+def _check_interval(spec: Nest) -> tuple[float, float]:
+    """Returns the bounds of a spec of one number; ValueError if it has none, or is another one."""
+    kind = kind_of_actions(spec)
+    if kind.is_number:
+        low, high = value_range(kind.spec)
         if -math.inf < low < high < math.inf:
-            return spec
+            return low, high
     expected = "one floating-point number with two bounds that differ"
     raise ValueError(f"action_spec is {short_repr(spec)}; expected {expected}")

@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.arrays import Array, Floats, Mask, Rng, as_numbers
+from bandit_envs.arrays import Floats, Mask, Rng, as_numbers
 from bandit_envs.base.checks import (
     MAX_PARAMETER,
-    check_indices,
     check_integer,
     check_number,
     check_positive,
@@ -71,9 +70,8 @@ class KnapsackPolicy(Policy):
         earnings = self._earnings(rng, learned, time_step)
         return argmax_random_ties(rng, earnings, self._available(time_step.observation))
 
-    def check_feedback(self, action: Any, reward: Any) -> tuple[Array, Array]:
-        """Returns actions [B], and rewards [B, 2] whose costs are shares of `max_cost`."""
-        indices = check_indices(action, *self._table_shape)
+    def _check_rewards(self, reward: Any) -> Floats:
+        """Returns rewards [B, 2] whose costs are shares of `max_cost`."""
         paid = as_numbers("reward is", reward)
         expected = self.batch_size, 2
         if paid.shape != expected:
@@ -81,7 +79,7 @@ class KnapsackPolicy(Policy):
             raise ValueError(f"reward has shape {paid.shape}; expected {expected}, {what}")
         earned = check_rewards(paid[:, 0], self.batch_size, *self.reward_range)
         spent = check_rewards(paid[:, 1], self.batch_size, 0.0, self._max_cost)
-        return indices, np.stack((earned, spent / self._max_cost), axis=1)
+        return np.stack((earned, spent / self._max_cost), axis=1)
 
 
 def _has_budget(observation: Nest, size: int) -> Mask:

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.arrays import Array, Floats, Indices, Mask, Rng, as_numbers, check_array
+from bandit_envs.arrays import Floats, Indices, Mask, Rng, check_array
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import (
     MAX_REWARD,
     check_bool,
-    check_indices,
     check_integer,
-    check_rewards,
     short_repr,
 )
+from bandit_envs.base.foreign_models import decode_models
+from bandit_envs.base.kind_of_actions import kind_of
 from bandit_envs.base.made_with import made_with
-from bandit_envs.base.state import decode_models
 from bandit_envs.nests import Nest
 from bandit_envs.policies.beliefs import Beliefs
 from bandit_envs.policies.draws import available_only, draw_indices, row_sums
@@ -34,7 +33,7 @@ from bandit_envs.policies.learned import (
 )
 from bandit_envs.rendering import Knowledge
 from bandit_envs.seeding import Seed, generator
-from bandit_envs.trajectories import PolicyInfo, TimeStep, Trajectory
+from bandit_envs.trajectories import TimeStep, Trajectory
 
 if TYPE_CHECKING:
     from bandit_envs.datasets.encoding import TableEncoding
@@ -81,10 +80,18 @@ class Policy(Servable):
     `_initial`. A class without `_learn` is a fixed policy. The base class restricts probabilities
     to the actions that the observation makes available; `_select` asks `_available` for them.
 
+    Where an action is not one integer, `_select` returns what `action_kind` says. One hook takes
+    the place of `_probabilities`, if probabilities are known:
+
+        _probability_of(learned, time_step, action)  -> [B]; densities of numbers,
+                                                        `SlateProbabilities` of slates
+
     Args:
-        num_actions: the number of actions, K.
+        num_actions: the number of actions, K. Actions are integers from 0 to K - 1.
         batch_size: the number of rows, B.
         seed: whatever `numpy.random.default_rng` takes, or a RandomState; None for fresh entropy.
+        action_spec: the nest of specs of one row's action, or an `ActionKind`, in place of
+            `num_actions`.
         count_pending: whether it counts choices whose rewards come later, if it can: see
             `expect_rewards`.
 
@@ -120,40 +127,46 @@ class Policy(Servable):
     an instance may say otherwise."""
 
     knows_probabilities: bool = False
-    """Whether the probabilities of actions have a closed form. Of a class: whether it defines
-    `_probabilities`; an instance may say otherwise."""
+    """Whether it tells how probable the actions are that it chooses: see `info_of`. Of a class:
+    whether it defines `_probabilities` or `_probability_of`; an instance may say otherwise."""
 
-    _action_dtype: np.dtype[Any] = np.dtype(np.int32)
+    _choosing_hooks: ClassVar[tuple[str, ...]] = ("_select",)
+    """The hooks on which choices depend. A class that defines one knows no probabilities, unless it
+    defines them, too."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Sees which hooks a class defines.
 
-        Its choices and its probabilities must agree. So a class that defines one of the two hooks
-        does not inherit the other.
+        Its choices and its probabilities must agree. So a class that defines the hook of one does
+        not inherit that of the other.
         """
         super().__init_subclass__(**options)
         cls.can_learn = cls._learn is not Policy._learn
-        defined = vars(cls).keys() & {"_select", "_probabilities"}
-        if defined:
-            cls.knows_probabilities = "_probabilities" in defined
-        if defined == {"_probabilities"}:
+        told = vars(cls).keys() & {"_probabilities", "_probability_of"}
+        chosen = vars(cls).keys() & {*cls._choosing_hooks}
+        if told or chosen:
+            cls.knows_probabilities = bool(told)
+        if "_probabilities" in told and not chosen:
             cls._select = Policy._select  # type: ignore[method-assign]
-        if defined == {"_select"}:
+        if chosen and "_probabilities" not in told:
             cls._probabilities = Policy._probabilities  # type: ignore[method-assign]
+        if (chosen or told) and "_probability_of" not in told:
+            cls._probability_of = Policy._probability_of  # type: ignore[method-assign]
 
     def __init__(
         self,
-        num_actions: int,
+        num_actions: int | None = None,
         batch_size: int = 1,
         seed: Seed = None,
         *,
+        action_spec: Nest | None = None,
         count_pending: bool = True,
     ) -> None:
         is_counting = check_bool("count_pending", count_pending)
         self._count_pending = is_counting or not self.can_count_pending
         self.can_count_pending = self.can_count_pending and is_counting
-        smallest = 1 if self._action_dtype.kind == "i" else 0
-        self.num_actions = check_integer("num_actions", num_actions, smallest)  #: K
+        self.action_kind = kind_of(num_actions, action_spec)  #: what an action is
+        self.num_actions = self.action_kind.num_actions  #: K; 0 if actions have no numbers
         self._set_batch_size(batch_size)
         self._state = PolicyState(generator(seed), self._initial(), False)
 
@@ -165,23 +178,35 @@ class Policy(Servable):
         """Returns the arguments of the constructor that make a policy fit `env`."""
         return {"num_actions": env.num_actions, "batch_size": env.batch_size}
 
-    def action(self, time_step: TimeStep) -> NDArray[Any]:
-        """Chooses an action for every row of `time_step`: [B]."""
+    def action(self, time_step: TimeStep) -> Nest:
+        """Chooses an action for every row of `time_step`: [B], or as `action_kind` says."""
         self._check_batch("time_step", time_step, TimeStep)
-        return self._choose(self._state.rng, time_step).astype(self._action_dtype)
+        return self._choose(self._state.rng, time_step)
 
     def probabilities(self, time_step: TimeStep) -> Floats:
-        """Returns the probability with which `action` chooses each action, if known: [B, K]."""
-        return self._known_probabilities(time_step).copy()
+        """Returns the probability with which `action` chooses each action, if known: [B, K].
+
+        Only actions that are single integers have such a table; `info_of` tells of all kinds.
+        """
+        self._check_batch("time_step", time_step, TimeStep)
+        self._require_table()
+        return self._available_table(self._chosen_by(), time_step).copy()
 
     def probability_of(self, time_step: TimeStep, action: Any) -> Floats:
-        """Returns `probabilities(time_step)[rows, action]` for actions [B]: [B]."""
-        indices = check_indices(action, *self._table_shape)
-        return self._known_probabilities(time_step).take(self._row_offsets + indices)
+        """Returns the probability with which `action` chooses actions [B, ...], if known: [B].
+
+        Of numbers, it is the density. If an action is one integer, this is the entry of the action
+        in `probabilities(time_step)`.
+        """
+        return self.action_kind.probability(self._told(time_step, action))
 
     def info_of(self, time_step: TimeStep, action: Any) -> Nest:
-        """Returns what a trajectory tells of the choice of actions [B]: their log probabilities."""
-        return PolicyInfo(np.log(self.probability_of(time_step, action)))
+        """Returns what a trajectory tells of the choice of actions [B, ...], if it is known.
+
+        This is the log probability, or density, in a `PolicyInfo`; of slates, it is their
+        `SlateProbabilities`.
+        """
+        return self.action_kind.info(self._told(time_step, action))
 
     def estimated_probabilities(self, time_step: TimeStep, samples: int, rng: Rng) -> Floats:
         """Returns the frequencies of actions in `samples` choices, which `rng` draws: [B, K].
@@ -189,12 +214,13 @@ class Policy(Servable):
         The estimate of a probability p has the standard error sqrt(p (1 - p) / samples).
         """
         self._check_batch("time_step", time_step, TimeStep)
+        self._require_table()
         if not isinstance(rng, np.random.Generator):
             raise TypeError(f"rng is {short_repr(rng)}; expected a numpy.random.Generator")
         counts = np.zeros(self._table_shape)
         rows = np.arange(self.batch_size)
         for _ in range(check_integer("samples", samples, minimum=1)):
-            chosen = check_indices(self._choose(rng, time_step), *self._table_shape)
+            chosen = self.action_kind.check(self._choose(rng, time_step))
             counts[rows, chosen] += 1.0
         return counts / samples
 
@@ -232,16 +258,14 @@ class Policy(Servable):
             pending = change_pending(pending, checked.action, chosen, by=-1)
         self._state = PolicyState(rng, after, True, pending)
 
-    def check_feedback(self, action: Any, reward: Any) -> tuple[Array, Array]:
+    def check_feedback(self, action: Any, reward: Any) -> tuple[Nest, Nest]:
         """Returns what was done and paid in each row, as `_learn` takes it.
 
         Raises:
             TypeError, ValueError: the policy does not take this action, or this reward.
         """
-        indices = check_indices(action, *self._table_shape)
-        if not self.can_learn and (isinstance(reward, dict) or np.ndim(reward) > 1):
-            return indices, reward  # vectors and nests: nothing is learned from them
-        return indices, check_rewards(reward, self.batch_size, *self.reward_range)
+        checked = self.action_kind.check(action)
+        return checked, self._check_rewards(reward)
 
     def _learn(self, learned: Any, trajectory: Trajectory) -> Any:
         """Returns what the policy knows after `trajectory`: new, or `learned` updated in place."""
@@ -251,8 +275,8 @@ class Policy(Servable):
         """Returns what is known of every action in every row."""
         raise NotImplementedError(f"{type(self).__name__} does not tell what it knows of actions")
 
-    def _select(self, rng: Rng, learned: Any, time_step: TimeStep) -> Actions:
-        """Returns an available action for every row: [B]."""
+    def _select(self, rng: Rng, learned: Any, time_step: TimeStep) -> Nest:
+        """Returns an available action for every row: [B], or as `action_kind` says."""
         table = self._probabilities(learned, time_step)
         self._check_table("_probabilities", table)
         check_array("_probabilities returned", table, self._table_shape)  # no NaN
@@ -265,20 +289,38 @@ class Policy(Servable):
             raise NotImplementedError(f"{name} defines neither _select nor _probabilities")
         raise NotImplementedError(f"{name} has no closed form; use estimated_probabilities()")
 
+    def _probability_of(self, learned: Any, time_step: TimeStep, action: Any) -> Any:
+        """Returns the probabilities of actions that fit `action_kind`, as that says: [B]."""
+        if not self.action_kind.is_single:
+            name = type(self).__name__
+            raise NotImplementedError(f"{name} does not know the probabilities of its actions")
+        return self._available_table(learned, time_step).take(self._row_offsets + action)
+
     def _available(self, observation: Nest) -> Mask | None:
         """Returns which actions are available: [B, K], at least one a row; None if all are."""
         if not isinstance(observation, dict):
             return None
         return self._check_mask(observation)
 
-    def _known_probabilities(self, time_step: TimeStep) -> Floats:
+    def _require_table(self) -> None:
+        """Raises NotImplementedError if its actions have no table of probabilities."""
+        hint = "; info_of() tells how probable an action is" if self.knows_probabilities else ""
+        self.action_kind.require_table(type(self).__name__, hint)
+
+    def _told(self, time_step: TimeStep, action: Any) -> Any:
+        """Returns how probable actions [B, ...] are, in the form that `action_kind` says."""
+        asked = self.action_kind.asked(action)
+        self._check_batch("time_step", time_step, TimeStep)
+        told = self._probability_of(self._chosen_by(), time_step, asked)
+        return self.action_kind.check_probability(told)
+
+    def _available_table(self, learned: Any, time_step: TimeStep) -> Floats:
         """Returns the probabilities of the available actions. The array may be part of `learned`.
 
         Raises:
             ValueError: they are not probabilities.
         """
-        self._check_batch("time_step", time_step, TimeStep)
-        table = self._probabilities(self._chosen_by(), time_step)
+        table = self._probabilities(learned, time_step)
         self._check_table("_probabilities", table)
         restricted = self._restricted(table, time_step.observation)
         is_one = np.abs(row_sums(restricted) - 1.0) < 1e-5
@@ -298,24 +340,24 @@ class Policy(Servable):
         expected = f"expected shape {self._table_shape} and at least one action in each row"
         raise ValueError(f"observation makes actions {short_repr(mask)} available; {expected}")
 
-    @property
-    def _action_shape(self) -> tuple[int, ...]:
-        """The shape of the actions of all rows."""
-        return (self.batch_size,)
+    def _chosen_by(self) -> Any:
+        """Returns what was learned, with the choices that are pending."""
+        _, learned, _, pending = self._state
+        return learned if pending is None else self._with_pending(learned, pending)
 
-    def _choose(self, rng: Rng, time_step: TimeStep) -> NDArray[Any]:
+    def _choose(self, rng: Rng, time_step: TimeStep) -> Nest:
         """Returns what `_select` chose; the environment refuses actions that it does not have.
 
         Raises:
-            TypeError, ValueError: `_select` returned no integers, or too few or too many.
+            TypeError, ValueError: `_select` returned no actions, or too few or too many.
         """
-        chosen = self._select(rng, self._chosen_by(), time_step)
-        action = as_numbers("_select returned", chosen, "iu")
-        if action.shape == self._action_shape:
-            return action
-        if self.batch_size == 1 and action.shape == self._action_shape[1:]:
-            return action.reshape(self._action_shape)
-        raise ValueError(f"_select returned shape {action.shape}; expected {self._action_shape}")
+        return self.action_kind.chosen(self._select(rng, self._chosen_by(), time_step))
+
+    def _check_rewards(self, reward: Any) -> Nest:
+        """Returns what was paid as `_learn` takes it; an error if it does not fit."""
+        if not self.can_learn and (isinstance(reward, dict) or np.ndim(reward) > 1):
+            return reward  # vectors and nests: nothing is learned from them
+        return self.action_kind.check_rewards(reward, *self.reward_range)
 
     def _check_table(self, hook: str, table: Any) -> None:
         """Raises ValueError if a `hook` returned no array [B, K]."""
@@ -385,3 +427,8 @@ class Policy(Servable):
         expected = (self.batch_size,)
         if shape != expected:
             raise ValueError(f"{name} has shape {shape}; expected {expected}")
+
+
+def chosen_by(policy: Policy) -> Any:
+    """Returns what a policy chooses by: what it has learned, with the choices that are pending."""
+    return policy._chosen_by()

@@ -95,10 +95,14 @@ class RowByRowPolicy(Policy):
         self.knows_probabilities = first.knows_probabilities
         self.can_count_pending = first.can_count_pending
         self.reward_range = first.reward_range
-        self._action_dtype = first._action_dtype
         self._policies = tuple(map(copy.copy, policies))
         counts = self.can_count_pending
-        super().__init__(first.num_actions, len(policies), seed, count_pending=counts)
+        super().__init__(
+            action_spec=first.action_kind,
+            batch_size=len(policies),
+            seed=seed,
+            count_pending=counts,
+        )
         learned = tuple(copy.deepcopy(policy._state.learned) for policy in policies)
         is_trained = any(policy._state.is_trained for policy in policies)
         pending = np.concatenate([policy.pending for policy in policies])

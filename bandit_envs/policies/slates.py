@@ -5,29 +5,25 @@ from __future__ import annotations
 import abc
 import typing
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandit_envs.arrays import Array, Floats, Indices, Mask, Rng, check_array
 from bandit_envs.base.checks import (
     MAX_PARAMETER,
-    check_indices,
     check_integer,
     check_number,
     check_numbers,
-    check_rewards,
 )
-from bandit_envs.base.slates import check_distinct
+from bandit_envs.base.slates import SlateProbabilities
 from bandit_envs.nests import Nest
 from bandit_envs.policies.draws import largest_random_ties
 from bandit_envs.policies.models.inputs import InputReader
 from bandit_envs.policies.models.ridge import LinearModels, Ridge
 from bandit_envs.policies.policy import BatchOptions, Policy, PolicyOptions
-from bandit_envs.trajectories import SlateProbabilities, TimeStep, Trajectory
-
-Slates: TypeAlias = NDArray[np.intp]
+from bandit_envs.specs import SlateSpec
+from bandit_envs.trajectories import TimeStep, Trajectory
 
 
 class SlatePolicy(Policy):
@@ -38,12 +34,18 @@ class SlatePolicy(Policy):
 
     Args:
         num_slots: S, the number of items in a slate, at most K.
-        **options: `num_actions`, the number of items, `batch_size` and `seed`, as in `Policy`.
+        num_actions: K, the number of items.
+        **options: `batch_size` and `seed`, as in `Policy`.
     """
 
-    def __init__(self, num_slots: int, **options: Any) -> None:
-        super().__init__(**options)
-        self._num_slots = check_integer("num_slots", num_slots, 1, self.num_actions)
+    _choosing_hooks: ClassVar[tuple[str, ...]] = ("_select", "_scores")
+
+    def __init__(
+        self, num_slots: int, *, num_actions: int, **options: typing.Unpack[BatchOptions]
+    ) -> None:
+        num_items = check_integer("num_actions", num_actions, minimum=1)
+        self._num_slots = check_integer("num_slots", num_slots, 1, num_items)
+        super().__init__(action_spec=SlateSpec.of(self._num_slots, num_items), **options)
 
     @abc.abstractmethod
     def _scores(self, learned: Any, time_step: TimeStep) -> Floats:
@@ -51,28 +53,16 @@ class SlatePolicy(Policy):
 
     @classmethod
     def arguments_for(cls, env: Any) -> dict[str, Any]:
-        shape: tuple[int, ...] = getattr(env.action_spec(), "shape", ())
-        if len(shape) != 1:
-            raise ValueError(f"{env.name} has actions of shape {shape}; expected slates, (S,)")
-        return {**super().arguments_for(env), "num_slots": shape[0]}
+        kind = env.action_kind
+        if not kind.is_slate:
+            raise ValueError(f"{env.name} takes {kind}; expected an environment of slates")
+        return {**super().arguments_for(env), "num_slots": kind.spec.shape[0]}
 
-    def check_feedback(self, action: Any, reward: Any) -> tuple[Slates, Array]:
-        slates = check_indices(action, *self._table_shape, (self._num_slots,))
-        check_distinct(slates, self.num_actions)
-        paid = np.asarray(reward)
-        if paid.shape != slates.shape:
-            raise ValueError(f"reward has shape {paid.shape}; expected {slates.shape}")
-        return slates, check_rewards(paid.reshape(-1), slates.size).reshape(slates.shape)
-
-    def _select(self, rng: Rng, learned: Any, time_step: TimeStep) -> Slates:
+    def _select(self, rng: Rng, learned: Any, time_step: TimeStep) -> Indices:
         scores = self._scores(learned, time_step)
         self._check_table("_scores", scores)
         check_array("_scores returned", scores, self._table_shape)  # no NaN
         return largest_random_ties(rng, scores, self._num_slots)
-
-    @property
-    def _action_shape(self) -> tuple[int, ...]:
-        return (self.batch_size, self._num_slots)
 
     def _state_key(self) -> dict[str, int | None]:
         return {**super()._state_key(), "num_slots": self._num_slots}
@@ -92,12 +82,12 @@ class RandomSlatePolicy(SlatePolicy):
     (1, 2)
     """
 
-    knows_probabilities = True
-
     def _scores(self, learned: None, time_step: TimeStep) -> Floats:
         return np.zeros(self._table_shape)
 
-    def info_of(self, time_step: TimeStep, action: Any) -> SlateProbabilities:
+    def _probability_of(
+        self, learned: None, time_step: TimeStep, action: Indices
+    ) -> SlateProbabilities:
         left = self.num_actions - np.arange(self._num_slots)  # items, as slots are filled
         prefix = np.tile(1.0 / left.cumprod(dtype=np.float64), (self.batch_size, 1))
         slot = np.full_like(prefix, 1.0 / self.num_actions)
@@ -129,7 +119,7 @@ class Clicks(NamedTuple):
             bounds /= self.looks
         return np.asarray(np.fmin(bounds, np.inf, out=bounds))  # NaN, 0 / 0, becomes infinite
 
-    def add(self, places: Slates, is_click: Mask, is_seen: Mask, looks: Array) -> Clicks:
+    def add(self, places: Indices, is_click: Mask, is_seen: Mask, looks: Array) -> Clicks:
         """Returns what is known after slates, whose items are at `places` [B, S] of flat tables."""
         self.clicks.reshape(-1)[places] += is_click
         self.shown.reshape(-1)[places] += is_seen
@@ -218,7 +208,7 @@ class PBMUCBPolicy(SlatePolicy):
     def _scores(self, learned: Clicks, time_step: TimeStep) -> Floats:
         return learned.upper_bounds(0.5)
 
-    def _select(self, rng: Rng, learned: Clicks, time_step: TimeStep) -> Slates:
+    def _select(self, rng: Rng, learned: Clicks, time_step: TimeStep) -> Indices:
         return super()._select(rng, learned, time_step)[:, self._rank]
 
     def _learn(self, learned: Clicks, trajectory: Trajectory) -> Clicks:

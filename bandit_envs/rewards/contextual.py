@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.arrays import Array, Rng, as_numbers, check_array, sigmoid
 from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_table
-from bandit_envs.nests import Nest, flatten, map_structure
+from bandit_envs.nests import Nest, flat_leaves, flatten, join_leaves, map_structure
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 from bandit_envs.trajectories import REWARD_SPEC
 
@@ -255,7 +254,7 @@ class FlatReward(RewardModel):
         self._model = model
         # Linear models take several arrays, which saves the time of joining them.
         is_linear = isinstance(model, _LinearModel)
-        self._features: Callable[[Nest, int], Any] = flat_leaves if is_linear else join_features
+        self._features: Callable[[Nest, int], Any] = flat_leaves if is_linear else join_leaves
 
     @property
     def spec(self) -> ArraySpec:
@@ -294,18 +293,3 @@ class RowNestReward(RowReward):
 def _row(nest: Nest, row: int) -> Nest:
     """Returns one row of every leaf."""
     return map_structure(lambda leaf: leaf[row], nest)
-
-
-def flat_leaves(nest: Nest, dims: int) -> list[Array]:
-    """Returns the leaves of a nest, flattened after the first `dims` dimensions."""
-    leaves = []
-    for leaf in flatten(nest):
-        count = math.prod(leaf.shape[dims:])
-        leaves.append(leaf.reshape(*leaf.shape[:dims], count))
-    return leaves
-
-
-def join_features(nest: Nest, dims: int) -> Array:
-    """Returns the `flat_leaves` of a nest in one array."""
-    flat = flat_leaves(nest, dims)
-    return flat[0] if len(flat) == 1 else np.concatenate(flat, axis=-1)

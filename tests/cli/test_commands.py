@@ -4,7 +4,6 @@ import inspect
 import json
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,11 +16,9 @@ from bandit_envs.cli.examples import EXAMPLES
 from bandit_envs.cli.parser import make_parser
 from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.environments.registry import ENVIRONMENTS
+from bandit_envs.metrics import QUANTITIES
 from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.policies.registry import POLICIES
-from bandit_envs.studies import load
-from bandit_envs.studies.definition.shown import SHOWN
-from bandit_envs.studies.showing.tables import size_of_curves
 from tests.command_line import (
     CONTEXTUAL,
     SMALL,
@@ -94,37 +91,6 @@ def test_the_summary_sums_the_curves_up(default_testbed):
         means = curve["reward"].mean(), curve["regret"].sum()
         assert float(summary["mean_reward"]) == pytest.approx(means[0], rel=1e-5)
         assert float(summary["cumulative_regret"]) == pytest.approx(means[1], rel=1e-5)
-
-
-def test_curves_are_an_array_or_csv_with_the_same_numbers_or_left_out(default_testbed, tmp_path):
-    folder = tmp_path / "results"
-    shutil.copytree(default_testbed[0], folder)
-    array = np.load(folder / "curves.npy")
-    assert run("report", folder, "--curves", "csv").code == 0
-    assert not (folder / "curves.npy").exists()
-    table = rows(folder / "curves.csv")
-    assert list(table[0]) == ["environment", "policy", *array.dtype.names]
-    assert [row["policy"] for row in table[:: array.shape[1]]] == FIGURE_2_2
-    for name in array.dtype.names:
-        found = np.reshape([float(row[name]) for row in table], array.shape)
-        np.testing.assert_allclose(found, array[name], rtol=1e-6)
-    assert run("report", folder, "--curves", "none").code == 0
-    assert list(folder.glob("curves.*")) == []
-
-
-def test_the_size_of_large_curves_is_said_before_they_are_written(default_testbed, monkeypatch):
-    folder, _ = default_testbed
-    monkeypatch.setattr("bandit_envs.cli.studies.LARGE", 100)
-    assert "curves.npy takes" in run("report", folder).err
-    study = load(folder).study
-    pairs = load(folder).pairs
-    assert size_of_curves(study, pairs, "none") == 0
-    written = (folder / "curves.npy").stat().st_size
-    assert size_of_curves(study, pairs, "npy") == pytest.approx(written, abs=300)
-    assert run("report", folder, "--curves", "csv").code == 0
-    written = (folder / "curves.csv").stat().st_size
-    assert size_of_curves(study, pairs, "csv") == pytest.approx(written, rel=0.3)
-    assert run("report", folder).code == 0
 
 
 def test_every_run_has_a_line_and_the_summary_has_their_means(tmp_path):
@@ -497,44 +463,17 @@ def test_a_report_of_other_panels_leaves_the_studys_own_figure(default_testbed, 
     assert run("report", folder, "--figure", folder / "paper.pdf").code == 0
     assert (folder / "paper.pdf").exists()
     assert (folder / "figure.png").read_bytes() == b"the study's own"
+    own = ("report", folder, "--panels", "reward", "--figure", folder / "figure.png")
+    assert "the study's own; expected another file for a view" in run(*own).err
+    assert (folder / "figure.png").read_bytes() == b"the study's own"
+
+
+def test_a_wrong_panel_is_answered_by_all_that_there_are(default_testbed):
+    folder, _ = default_testbed
     code, _, err = run("report", folder, "--panels", "loss")
     assert code == 2
-    assert "cumulative_regret" in err
-
-
-def test_a_report_has_a_title_axes_a_width_and_a_style_of_its_own(default_testbed, drawn):
-    folder, _ = default_testbed
-    (folder / "figure.png").write_bytes(b"the study's own")
-    options = "--title", "My 2 titles", "--log-axes", "x", "--width", 3.3, "--style", "grayscale"
-    outcome = run("report", folder, *options)
-    assert outcome.code == 0
-    assert "figure-log-x-width-3.3-grayscale-my-2-titles.png" in outcome.out.replace("\n", "")
-    assert "My 2 titles" in outcome.out
-    figure = drawn[-1]
-    assert figure.get_figwidth() == 3.3
-    assert figure.texts[0].get_text() == "My 2 titles"
-    assert {axis.get_xscale() for axis in figure.axes} == {"log"}
-    assert figure.axes[0].lines[0].get_color() == "0.00"
-    code, _, err = run("report", folder, *options, "--figure", folder / "figure.png")
-    assert code == 2
-    assert "the study's own; expected another file for a view" in err
-    assert (folder / "figure.png").read_bytes() == b"the study's own"
-    assert study(folder)["title"] != "My 2 titles"
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--log-axes", "z"), "log_axes is ['z']; expected a list of x, y"),
-        (("--width", "0"), "width is 0"),
-        (("--style", "nowhere"), "nowhere"),
-    ],
-)
-def test_a_report_that_cannot_be_drawn_ends_with_one_line(default_testbed, drawn, options, message):
-    folder, _ = default_testbed
-    code, _, err = run("report", folder, *options)
-    assert code == 2
-    assert message in err
+    drawable = [name for name, each in QUANTITIES.items() if each.axis and name in err]
+    assert drawable == ["reward", "percent_optimal", "regret", "cumulative_regret"]
     assert len(err.splitlines()) == 1
 
 
@@ -632,7 +571,7 @@ def test_help_explains_every_option_and_has_examples_of_its_own():
         "testbed": ("--figure", "--arms", "--policy", "--panels", "--runs", "--steps", "--seed"),
         "run": ("ENV", "--policy", "--panels", "--runs", "--steps", "--seed", "--output"),
         "sweep": ("STUDY.toml", "--backend", "--workers", "--address", "--output", "--dry-run"),
-        "report": ("DIR", "--panels", "--style", "--layout"),
+        "report": ("DIR", "--panels", "--quantiles", "--latex"),
         "evaluate": ("LOG", "--policy", "--slates", "--train-fraction", "--address"),
         "list": (),
     }
@@ -660,16 +599,6 @@ def test_help_fits_on_a_screen_and_has_what_one_needs(monkeypatch):
             assert name in everything
             assert name in out or not action.required
     assert len(make_parser().format_help().splitlines()) <= 40
-
-
-def test_panels_have_a_list_of_their_own():
-    code, out, err = run("run", "--help-panels")
-    assert (code, err) == (0, "")
-    assert [line.split()[0] for line in out.splitlines()] == [
-        *(name for name, shown in SHOWN.items() if shown.axis),
-        "arms",
-    ]
-    assert "knapsack_regret" not in run("run", "--help").out
 
 
 def command_parser(name):

@@ -62,7 +62,7 @@ def table(recorded):
 @pytest.fixture(autouse=True)
 def no_figures(monkeypatch):
     """Draws nothing, to save time; the one test of figures restores them."""
-    monkeypatch.setattr("bandit_envs.studies.plots.to_image", lambda *arguments: b"")
+    monkeypatch.setattr("bandit_envs.showing.plots.to_image", lambda *arguments: b"")
 
 
 @pytest.fixture
@@ -579,6 +579,26 @@ def test_estimates_are_replaced_only_on_demand(table, tmp_path):
     assert (tmp_path / "out" / "estimates.csv").read_bytes() == before
     assert run(*command, "--policy", "ucb:c=1", "--overwrite").code == 0
     assert (tmp_path / "out" / "estimates.csv").read_bytes() != before
+
+
+def test_a_page_is_replaced_with_the_numbers_beside_it(table, tmp_path, monkeypatch):
+    write_log(tmp_path / "log.npz", table)
+    out = tmp_path / "out"
+    command = ["evaluate", tmp_path / "log.npz", "--estimator", "ips", "--output", out]
+    page = out / "evaluation.html"
+    assert run(*command, "--policy", "constant:number=0").code == 0
+    assert "constant:number=0" in page.read_text("utf-8")
+    assert run(*command, "--policy", "constant:number=1", "--overwrite").code == 0
+    assert "constant:number=0" not in page.read_text("utf-8")
+    assert "constant:number=1" in page.read_text("utf-8")
+
+    def fail(*_):
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr("bandit_envs.evaluations.showing.page.page_of", fail)
+    assert run(*command, "--policy", "random", "--overwrite").code == 2
+    assert {row["policy"] for row in rows(out / "estimates.csv")} == {"logged", "random"}
+    assert not page.exists()
 
 
 def test_estimates_without_a_folder_of_theirs_get_a_new_one(table, tmp_path, monkeypatch):

@@ -85,7 +85,7 @@ def test_the_library_writes_the_table_of_the_command(log, folder, tmp_path, monk
         pytest.importorskip(package)
     from tests.command_line import run  # noqa: PLC0415 - needs packages of the command
 
-    monkeypatch.setattr("bandit_envs.studies.plots.to_image", lambda *arguments: b"")
+    monkeypatch.setattr("bandit_envs.showing.plots.to_image", lambda *arguments: b"")
     names = {"train": "train-fraction", "until": "train-until"}
     words = ["evaluate", folder, "--output", tmp_path / "command"]
     for key, value in options.items():

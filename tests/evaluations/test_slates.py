@@ -16,6 +16,7 @@ from bandit_envs.logged import (
     SlateStandardIPS,
 )
 from bandit_envs.logged.slates import SlateLog
+from bandit_envs.trajectories import restart
 
 MEANS = np.array([0.1, 0.2, 0.4, 0.8])
 
@@ -25,7 +26,8 @@ def random_log(size=20_000, seed=0, slots=2, **propensity):
     rng = np.random.default_rng(seed)
     items = np.argsort(rng.random((size, 4)), axis=1)[:, :slots]
     reward = (rng.random((size, slots)) < MEANS[items]).astype(float)
-    given = RandomSlatePolicy(slots, num_actions=4, batch_size=size).info_of(None, items)
+    policy = RandomSlatePolicy(slots, num_actions=4, batch_size=size)
+    given = policy.info_of(restart(np.ones((size, 1)), size), items)
     kept = SlateProbabilities(
         **{name: getattr(given, name) for name in propensity or given._fields}
     )

@@ -52,6 +52,20 @@ def labels(figure):
     return [text.get_text() for text in legend.get_texts()]
 
 
+def test_a_label_with_dollars_is_text_and_no_formula(tmp_path):
+    formula = r"$\input{x}$ and $\frac{$"
+    environments = ("testbed:k=2", "testbed:k=3")
+    one = a_study("greedy", environments=environments, runs=2)
+    names = dict.fromkeys(["greedy", *environments], formula)
+    shown = dataclasses.replace(one, labels=names, title=formula)
+    figure = draw(shown)
+    assert labels(figure) == [formula]
+    assert figure.axes[0].get_title(loc="left") == formula
+    assert figure.get_suptitle() == formula
+    over = draw(dataclasses.replace(shown, over={formula: [2.0, 3.0]}))
+    assert over.axes[-1].get_xlabel() == formula
+
+
 def test_a_figure_is_a_png_as_wide_as_the_text_of_a_page():
     one = a_study("greedy", runs=1)
     png = study_figure(one, run(one))

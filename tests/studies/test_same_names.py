@@ -93,7 +93,7 @@ def test_figures_and_latex_tell_them_apart(found):
 
 
 def test_a_page_tells_them_apart(found, tmp_path):
-    pytest.importorskip("bokeh")
+    pytest.importorskip("matplotlib")
     found.write_page(tmp_path / "study.html")
     page = (tmp_path / "study.html").read_text(encoding="utf-8")
     for name in ("anna:Mine", "ben:Mine", "anna:Arms", "ben:Arms"):

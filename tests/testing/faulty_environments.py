@@ -346,9 +346,9 @@ class TakesUnavailableActions(PerArm):
 
 @caught_by("test_unavailable_actions_are_refused_and_have_no_expected_reward")
 class ExpectsRewardsOfUnavailableActions(PerArm):
-    def _find_known(self, state):
-        known = super()._find_known(state)
-        known.table = self._expected_rewards(state)
+    def means_in(self, state, batch_size=None):
+        known = super().means_in(state, batch_size)
+        known._table = self._expected_rewards(state)
         return known
 
 

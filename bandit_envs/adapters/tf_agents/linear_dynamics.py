@@ -74,9 +74,9 @@ class LinearDynamics:
 
     def _means_of_last_step(self, contexts: Array) -> Array:
         """Returns the expected rewards of contexts [B, d] at the last step, or now: [B, K]."""
-        now = self.bandit._bandit_state()
+        now = self.bandit.bandit_state()
         state = now.state if now.action is None else now.previous
-        return self.bandit._expected_rewards(state._replace(context=contexts))
+        return self.bandit.means_in(state._replace(context=contexts), len(contexts)).table
 
 
 def linear_samplers(

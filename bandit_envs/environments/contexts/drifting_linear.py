@@ -95,7 +95,7 @@ class DriftingLinearBandit(BanditPyEnvironment[DriftingLinearState]):
     @property
     def weights(self) -> Floats:
         """The weights W of the coming reward: [d, K]."""
-        return read_only(self._bandit_state().state.weights)
+        return read_only(self.bandit_state().state.weights)
 
     def _initial_state(self, rng: Rng) -> DriftingLinearState:
         contexts = self._contexts.draw_contexts(rng, self._batch_size)

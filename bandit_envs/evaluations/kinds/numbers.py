@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import operator
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
@@ -12,7 +13,7 @@ import numpy as np
 
 from bandit_envs.arrays import Floats
 from bandit_envs.evaluations.candidates import Candidate, Contender
-from bandit_envs.evaluations.kinds.kind import ActionKind, ShownSums, enter_as_is
+from bandit_envs.evaluations.kinds.log_kind import Expected, LogKind, ShownSums, enter_as_is
 from bandit_envs.evaluations.kinds.specs_of_log import SpecsOfLog
 from bandit_envs.evaluations.logs import OpenLog
 from bandit_envs.evaluations.passes import LogPart
@@ -27,11 +28,16 @@ from bandit_envs.logged.features import spec_of_rows
 from bandit_envs.policies import ContinuousPolicy
 from bandit_envs.specs import BoundedArraySpec
 
-EXPECTED = "expected one that chooses numbers, such as gaussian, or your own ContinuousPolicy"
+EXPECTED = Expected(
+    base=ContinuousPolicy,
+    is_right=operator.attrgetter("is_number"),
+    actions="numbers",
+    advice="one that does, such as gaussian, or your own ContinuousPolicy",
+)
 DO_NOT_LEARN = "policies do not learn from numbers"
 
 
-class Numbers(ActionKind):
+class Numbers(LogKind):
     """Real numbers: policies draw one for each row.
 
     Args:
@@ -128,7 +134,7 @@ class Numbers(ActionKind):
         low = self._actions.low
         spec = BoundedArraySpec((), np.float64, low, self._actions.high, "action")
         env = SpecsOfLog(spec_of_rows(next(iter(log)).observation), spec, num_actions=0)
-        return enter_as_is(contender, env, (ContinuousPolicy, EXPECTED))
+        return enter_as_is(contender, env, EXPECTED)
 
     def ask(self, policy: ContinuousPolicy, rows: BanditLog, rows_before: int) -> Floats:
         return actions_of(policy, rows)

@@ -9,7 +9,7 @@ import numpy as np
 
 from bandit_envs.arrays import Floats
 from bandit_envs.evaluations.candidates import Candidate, Contender
-from bandit_envs.evaluations.kinds.kind import ActionKind
+from bandit_envs.evaluations.kinds.log_kind import LogKind
 from bandit_envs.evaluations.logs import OpenLog
 from bandit_envs.logged import BanditLog, Estimator
 from bandit_envs.logged.estimators.estimate import Terms
@@ -27,7 +27,7 @@ learn from.
 """
 
 
-class SingleActions(ActionKind):
+class SingleActions(LogKind):
     """One of K actions: policies tell the probabilities of all of them.
 
     Args:

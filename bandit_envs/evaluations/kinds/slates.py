@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from bandit_envs.arrays import Floats
 from bandit_envs.evaluations.candidates import Candidate, Contender
-from bandit_envs.evaluations.kinds.kind import ActionKind, enter_as_is
+from bandit_envs.evaluations.kinds.log_kind import Expected, LogKind, enter_as_is
 from bandit_envs.evaluations.kinds.specs_of_log import SpecsOfLog
 from bandit_envs.evaluations.logs import OpenLog
 from bandit_envs.evaluations.passes import LogPart, Passes
@@ -29,10 +30,15 @@ from bandit_envs.policies import SlatePolicy
 from bandit_envs.specs import SlateSpec
 from bandit_envs.trajectories import SlateProbabilities
 
-EXPECTED = "expected one that shows slates, such as random_slate, or your own SlatePolicy"
+EXPECTED = Expected(
+    base=SlatePolicy,
+    is_right=operator.attrgetter("is_slate"),
+    actions="slates",
+    advice="one that does, such as random_slate, or your own SlatePolicy",
+)
 
 
-class Slates(ActionKind):
+class Slates(LogKind):
     """Several items at once: policies tell the probabilities of slates, slots and prefixes.
 
     Args:
@@ -67,7 +73,7 @@ class Slates(ActionKind):
         spec = SlateSpec.of(self._log.num_slots, self._log.num_actions)
         observed = spec_of_rows(self._log.observation)
         env = SpecsOfLog(observed, spec, self._log.num_actions)
-        return enter_as_is(contender, env, (SlatePolicy, EXPECTED))
+        return enter_as_is(contender, env, EXPECTED)
 
     def ask(self, policy: SlatePolicy, rows: SlateLog, rows_before: int) -> SlateProbabilities:
         return rows.probabilities_of(policy)

@@ -11,7 +11,9 @@ from matplotlib.figure import Figure
 
 from bandit_envs.evaluations.routing.mixes import Frontier
 from bandit_envs.evaluations.routing.points import PricePoint
-from bandit_envs.showing.plots import STYLES, log_axis, tidy
+from bandit_envs.showing.fonts import fonts_for
+from bandit_envs.showing.plots import log_axis, plain_texts, tidy
+from bandit_envs.showing.styles import STYLES
 
 WIDE = 10.0
 """Costs are on a logarithmic axis if the largest is more than so many times the smallest."""
@@ -33,25 +35,24 @@ def draw_curves(
         frontier: the best mixes of single models, as a dashed line.
         budget: as a vertical line; None for none.
     """
-    figure = Figure(figsize=(8.0, 4.8), layout="constrained")
-    axis = figure.subplots()
-    tidy(axis)
-    _draw_models(axis, models, frontier)
-    for (name, found), style in zip(_by_router(points).items(), STYLES):
-        ordered = sorted(found, key=lambda point: point.price)
-        _draw_points(axis, ordered, label=name, marker="o", markersize=4.0, lw=1.0, **style)
-        stars = [point for point in at_budget if point.policy == name]
-        _draw_points(axis, stars, marker="*", markersize=13.0, lw=1.0, color=style["color"])
-    if budget is not None:
-        axis.axvline(budget, color="0.4", lw=0.8, ls=":", label="budget")
-    costs = [point.cost for point in (*models, *points)]
-    if min(costs) > 0.0 and max(costs) > WIDE * min(costs):
-        log_axis(axis, "x")
-    axis.set(xlabel="Cost a request", ylabel="Score a request")
-    legend = axis.legend(frameon=False, loc="best", fontsize="small")
-    for text in legend.get_texts():
-        text.set_parse_math(False)
-    return figure
+    with fonts_for([point.policy for point in (*models, *points)]):
+        figure = Figure(figsize=(8.0, 4.8), layout="constrained")
+        axis = figure.subplots()
+        tidy(axis)
+        _draw_models(axis, models, frontier)
+        for (name, found), style in zip(_by_router(points).items(), STYLES):
+            ordered = sorted(found, key=lambda point: point.price)
+            _draw_points(axis, ordered, label=name, marker="o", markersize=4.0, lw=1.0, **style)
+            stars = [point for point in at_budget if point.policy == name]
+            _draw_points(axis, stars, marker="*", markersize=13.0, lw=1.0, color=style["color"])
+        if budget is not None:
+            axis.axvline(budget, color="0.4", lw=0.8, ls=":", label="budget")
+        costs = [point.cost for point in (*models, *points)]
+        if min(costs) > 0.0 and max(costs) > WIDE * min(costs):
+            log_axis(axis, "x")
+        axis.set(xlabel="Cost a request", ylabel="Score a request")
+        plain_texts(axis.legend(frameon=False, loc="best", fontsize="small"))
+        return figure
 
 
 def _by_router(points: Sequence[PricePoint]) -> dict[str, list[PricePoint]]:

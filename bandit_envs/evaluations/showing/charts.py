@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bandit_envs.evaluations.estimate_rows import EstimateRow, Evaluated
-from bandit_envs.evaluations.showing.figures import shown_bins
+from bandit_envs.evaluations.showing.figures import shown_bins, weights_of
 from bandit_envs.evaluations.showing.weight_histogram import EDGES
-from bandit_envs.showing.charts import Dots, Interval, draw_intervals, draw_steps
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+from bandit_envs.showing.charts import Chart, Dots, Interval, draw_intervals, draw_steps
 
 
-def estimates_chart(rows: Sequence[EstimateRow], baseline: str) -> Figure:
+def estimates_chart(rows: Sequence[EstimateRow], baseline: str) -> Chart:
     """Returns a chart of estimates and gains; the first row is of the policy that made the log."""
     logged, *shown = rows
     values = [
@@ -31,7 +27,7 @@ def estimates_chart(rows: Sequence[EstimateRow], baseline: str) -> Figure:
     return draw_intervals(panels)
 
 
-def segments_chart(segments: Iterable[tuple[str, EstimateRow]], baseline: str) -> Figure:
+def segments_chart(segments: Iterable[tuple[str, EstimateRow]], baseline: str) -> Chart:
     """Returns a chart of the gains in segments of a log."""
     rows = sorted(segments, key=lambda item: item[1].policy)
     return draw_intervals(
@@ -39,9 +35,9 @@ def segments_chart(segments: Iterable[tuple[str, EstimateRow]], baseline: str) -
     )
 
 
-def weights_chart(evaluated: Sequence[Evaluated]) -> Figure:
+def weights_chart(evaluated: Sequence[Evaluated]) -> Chart:
     """Returns a chart of the distribution of weights above 0, by policy."""
-    weights = {each.name: each.sums.weights for each in evaluated}
+    weights = weights_of(evaluated)
     bins = shown_bins(np.sum([histogram.counts for histogram in weights.values()], axis=0))
     shares = {name: each.counts[bins] / each.size for name, each in weights.items()}
     x = "Weight: the policy's probability / the logged one"

@@ -32,14 +32,19 @@ from numpy.typing import ArrayLike
 
 from bandit_envs.arrays import Floats, check_array
 from bandit_envs.base.checks import check_positive
-from bandit_envs.logged.columns import as_column, check_each, check_reward_range
+from bandit_envs.logged.columns import (
+    MIN_PROPENSITY,
+    as_column,
+    check_each,
+    check_reward_range,
+)
 from bandit_envs.logged.estimators.estimate import Estimate, EstimateSums, Terms
 from bandit_envs.logged.estimators.sums import RatioSums
 from bandit_envs.logged.kernels import epanechnikov
-from bandit_envs.logged.log import MIN_PROPENSITY, BanditLog
+from bandit_envs.logged.log import BanditLog
 from bandit_envs.logged.translation import see_as
 from bandit_envs.nests import map_structure
-from bandit_envs.policies import ContinuousPolicy
+from bandit_envs.policies import Policy
 from bandit_envs.trajectories import restart
 
 ROWS = 1024  # shown to a policy at a time
@@ -209,7 +214,7 @@ class KernelDR:
         )
 
 
-def actions_of(policy: ContinuousPolicy, log: BanditLog) -> Floats:
+def actions_of(policy: Policy, log: BanditLog) -> Floats:
     """Returns the actions that a policy, which does not learn, would draw: [n].
 
     Experimental: it may change in any minor version.

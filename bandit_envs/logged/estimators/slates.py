@@ -1,13 +1,6 @@
 """Off-policy estimators for slates: several items at once, with a reward for each slot.
 
 Experimental: these names may change in any minor version.
-
-With the rewards r_is of S slots, every estimator is of the form
-
-    value = mean(sum_s w_is r_is)    or, self-normalised,    sum_s mean(w_is r_is) / mean(w_is)
-
-Estimators differ in the probabilities whose ratio is the weight w_is of a slot. If a whole slate
-has one weight, its rewards are summed first.
 """
 
 from __future__ import annotations
@@ -20,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from bandit_envs.arrays import Floats, check_array
 from bandit_envs.base.checks import short_repr
+from bandit_envs.base.slates import SlateProbabilities
 from bandit_envs.logged.columns import (
     as_column,
     check_distributions,
@@ -27,7 +21,6 @@ from bandit_envs.logged.columns import (
     check_reward_range,
 )
 from bandit_envs.logged.estimators.estimate import Estimate, Terms
-from bandit_envs.trajectories import SlateProbabilities
 
 MAX_WEIGHT = 1e40
 """The largest weight, so that no square of a weighted reward overflows."""
@@ -39,7 +32,13 @@ class SlateEstimator:
 
     Experimental: it may change in any minor version.
 
-    A subclass names the probabilities that it compares: a field of `SlateProbabilities`.
+    With the rewards r_is of S slots, every estimator is of the form
+
+        value = mean(sum_s w_is r_is)    or, self-normalised,    sum_s mean(w_is r_is) / mean(w_is)
+
+    Estimators differ in the probabilities whose ratio is the weight w_is of a slot. If a whole
+    slate has one weight, its rewards are summed first. A subclass names the probabilities that it
+    compares: a field of `SlateProbabilities`.
 
     Args:
         self_normalized: whether it divides by the mean of the weights of each slot. Where it is

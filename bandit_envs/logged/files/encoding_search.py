@@ -19,8 +19,8 @@ from bandit_envs.datasets.encoding import (
     name_some,
 )
 from bandit_envs.datasets.tables import find_unnamed, name_row
+from bandit_envs.logged.columns import MIN_PROPENSITY
 from bandit_envs.logged.files.cells import check_column, read_integers, read_numbers
-from bandit_envs.logged.log import MIN_PROPENSITY
 
 MANY_ACTIONS = 1000
 """The most actions that a log can have of which it has no row."""

@@ -35,7 +35,7 @@ from bandit_envs.logged.files.tables import (
     join_frame,
     split_log,
 )
-from bandit_envs.logged.log import COLUMNS, BanditLog
+from bandit_envs.logged.log import COLUMNS, BanditLog, require_plain_actions
 
 ARCHIVE = ".npz"
 LOG_SUFFIXES = (ARCHIVE, *TABLE_SUFFIXES)
@@ -58,8 +58,10 @@ def write_log(path: str | os.PathLike[str], log: BanditLog) -> None:
 
     Raises:
         TypeError: the format cannot hold a column, which the message names; .npz holds them all.
-        ValueError: the suffix is another, or two columns would have the same name.
+        ValueError: the suffix is another, two columns would have the same name, or actions are
+            neither integers nor real numbers.
     """
+    require_plain_actions(log)
     file = Path(path)
     suffix = ends_with(check_suffix(file, WRITTEN_SUFFIXES).name, WRITTEN_SUFFIXES)
     if suffix == ARCHIVE:

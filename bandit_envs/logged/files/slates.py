@@ -16,6 +16,7 @@ import numpy as np
 from bandit_envs.arrays import Array, Floats
 from bandit_envs.base.checks import as_list, check_integer
 from bandit_envs.base.extras import import_extra
+from bandit_envs.base.slates import SlateProbabilities
 from bandit_envs.datasets.encoding import TableEncoding, as_numbers
 from bandit_envs.datasets.tables import describe_unnamed, find_unnamed, read_table
 from bandit_envs.logged.files.cells import (
@@ -30,7 +31,6 @@ from bandit_envs.logged.files.encoding_search import TableColumns, search_cells
 from bandit_envs.logged.files.frames import check_column_names
 from bandit_envs.logged.files.missing import MissingValues
 from bandit_envs.logged.slates import SlateLog
-from bandit_envs.trajectories import SlateProbabilities
 
 
 def slates_from_frame(

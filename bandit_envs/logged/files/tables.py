@@ -17,7 +17,7 @@ from bandit_envs.base.saving import check_format
 from bandit_envs.datasets.encoding import TableEncoding, parse_number
 from bandit_envs.datasets.tables import name_row
 from bandit_envs.logged.columns import BadValueError
-from bandit_envs.logged.log import COLUMNS, BanditLog
+from bandit_envs.logged.log import COLUMNS, BanditLog, require_plain_actions
 from bandit_envs.names.notation import parse_literal
 from bandit_envs.nests import Nest, flatten, map_structure
 
@@ -50,8 +50,10 @@ def split_log(log: BanditLog) -> tuple[TableLayout, dict[str, Array]]:
 
     Raises:
         TypeError: an array has a dtype that a table cannot hold.
-        ValueError: two columns would have the same name.
+        ValueError: two columns would have the same name, or actions are neither integers nor real
+            numbers.
     """
+    require_plain_actions(log)
     tree = _name_arrays("observation", log.observation)
     named = [*log.columns().items(), *zip(flatten(tree), flatten(log.observation))]
     arrays: dict[str, tuple[str, Sequence[int]]] = {}
@@ -119,7 +121,7 @@ def join_columns(layout: TableLayout, columns: Mapping[str, Array]) -> BanditLog
             table[:, place] = _convert(label, columns[label], table.dtype)
         arrays[name] = table.reshape(rows, *shape)
     observation = map_structure(arrays.__getitem__, parse_literal(layout["observation"]))
-    known = {name: arrays[name] for name in COLUMNS if name in arrays}
+    known: dict[str, Any] = {name: arrays[name] for name in COLUMNS if name in arrays}
     encoding = None
     if "encoding" in layout:
         encoding = TableEncoding.from_plain(layout["encoding"])

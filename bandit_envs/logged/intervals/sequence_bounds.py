@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bandit_envs.arrays import Floats
-from bandit_envs.base.checks import check_integer
-from bandit_envs.base.state import check_fields
+from bandit_envs.base.checks import check_fields, check_integer
 
 LARGEST_BET = 0.5
 FEWEST_MEANS = 101  # between which interpolated ends are off by less than 1e-3

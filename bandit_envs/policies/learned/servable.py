@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from bandit_envs.arrays import Indices, Mask
-from bandit_envs.base.checks import check_indices, check_integer
+from bandit_envs.base.actions import ActionKind
+from bandit_envs.base.checks import check_integer
 from bandit_envs.base.state import Stateful
 from bandit_envs.policies.learned.more_actions import StartsWarm, Warm, add_actions, check_warm
 from bandit_envs.policies.learned.pending import change_pending, pad_pending, pending_of_rows
@@ -36,6 +37,7 @@ class Servable(Stateful, abc.ABC):
     array([[1, 0, 0]])
     """
 
+    action_kind: ActionKind
     num_actions: int
     batch_size: int
     learns_by_row: bool
@@ -200,6 +202,10 @@ class Servable(Stateful, abc.ABC):
 
     def _set_num_actions(self, num_actions: int) -> None:
         """Sets what depends on the number of actions, or raises ValueError if there are no more."""
+        try:
+            self.action_kind = self.action_kind.with_actions(num_actions)
+        except ValueError as error:
+            raise self._without_more_actions(str(error)) from None
         self.num_actions = num_actions
         self._set_batch_size(self.batch_size)
 
@@ -209,21 +215,17 @@ class Servable(Stateful, abc.ABC):
 
     def _set_batch_size(self, batch_size: int) -> None:
         """Sets what depends on the batch size."""
-        self.batch_size = check_integer("batch_size", batch_size, minimum=1)  #: B
+        self.action_kind = self.action_kind.for_rows(batch_size)
+        self.batch_size = self.action_kind.batch_size  #: B
         self._table_shape = (self.batch_size, self.num_actions)
         self._row_offsets = np.arange(self.batch_size) * self.num_actions
-
-    def _chosen_by(self) -> Any:
-        """Returns what was learned, with the choices that are pending."""
-        _, learned, _, pending = self._state
-        return learned if pending is None else self._with_pending(learned, pending)
 
     def _change_pending(self, action: Any, rows: Mask | None, by: int) -> None:
         """Adds `by` to how many choices of an action are pending in each of some rows."""
         if not self.can_count_pending:
             found = f"{type(self).__name__} does not count pending choices"
             raise TypeError(f"{found}; expected a policy whose can_count_pending is True")
-        indices = check_indices(action, *self._table_shape)
+        indices = self.action_kind.check(action)
         chosen = None if rows is None else check_rows(rows, self.batch_size)
         after = change_pending(self.pending, indices, chosen, by)
         self._state = self._state._replace(pending=after)

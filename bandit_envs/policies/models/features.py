@@ -10,8 +10,7 @@ import numpy as np
 
 from bandit_envs.arrays import NUMBERS, Array, Floats, Indices, as_numbers
 from bandit_envs.base.checks import MAX_REWARD
-from bandit_envs.nests import Nest, flatten, map_structure
-from bandit_envs.rewards.contextual import join_features
+from bandit_envs.nests import Nest, flatten, join_leaves, map_structure
 from bandit_envs.specs import ArraySpec
 
 
@@ -37,6 +36,7 @@ class FeatureReader:
             raise ValueError("expected arrays of numbers")
         dim = sum(math.prod(leaf.shape[leading:]) for leaf in leaves)
         self.shape: tuple[int, ...] = (*min(shapes), dim)  #: of a row: [D], or [K, D]
+        self._is_plain = isinstance(spec, ArraySpec) and spec.shape == self.shape
 
     def with_actions(self, num_actions: int) -> FeatureReader:
         """Returns a reader of features of so many actions, which are the first dimension."""
@@ -52,6 +52,9 @@ class FeatureReader:
         Raises:
             ValueError: they do not fit the spec.
         """
+        is_plain = self._is_plain and type(features) is np.ndarray  # the common kind
+        if is_plain and features.shape == (size, *self.shape) and features.dtype.kind in NUMBERS:
+            return features  # type: ignore[no-any-return]
 
         def check(leaf: ArraySpec, values: Nest) -> Array:
             array = as_numbers("found", values)
@@ -60,7 +63,7 @@ class FeatureReader:
             return array
 
         try:
-            return join_features(map_structure(check, self._spec, features), 1 + self._leading)
+            return join_leaves(map_structure(check, self._spec, features), 1 + self._leading)
         except (TypeError, ValueError) as error:
             raise ValueError(f"observation has bad features: {error}") from None
 
@@ -86,7 +89,9 @@ class ContextReader:
 
     def read(self, observation: Nest, size: int) -> Floats:
         """Returns the context of `size` rows, [size, D]; ValueError if it does not fit the spec."""
-        return as_finite(self._reader.read(_context_of(observation), size))
+        is_context = type(observation) is np.ndarray  # the common kind
+        context = observation if is_context else _context_of(observation)
+        return as_finite(self._reader.read(context, size))
 
 
 class ItemReader:

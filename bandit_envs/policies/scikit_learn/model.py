@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from bandit_envs.arrays import Array, Floats, Rng
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.extras import import_extra
-from bandit_envs.base.state import ForeignModel
+from bandit_envs.base.foreign_models import ForeignModel
 from bandit_envs.names.users_code import describe, text_of
 
 TRUSTED = {

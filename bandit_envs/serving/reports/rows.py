@@ -33,6 +33,11 @@ class ActionReport(NamedTuple):
     weight: float
     weight_error: float
 
+    @property
+    def label(self) -> str:
+        """Its name, and whether it is retired."""
+        return self.action if self.is_open else f"{self.action} (retired)"
+
 
 class PeriodReport(NamedTuple):
     """What happened in a period.

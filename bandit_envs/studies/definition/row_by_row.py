@@ -17,7 +17,6 @@ from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.policies import Policy, RowByRowPolicy
 from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.policies.row_by_row import check_learns_by_row, pools_problems, shares_a_model
-from bandit_envs.studies.definition.appearance import plain_text
 from bandit_envs.studies.definition.study import Study
 
 Pair: TypeAlias = tuple[str, str]
@@ -98,7 +97,7 @@ def describe_row_by_row(study: Study, row_by_row: Collection[Pair]) -> str:
         if (str(place), str(each)) not in row_by_row:
             continue
         is_in_all = str(each) not in others
-        label = plain_text(study.policy_label(each) if is_in_all else study.label(place, each))
+        label = study.policy_label(each) if is_in_all else study.label(place, each)
         if label not in names:
             names.append(label)
     if len(names) > MANY_NAMES:

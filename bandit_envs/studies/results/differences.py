@@ -97,7 +97,7 @@ def compare_to(
         study: the study.
         pairs: its results. Those that have not finished all runs, or have one run, are left out.
     """
-    quantities = [name for name, each in study.summary.items() if each.quantity.kind != "per_step"]
+    quantities = [name for name, each in study.summary.items() if each.kind != "per_step"]
     baselines = {str(pair.environment): pair for pair in pairs if pair.policy == baseline}
     found = []
     compared = pairs_to_compare(baseline, study, pairs)

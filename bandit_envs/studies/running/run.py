@@ -101,6 +101,7 @@ def _run_missing(results: Results, apply: Apply, observer: RunObserver) -> list[
     observer.start(tasks, files.steps_taken)
     if not tasks:
         return []
+    results.remove_page()
     numbers = [task.number for task in tasks]
     token = results.assignment.token
     bundles = Bundles(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from bandit_envs.base.checks import check_number
 from bandit_envs.environments.environment_choice import EnvironmentChoice
+from bandit_envs.metrics import QUANTITIES
 from bandit_envs.names.choice import SYMBOLS
 from bandit_envs.policies.policy_choice import PolicyChoice
-from bandit_envs.showing.plots import draw_band, log2_axis, log_axis
-from bandit_envs.studies.definition.shown import SHOWN
+from bandit_envs.showing.fonts import fonts_for
+from bandit_envs.showing.plots import draw_band, log2_axis, log_axis, to_image
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.showing.axes import (
     add_axes,
@@ -70,8 +71,6 @@ def study_figure(
     study: Study,
     pairs: Sequence[PairResult],
     file_format: str = "png",
-    width: float | None = None,
-    style: str | Path | None = None,
 ) -> bytes:
     """Returns the figure of a study; for the panel "arms", a picture of one problem.
 
@@ -81,19 +80,16 @@ def study_figure(
         study: the study.
         pairs: what has finished of it.
         file_format: "png", "svg" or "pdf"; for a picture of a problem, "png".
-        width: in inches; by default, 8.
-        style: a style of matplotlib, or the file of one.
     """
     if "arms" in study.panels:
         return _arms_image(study, file_format)
     buffer = io.BytesIO()
-    with use_style(width, style):
-        if file_format == "pdf":
-            with PdfPages(buffer) as pages:
-                for environments in page_environments(study):
-                    pages.savefig(_draw(study, pairs, environments, "", width))
-        else:
-            _draw_page(study, pairs, width).savefig(buffer, format=file_format)
+    with use_style(), fonts_for(_names_in(study)):
+        if file_format != "pdf":
+            return to_image(draw_study(study, pairs), file_format)
+        with PdfPages(buffer) as pages:
+            for environments in page_environments(study):
+                pages.savefig(_draw(study, pairs, environments, "", None))
     return buffer.getvalue()
 
 
@@ -116,8 +112,17 @@ def draw_study(
         width: in inches; by default, 8.
         style: a style of matplotlib, or the file of one.
     """
-    with use_style(width, style):
-        return _draw_page(study, pairs, width)
+    with use_style(width, style), fonts_for(_names_in(study)):
+        environments = choose_environments(study, pairs)
+        return _draw(study, pairs, environments, describe_choice(study), width)
+
+
+def _names_in(study: Study) -> Iterator[str]:
+    """Yields what users name in the figure of a study."""
+    yield study.title
+    yield from study.over
+    yield from map(study.environment_label, study.environment)
+    yield from map(study.policy_label, study.policy)
 
 
 def _arms_image(study: Study, file_format: str) -> bytes:
@@ -131,12 +136,6 @@ def _arms_image(study: Study, file_format: str) -> bytes:
     buffer = io.BytesIO()
     imsave(buffer, env.render("rgb_array"), format="png")
     return buffer.getvalue()
-
-
-def _draw_page(study: Study, pairs: Sequence[PairResult], width: float | None) -> Figure:
-    """Returns a figure of one page, in the style that is in use."""
-    environments = choose_environments(study, pairs)
-    return _draw(study, pairs, environments, describe_choice(study), width)
 
 
 def _draw(
@@ -198,7 +197,8 @@ def _title_row(study: Study, axis: Axes, environment: EnvironmentChoice) -> None
     if len(label) * 5.0 / 72.0 > width:
         label = ", ".join(study.own_parts(environment)) or label
     color = study.colors.get(str(environment), "black")
-    axis.set_title(wrap(label, width, 9.0), fontsize="small", loc="left", color=color)
+    title = wrap(label, width, 9.0)
+    axis.set_title(title, fontsize="small", loc="left", color=color, parse_math=False)
 
 
 def _draw_over(study: Study, pairs: Sequence[PairResult], axes: NDArray[np.object_]) -> int:
@@ -275,10 +275,11 @@ def _finish_axes(
     names = {}
     for panel in study.panels:
         so_far = shows_shares(study, pairs, panel)
-        names[panel] = f"{SHOWN[panel].axis}, so far" if so_far else SHOWN[panel].axis
+        axis_title = QUANTITIES[panel].axis
+        names[panel] = f"{axis_title}, so far" if so_far else axis_title
     for row in axes:
         for axis, panel in zip(row, study.panels):
-            shown = SHOWN[panel]
+            shown = QUANTITIES[panel]
             if len(study.panels) > 1 or is_leftmost(axis):
                 axis.set_ylabel(names[panel])
             if "x" in study.log_axes:
@@ -289,7 +290,7 @@ def _finish_axes(
             elif "y" in study.log_axes:
                 log_axis(axis, "y")
             if is_lowest(axis):
-                axis.set_xlabel(x_label)
+                axis.set_xlabel(x_label, parse_math=False)
 
 
 def _draw_parameters(study: Study, pairs: Sequence[PairResult], axis: Axes) -> int:

@@ -5,28 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from bandit_envs.showing.page import Section, make_page
-from bandit_envs.showing.tables import Cell, Grid
-from bandit_envs.studies.definition.appearance import plain_text
+from bandit_envs.showing.page import Section, has_charts, make_page
+from bandit_envs.showing.styles import MOST
+from bandit_envs.showing.tables import Grid
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.definition.study_file import study_text
 from bandit_envs.studies.results.expected import Comparison, compare_with_expected
-from bandit_envs.studies.showing.charts import MOST, study_chart
+from bandit_envs.studies.showing.cells import summary_cell
 from bandit_envs.studies.showing.figures import study_figure
-from bandit_envs.studies.showing.shown_environments import describe_most_different
+from bandit_envs.studies.showing.ranking import rank_policies, ranking_table
+from bandit_envs.studies.showing.shown_environments import (
+    choose_most_different,
+    describe_most_different,
+)
 
 if TYPE_CHECKING:
+    from bandit_envs.showing.charts import Chart
     from bandit_envs.studies.results.results import PairResult
 
+USUAL_CURVES = ("reward", "percent_optimal", "cumulative_regret")
+"""What is drawn of a study whose figure shows no curves, as far as it is measured."""
 
-HOW = (
-    "Point at a line for its values. A click on a name hides or shows its lines in all panels; a "
-    "double click hides the others beside it. Drag to zoom; a double click on a panel shows all."
+RANKED = (
+    "In each environment, the policy with the highest mean reward has rank 1. The table has the "
+    "mean of the ranks, and the mean rewards."
 )
 
 
 def study_page(study: Study, pairs: Sequence[PairResult], note: str = "") -> str:
-    """Returns a page with the tables, the figure and the text of a study.
+    """Returns a page with the tables, the curves and the text of a study.
 
     Args:
         study: the study.
@@ -34,30 +41,17 @@ def study_page(study: Study, pairs: Sequence[PairResult], note: str = "") -> str
         note: a line below the summary.
     """
     lines = [f"{study.runs} runs of {study.steps} steps, {study.spread}"]
-    notes = [] if pairs else ["Nothing has finished."]
-    results = Section("Results", table=_summary(study, pairs), texts=2, notes=[*notes, note])
-    sections = [results]
+    notes = [note if pairs else "Nothing has finished."]
+    sections = [*_ranking(study, pairs)]
+    sections.append(Section("Results", table=_summary(study, pairs), texts=2, notes=notes))
     comparison = compare_with_expected(study, pairs)
     if comparison:
         grid = [Comparison._fields, *(list(map(str, row)) for row in comparison)]
         sections.append(Section("Expected values", table=grid, texts=len(Comparison._fields)))
-    if pairs and (not study.panels or study.over):
-        sections.append(Section("Figure", figure=study_figure(study, pairs)))
-    chart = study_chart(study, pairs) if pairs else None
-    if chart is not None:
-        sections.append(Section("Curves", [HOW, *_chosen(study)], chart=chart))
+    if pairs:
+        sections += _drawn(study, pairs)
     sections.append(Section("The study", code=study_text(study)))
     return make_page(study.title, lines, sections)
-
-
-def _chosen(study: Study) -> Iterator[str]:
-    """Yields which environments and policies have curves, if not all have."""
-    environments = describe_most_different(study)
-    if environments:
-        yield f"Curves are of {environments}; the table has all."
-    number = len(study.policy)
-    if number > MOST:
-        yield f"Curves are of the first {MOST} of {number} policies; the table has all."
 
 
 def _summary(study: Study, pairs: Sequence[PairResult]) -> Grid:
@@ -65,21 +59,46 @@ def _summary(study: Study, pairs: Sequence[PairResult]) -> Grid:
     headings = [each.heading for each in study.summary.values()]
     grid = [["environment", "policy", *headings]]
     for pair in pairs:
-        label = plain_text(study.policy_label(pair.policy))
+        label = study.policy_label(pair.policy)
         if pair.runs < study.runs:
             label += f" ({pair.runs} runs so far)"
-        cells = [str(cell_of(study, pair, name)) for name in study.summary]
-        grid.append([plain_text(study.environment_label(pair.environment)), label, *cells])
+        cells = [str(summary_cell(study, pair, name)) for name in study.summary]
+        grid.append([study.environment_label(pair.environment), label, *cells])
     return grid
 
 
-def cell_of(study: Study, pair: PairResult, name: str) -> Cell:
-    """Returns the last value of a quantity, with what it varies by over runs."""
-    shown = study.quantities[name]
-    value, low, high = pair.last(name, study)
-    center, start, end, error = shown.texts(value, low, high, high - value, error=high - value)
-    if pair.runs == 1:
-        return Cell(center)
-    if study.quantiles or shown.quantity.is_probability:
-        return Cell(center, ends=(start, end))
-    return Cell(center, error)
+def _ranking(study: Study, pairs: Sequence[PairResult]) -> Iterator[Section]:
+    """Yields the ranks of the policies, if they are too many to tell lines apart."""
+    ranked = rank_policies(study, pairs) if len(study.policy) > MOST else []
+    if ranked:
+        yield Section("Ranking", [RANKED], table=ranking_table(study, pairs, ranked))
+
+
+def _drawn(study: Study, pairs: Sequence[PairResult]) -> Iterator[Section]:
+    """Yields the figure that is no chart, and the curves over steps."""
+    panels = [name for name in study.panels if name != "arms"]
+    has_figure = not study.panels or bool(study.over)
+    if has_figure or not (panels and has_charts()):
+        yield Section("Figure", picture=lambda: study_figure(study, pairs))
+    panels = panels or [name for name in USUAL_CURVES if name in study.quantities]
+    if not (panels and has_charts()):
+        return
+    environments = choose_most_different(study, pairs, panels[0])
+    lines = [describe_most_different(study)]
+    measured = {str(pair.policy) for pair in pairs}
+    policies = [each for each in study.policy if str(each) in measured]
+    if len(policies) > MOST:
+        ranked = rank_policies(study, pairs)
+        policies = [each.policy for each in ranked][:MOST] or policies[:MOST]
+        which = "best" if ranked else "first"
+        lines.append(f"the {MOST} {which} of {len(study.policy)} policies")
+    shown = " and ".join(line for line in lines if line)
+
+    def draw() -> Chart:
+        from bandit_envs.studies.showing.charts import study_chart  # noqa: PLC0415 - needs Plotly
+
+        return study_chart(study, pairs, panels, environments, policies)
+
+    yield Section(
+        "Curves", [f"Curves are of {shown}; the table has all."] if shown else [], chart=draw
+    )

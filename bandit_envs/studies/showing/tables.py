@@ -5,15 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import numpy as np
 
 from bandit_envs.arrays import Floats
 from bandit_envs.base.saving import atomic_file
-from bandit_envs.metrics import QUANTITIES, kept_steps, of_runs
+from bandit_envs.metrics import QUANTITIES, Quantity, kept_steps, of_runs
 from bandit_envs.showing.tables import csv_rows, text_cell
-from bandit_envs.studies.definition.shown import SHOWN, ShownQuantity
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.showing.tracking import Track, track_nothing
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from bandit_envs.studies.results.results import PairResult
 
 
-class Table(NamedTuple):
+class StudyTable(NamedTuple):
     """A table with some rows of each pair that has finished all runs."""
 
     counter: str
@@ -39,7 +38,7 @@ class Table(NamedTuple):
         return {name: column[-len(self.numbers) :] for name, column in columns.items()}
 
 
-def study_tables(study: Study) -> dict[str, Table]:
+def study_tables(study: Study) -> dict[str, StudyTable]:
     """Returns the tables of a study: summary, curves and runs."""
     steps = kept_steps(study.steps).tolist()
     runs = range(1, study.runs + 1)
@@ -54,9 +53,9 @@ def study_tables(study: Study) -> dict[str, Table]:
         return of_runs(pair.result)
 
     return {
-        "summary": Table("step", steps[-1:], summary),
-        "curves": Table("step", steps, curves),
-        "runs": Table("run", runs, totals),
+        "summary": StudyTable("step", steps[-1:], summary),
+        "curves": StudyTable("step", steps, curves),
+        "runs": StudyTable("run", runs, totals),
     }
 
 
@@ -64,10 +63,9 @@ def write_tables(
     path: Path,
     study: Study,
     pairs: Sequence[PairResult],
-    curves: str = "npy",
     track: Track = track_nothing,
 ) -> None:
-    """Writes `summary.csv`, `runs.csv` and the curves of the pairs that have finished all runs.
+    """Writes `summary.csv`, `runs.csv` and `curves.npy` of the pairs that have finished all runs.
 
     It reads each pair once.
 
@@ -75,46 +73,34 @@ def write_tables(
         path: the folder.
         study: the study.
         pairs: the results.
-        curves: "npy" or "csv" for a file of this kind, or "none". A file of another kind, which
-            an earlier call has left, is deleted.
         track: shows how many of the pairs have been read.
     """
     tables = study_tables(study)
-    writers: dict[str, TableWriter] = {}
     with contextlib.ExitStack() as stack:
-        for name, table in tables.items():
-            kind = curves if name == "curves" else "csv"
-            if kind != "none":
-                file = stack.enter_context(atomic_file(path / f"{name}.{kind}"))
-                writers[name] = WRITERS[kind](file, table, study, pairs)
+
+        def open_file(name: str) -> BinaryIO:
+            return stack.enter_context(atomic_file(path / name))
+
+        writers: list[CsvWriter | NpyWriter] = [
+            CsvWriter(open_file("summary.csv"), tables["summary"], study),
+            CsvWriter(open_file("runs.csv"), tables["runs"], study),
+            NpyWriter(open_file("curves.npy"), tables["curves"], study, pairs),
+        ]
         for pair in track("tables", pairs):
-            for writer in writers.values():
+            for writer in writers:
                 writer.write(pair)
-    for kind in WRITERS:
-        if kind != curves:
-            (path / f"curves.{kind}").unlink(missing_ok=True)
-
-
-class TableWriter(Protocol):
-    """Writes the rows of a table, pair by pair."""
-
-    def write(self, pair: PairResult) -> None:
-        """Writes the rows of a pair, if it has finished all runs."""
 
 
 class CsvWriter:
-    """Writes a table as CSV.
+    """Writes a table as CSV, pair by pair.
 
     Args:
         file: where it is written.
         table: the table.
         study: the study.
-        pairs: all that will be written.
     """
 
-    def __init__(
-        self, file: BinaryIO, table: Table, study: Study, pairs: Sequence[PairResult]
-    ) -> None:
+    def __init__(self, file: BinaryIO, table: StudyTable, study: Study) -> None:
         self._file = file
         self._table = table
         self._study = study
@@ -131,7 +117,9 @@ class CsvWriter:
             self._file.write(csv_rows([("environment", "policy", table.counter, *columns)]))
             self._is_first = False
         if is_finished:
-            self._file.write(_csv_of(table, pair, columns))
+            names = (text_cell(str(pair.environment)), text_cell(str(pair.policy)))
+            cells = [map("{:.10g}".format, column) for column in columns.values()]
+            self._file.write(csv_rows((*names, *row) for row in zip(table.numbers, *cells)))
 
 
 class NpyWriter:
@@ -145,19 +133,20 @@ class NpyWriter:
     """
 
     def __init__(
-        self, file: BinaryIO, table: Table, study: Study, pairs: Sequence[PairResult]
+        self, file: BinaryIO, table: StudyTable, study: Study, pairs: Sequence[PairResult]
     ) -> None:
         self._file = file
         self._table = table
         self._study = study
-        self._dtype = _npy_dtype(table, pairs)
-        shape = (_count_finished(study, pairs), len(table.numbers))
+        names = table.columns(pairs[0]) if pairs else ()
+        self._dtype = np.dtype([(table.counter, "<i8"), *((name, "<f4") for name in names)])
+        number = sum(pair.runs == study.runs for pair in pairs)
         np.lib.format.write_array_header_2_0(
             file,
             {
                 "descr": np.lib.format.dtype_to_descr(self._dtype),
                 "fortran_order": False,
-                "shape": shape,
+                "shape": (number, len(table.numbers)),
             },
         )
 
@@ -171,61 +160,23 @@ class NpyWriter:
             self._file.write(row.tobytes())
 
 
-WRITERS: dict[str, Callable[..., TableWriter]] = {"csv": CsvWriter, "npy": NpyWriter}
-"""What writes a table, by the kind of its file."""
-
-CURVES = (*WRITERS, "none")
-"""The kinds of files of curves, and none."""
-
-
-def size_of_curves(study: Study, pairs: Sequence[PairResult], kind: str) -> int:
-    """Returns about how many bytes the curves take in a file of a kind."""
-    finished = _count_finished(study, pairs)
-    if kind == "none" or not finished:
-        return 0
-    table = study_tables(study)["curves"]
-    if kind == "npy":
-        return finished * len(table.numbers) * _npy_dtype(table, pairs).itemsize
-    first = next(pair for pair in pairs if pair.runs == study.runs)
-    return finished * len(_csv_of(table, first, table.columns(first)))
-
-
-def _count_finished(study: Study, pairs: Sequence[PairResult]) -> int:
-    """Returns how many pairs have finished all runs."""
-    return sum(pair.runs == study.runs for pair in pairs)
-
-
-def _npy_dtype(table: Table, pairs: Sequence[PairResult]) -> np.dtype[np.void]:
-    """Returns the dtype of the rows of a table."""
-    names = table.columns(pairs[0]) if pairs else ()
-    return np.dtype([(table.counter, "<i8"), *((name, "<f4") for name in names)])
-
-
-def _csv_of(table: Table, pair: PairResult, columns: Mapping[str, Floats]) -> bytes:
-    """Returns the rows of a pair as CSV."""
-    names = (text_cell(str(pair.environment)), text_cell(str(pair.policy)))
-    cells = [map("{:.10g}".format, column) for column in columns.values()]
-    return csv_rows((*names, *row) for row in zip(table.numbers, *cells))
-
-
 def shows_shares(study: Study, pairs: Sequence[PairResult], name: str) -> bool:
     """Whether quantiles of a quantity are those of shares of all steps so far."""
-    shown = SHOWN[name]
-    metric = shown.quantity.metric
+    quantity = QUANTITIES[name]
     return bool(study.quantiles) and any(
-        shown.shows_share(pair.result[metric].curves, study.kept) for pair in pairs
+        quantity.shows_share(pair.result[quantity.metric].curves, study.kept) for pair in pairs
     )
 
 
 def explain_quantities(
-    study: Study, pairs: Sequence[PairResult], columns: Mapping[str, ShownQuantity]
+    study: Study, pairs: Sequence[PairResult], columns: Mapping[str, Quantity]
 ) -> list[str]:
     """Returns texts that say what the numbers in columns of a table are, where that may differ."""
     parts = []
-    per_step = {name: each for name, each in columns.items() if each.quantity.kind == "per_step"}
+    per_step = {name: each for name, each in columns.items() if each.kind == "per_step"}
     shares = [each.heading for name, each in per_step.items() if shows_shares(study, pairs, name)]
     last = [each.heading for each in per_step.values() if each.heading not in shares]
-    probabilities = [each.heading for each in columns.values() if each.quantity.is_probability]
+    probabilities = [each.heading for each in columns.values() if each.is_probability]
     if probabilities and not study.quantiles:
         parts.append(f"{' and '.join(probabilities)}: with Wilson's 95% interval")
     if last:

@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import tensorflow as tf
-from numpy.typing import NDArray
 from tf_agents.agents import tf_agent
 from tf_agents.environments import py_environment, tf_environment
 from tf_agents.policies import py_policy, tf_policy
@@ -27,7 +26,7 @@ from bandit_envs.adapters.tf_agents.policies.models import AgentModel, PyPolicyM
 from bandit_envs.adapters.tf_agents.policies.saved_models import load_policy
 from bandit_envs.adapters.tf_agents.policies.variables import Values
 from bandit_envs.arrays import Array, Floats, Rng
-from bandit_envs.base.checks import check_indices, check_rewards, short_repr
+from bandit_envs.base.checks import check_rewards, short_repr
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies import Policy
@@ -59,7 +58,7 @@ class TFAgentsPolicy(Policy):
         self.knows_probabilities = model.knows_probabilities
         rng = generator(seed)
         self._key = int(rng.integers(KEYS))  # from which training draws
-        super().__init__(num_actions=model.num_actions, batch_size=batch_size, seed=rng)
+        super().__init__(action_spec=model.action_kind, batch_size=batch_size, seed=rng)
 
     def _set_num_actions(self, num_actions: int) -> None:
         raise self._without_more_actions("the agent of TF-Agents is made for these")
@@ -72,24 +71,19 @@ class TFAgentsPolicy(Policy):
             return self._model.train(learned, trajectory)
         return learned
 
-    def _select(self, rng: Rng, learned: Values, time_step: TimeStep) -> Array:
+    def _select(self, rng: Rng, learned: Values, time_step: TimeStep) -> Nest:
         if self.knows_probabilities:
             return super()._select(rng, learned, time_step)
-        return self._model.act(rng, learned, time_step.observation)
+        return self.action_kind.check(self._model.act(rng, learned, time_step.observation))
 
     def _probabilities(self, learned: Values, time_step: TimeStep) -> Floats:
         if isinstance(self._model, TFPolicyModel) and self.knows_probabilities:
             return self._model.probabilities(learned, time_step.observation)
         return super()._probabilities(learned, time_step)
 
-    def _choose(self, rng: Rng, time_step: TimeStep) -> Array:
-        chosen = self._select(rng, self._state.learned, time_step)
-        return check_indices(chosen, *self._table_shape, self._model.action_shape)
-
-    def check_feedback(self, action: Any, reward: Any) -> tuple[NDArray[np.intp], Nest]:
-        indices = check_indices(action, *self._table_shape, self._model.action_shape)
+    def _check_rewards(self, reward: Any) -> Nest:
         if not self.can_learn:
-            return indices, reward
+            return reward
 
         def check(spec: tf.TensorSpec, rewards: Array) -> Array:
             shape = (self.batch_size, *spec.shape)
@@ -99,7 +93,7 @@ class TFAgentsPolicy(Policy):
             flat = np.reshape(rewards, -1)
             return check_rewards(flat, flat.size, *self.reward_range).reshape(shape)
 
-        return indices, map_structure(check, self._model.reward_spec, reward)
+        return map_structure(check, self._model.reward_spec, reward)
 
 
 def as_policy(agent: AgentOrPolicy, batch_size: int = 1, seed: Seed = None) -> TFAgentsPolicy:

@@ -17,6 +17,7 @@ from tf_agents.policies import epsilon_greedy_policy, greedy_policy, tf_policy
 from tf_agents.trajectories import time_step as ts
 
 from bandit_envs.adapters.tf_agents.policies.compiled import CompiledFunction, initial_state
+from bandit_envs.adapters.tf_agents.users import kind_of_tf_agents_actions
 from bandit_envs.arrays import Floats
 from bandit_envs.nests import Nest
 
@@ -49,7 +50,7 @@ class ProbabilityTable:
         self._explores = isinstance(policy, epsilon_greedy_policy.EpsilonGreedyPolicy)
         if self._explores:
             self._asked = greedy_policy.GreedyPolicy(policy.wrapped_policy)
-        self._num_actions = int(policy.action_spec.maximum) + 1
+        self._num_actions = kind_of_tf_agents_actions(policy.action_spec).num_actions
         epsilon = tf.TensorSpec([], tf.float64)
         self._compiled = CompiledFunction(self._table, policy, epsilon)
 
@@ -117,7 +118,7 @@ class OneHotTable:
 
     def __init__(self, policy: tf_policy.TFPolicy) -> None:
         self._policy = policy
-        self._num_actions = int(policy.action_spec.maximum) + 1
+        self._num_actions = kind_of_tf_agents_actions(policy.action_spec).num_actions
         self._compiled = CompiledFunction(self._action, policy)
 
     @property
@@ -165,7 +166,7 @@ class MixtureTable:
 
 def find_table(policy: tf_policy.TFPolicy) -> Table | None:
     """Returns the probabilities of a policy; None if it draws by itself, or shows slates."""
-    if policy.action_spec.shape.rank > 0:
+    if not kind_of_tf_agents_actions(policy.action_spec).is_single:
         return None
     if isinstance(policy, mixture_policy.MixturePolicy):
         tables = [find_table(part) for part in policy._policies]

@@ -212,9 +212,9 @@ class ClassificationBanditEnvironment(BanditTFPyEnvironment):
         return self._clock.run_for_rows(best, [], tf.int32)
 
     def _means_of_last_step(self) -> Floats:
-        now = self._streamed._bandit_state()
-        state = now.state if now.action is None else now.previous
-        return np.asarray(self._streamed._expected_rewards(state), np.float64)
+        met = self._streamed.means_met()
+        means = self._streamed.means_now() if met is None else met.means
+        return np.asarray(means.table, np.float64)
 
 
 def _num_ahead(context_spec: ArraySpec, batch_size: int) -> int:

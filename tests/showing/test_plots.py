@@ -8,7 +8,7 @@ pytest.importorskip("matplotlib")
 from matplotlib.figure import Figure
 
 from bandit_envs.metrics import Statistics
-from bandit_envs.studies.plots import log2_axis, plot_curves
+from bandit_envs.showing.plots import log2_axis, plot_curves
 
 RUNS = np.array([[1.0, 2.0, 4.0], [3.0, 2.0, 0.0]])
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from bandit_envs.arrays import Floats
+from bandit_envs.base.actions import ActionKind
 from bandit_envs.base.checks import short_repr
-from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.evaluations.candidates import (
     LOGGED,
     Candidate,
@@ -23,6 +23,7 @@ from bandit_envs.evaluations.candidates import (
     Contender,
     GivenPolicy,
 )
+from bandit_envs.evaluations.kinds.specs_of_log import SpecsOfLog
 from bandit_envs.evaluations.logs import OpenLog
 from bandit_envs.evaluations.policy_sums import Found, Key, PolicyRows, PolicySums
 from bandit_envs.logged.estimators.estimate import Terms
@@ -58,8 +59,25 @@ class ShownSums:
     remarks: Mapping[Key, Mapping[str, Sequence[str]]]
 
 
-class ActionKind(abc.ABC):
-    """What an evaluation asks of actions of one kind."""
+@dataclasses.dataclass(frozen=True)
+class Expected:
+    """Which policies fit a log.
+
+    Args:
+        base: the class of those that texts name.
+        is_right: returns whether they choose actions of a kind.
+        actions: what they choose.
+        advice: what a user should give.
+    """
+
+    base: type[Policy]
+    is_right: Callable[[ActionKind], bool]
+    actions: str
+    advice: str
+
+
+class LogKind(abc.ABC):
+    """What an evaluation asks of a log whose actions are of one kind, as `ActionKind` says."""
 
     name: ClassVar[str]
     """The kind in the registry of estimators."""
@@ -188,25 +206,22 @@ class ActionKind(abc.ABC):
         return ShownSums(found, candidates, {})
 
 
-def enter_as_is(
-    contender: Contender, env: PyEnvironment, expected: tuple[type[Policy], str]
-) -> Candidate:
+def enter_as_is(contender: Contender, env: SpecsOfLog, expected: Expected) -> Candidate:
     """Returns a policy that does not learn; ValueError if it chooses actions of another kind.
 
     Args:
         contender: the policy, as a user gives it.
         env: has the specs of the log.
-        expected: the class of policies that choose such actions, and what a user should give.
+        expected: says which policies fit.
     """
-    wanted, advice = expected
     choice = contender.choice if isinstance(contender, ChosenPolicy) else None
-    policy: Any = contender.policy if isinstance(contender, GivenPolicy) else None
+    policy = contender.policy if isinstance(contender, GivenPolicy) else None
     modules = () if choice is None else choice.modules
     with name_in_errors(f"policy {contender.name}", *modules):
         if choice is not None:
             made = choice.entry.make
-            if not isinstance(made, type) or issubclass(made, wanted):
+            if not isinstance(made, type) or issubclass(made, expected.base):
                 policy = choice.make(env, 0)
-        if not isinstance(policy, wanted):
-            raise ValueError(f"it chooses other actions; {advice}")
+        if policy is None or not expected.is_right(policy.action_kind):
+            raise ValueError(f"it chooses no {expected.actions}; expected {expected.advice}")
     return Candidate(choice, contender.name, policy, start=0)
