@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bandit_envs.arrays import Floats
+from bandit_envs.base.slates import SlateProbabilities
 from bandit_envs.evaluations.candidates import Candidate, Contender
 from bandit_envs.evaluations.kinds.log_kind import Expected, LogKind, enter_as_is
 from bandit_envs.evaluations.kinds.specs_of_log import SpecsOfLog
@@ -28,7 +29,6 @@ from bandit_envs.logged.summary import LogSummary
 from bandit_envs.metrics.statistics import Statistics
 from bandit_envs.policies import SlatePolicy
 from bandit_envs.specs import SlateSpec
-from bandit_envs.trajectories import SlateProbabilities
 
 EXPECTED = Expected(
     base=SlatePolicy,
