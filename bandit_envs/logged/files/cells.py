@@ -35,9 +35,15 @@ def read_integers(frame: Any, name: str) -> Array:
     is_whole = (np.floor(numbers) == numbers) & (np.abs(numbers) < LARGEST)
     expected = "an integer"
     if not is_whole.all() and np.isfinite(numbers[is_whole.argmin()]):
-        expected += "; num_actions=0, or --num-actions 0, reads real numbers such as prices"
+        expected += "; num_actions=0 reads real numbers such as prices"
     check_column(frame, name, is_whole, expected)
     return numbers.astype(np.int64)
+
+
+def has_fractions(cells: Array) -> bool:
+    """Returns whether some cells are finite numbers that are not whole."""
+    numbers = as_numbers(cells)
+    return bool((np.isfinite(numbers) & (np.floor(numbers) != numbers)).any())
 
 
 def read_numbers(frame: Any, name: str) -> Floats:

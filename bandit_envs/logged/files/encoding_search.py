@@ -20,7 +20,12 @@ from bandit_envs.datasets.encoding import (
 )
 from bandit_envs.datasets.tables import find_unnamed, name_row
 from bandit_envs.logged.columns import MIN_PROPENSITY
-from bandit_envs.logged.files.cells import check_column, read_integers, read_numbers
+from bandit_envs.logged.files.cells import (
+    check_column,
+    has_fractions,
+    read_integers,
+    read_numbers,
+)
 
 MANY_ACTIONS = 1000
 """The most actions that a log can have of which it has no row."""
@@ -254,6 +259,7 @@ class FoundCells:
         smallest: action, if they are numbers; None without rows.
         largest: action.
         problem: why actions are not numbers; "" if they are.
+        has_fractions: whether some actions are numbers that are not whole.
         loggers: how many rows each logging policy has, if there are several.
     """
 
@@ -261,6 +267,7 @@ class FoundCells:
     smallest: int | None = None
     largest: int | None = None
     problem: str = ""
+    has_fractions: bool = False
     loggers: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
     def merge(self, other: FoundCells) -> FoundCells:
@@ -275,6 +282,7 @@ class FoundCells:
             smallest=min(known, default=None),
             largest=max(high, default=None),
             problem=self.problem or other.problem,
+            has_fractions=self.has_fractions or other.has_fractions,
             loggers=collections.Counter(self.loggers) + collections.Counter(other.loggers),
         )
 
@@ -299,6 +307,10 @@ class FoundCells:
             names = of_actions.levels(columns.action, advice)
         features = tuple(self.counts[name].likely_column(name) for name in columns.features)
         return TableEncoding(names, features)
+
+    def are_real(self, columns: TableColumns) -> bool:
+        """Returns whether actions are real numbers, as some of them are not whole."""
+        return self.has_fractions and not self.counts[columns.action].is_named
 
     def count_actions(self, name: str) -> int:
         """Returns the largest action plus 1, of actions that are numbers.
@@ -350,10 +362,16 @@ def search_cells(
         loggers = columns.loggers.count(frame.dropna(subset=columns.used()))
     if columns.action not in names or columns.action in texts:
         return FoundCells(counts, loggers=loggers)
+    known = frame[[columns.action]].dropna()
     try:
-        actions = read_integers(frame[[columns.action]].dropna(), columns.action)
+        actions = read_integers(known, columns.action)
     except ValueError as error:  # unless they are names, as other parts may tell
-        return FoundCells(counts, problem=str(error), loggers=loggers)
+        return FoundCells(
+            counts=counts,
+            problem=str(error),
+            has_fractions=has_fractions(known[columns.action].to_numpy()),
+            loggers=loggers,
+        )
     return FoundCells(
         counts=counts,
         smallest=int(actions.min()) if len(actions) else None,

@@ -53,6 +53,8 @@ def find_encoding(
         names = ", ".join(part.name for part in parts.found[:NAMED])
         raise ValueError(f"the log has no rows in {names}, or none with an action")
     encoding = found.encoding(columns)
+    if num_actions is None and found.are_real(columns):
+        return columns.with_rows(found.loggers), encoding, 0
     check_named_actions(num_actions, encoding)
     number = len(encoding.actions) or num_actions or found.count_actions(columns.action)
     return columns.with_rows(found.loggers), encoding, number
