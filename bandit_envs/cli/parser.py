@@ -4,8 +4,6 @@ Each subcommand names the function that does it as `module:function`. `main` imp
 called, because it needs more than NumPy.
 """
 
-import argparse
-import os
 from pathlib import Path
 
 from bandit_envs import __version__
@@ -16,8 +14,20 @@ from bandit_envs.cli.help import (
     Subcommands,
     format_examples,
 )
+from bandit_envs.cli.options import (
+    add_backend,
+    add_latex,
+    add_number_of_workers,
+    add_output,
+    add_panels,
+    add_policies,
+    add_published,
+    add_sizes,
+    add_views,
+    add_workers,
+    split_names,
+)
 from bandit_envs.logged.registry import ESTIMATORS, LEARNERS
-from bandit_envs.running.backends import BACKENDS
 
 LOGISTIC = "logistic"
 """The model of propensities that is not one of scikit-learn."""
@@ -65,7 +75,7 @@ def _add_testbed(subcommands: Subcommands) -> None:
     figures = ("2.1", "2.2", "2.3", "2.4", "2.5", "2.6")
     text = "the figure (default: 2.2)"
     parser.add_argument("--figure", choices=figures, default="2.2", help=text)
-    _add_published(parser)
+    add_published(parser)
 
 
 def _add_run(subcommands: Subcommands) -> None:
@@ -84,11 +94,11 @@ def _add_run(subcommands: Subcommands) -> None:
     parser.group("results").add_argument(
         "--fail-above-regret", type=float, metavar="VALUE", help=text
     )
-    _add_policies(parser, "a policy in place of the default ones; may be repeated")
-    _add_sizes(parser)
-    _add_views(parser)
-    _add_output(parser)
-    _add_workers(parser)
+    add_policies(parser, "a policy in place of the default ones; may be repeated")
+    add_sizes(parser)
+    add_views(parser)
+    add_output(parser)
+    add_workers(parser)
 
 
 def _add_sweep(subcommands: Subcommands) -> None:
@@ -99,8 +109,8 @@ def _add_sweep(subcommands: Subcommands) -> None:
         "bandit_envs.cli.studies:sweep",
     )
     parser.add_argument("study", type=Path, metavar="STUDY.toml", help="the study's file")
-    _add_output(parser)
-    _add_workers(parser)
+    add_output(parser)
+    add_workers(parser)
 
 
 def _add_reproduce(subcommands: Subcommands) -> None:
@@ -112,8 +122,8 @@ def _add_reproduce(subcommands: Subcommands) -> None:
     )
     text = "the figure; without it, all are listed"
     parser.add_argument("name", metavar="NAME", nargs="?", help=text)
-    _add_published(parser)
-    _add_number_of_workers(parser)
+    add_published(parser)
+    add_number_of_workers(parser)
 
 
 def _add_report(subcommands: Subcommands) -> None:
@@ -128,8 +138,8 @@ def _add_report(subcommands: Subcommands) -> None:
     parser.add_argument("--figure", type=Path, metavar="FILE", help=text)
     text = "the policy that others are compared with: its id or its label (default: the first)"
     parser.add_argument("--baseline", metavar="SPEC", help=text)
-    _add_views(parser)
-    _add_latex(parser)
+    add_views(parser)
+    add_latex(parser)
 
 
 def _add_show(subcommands: Subcommands) -> None:
@@ -152,7 +162,7 @@ def _add_show(subcommands: Subcommands) -> None:
     parser.group("decisions").add_argument(
         "--range", type=float, nargs=2, metavar=("LOW", "HIGH"), help=text
     )
-    _add_panels(parser)
+    add_panels(parser)
 
 
 def _add_watch(subcommands: Subcommands) -> None:
@@ -211,11 +221,11 @@ def _add_evaluate(subcommands: Subcommands) -> None:
     )
     text = "return 1 if an interval reaches below VALUE, as a gate in scripts"
     parser.group("results").add_argument("--fail-below", type=float, metavar="VALUE", help=text)
-    _add_latex(parser.group("results"))
+    add_latex(parser.group("results"))
     text = "read the files of a folder in so many processes (default: 1)"
     parser.group("workers").add_argument("--workers", type=int, metavar="N", default=1, help=text)
-    _add_backend(parser)
-    _add_output(parser)
+    add_backend(parser)
+    add_output(parser)
 
 
 def _add_slates(parser: Parser) -> None:
@@ -260,7 +270,7 @@ def _add_route(subcommands: Subcommands) -> None:
     text = "a policy that routes; may be repeated"
     parser.add_argument("--policy", action="append", required=True, metavar="SPEC", help=text)
     text = "prices of a unit of cost (default: 8, around those where the best single model changes)"
-    parser.add_argument("--prices", type=_split_names, metavar="A,B,C", help=text)
+    parser.add_argument("--prices", type=split_names, metavar="A,B,C", help=text)
     text = "mean cost of a request; also find the price at which each policy spends it"
     parser.add_argument("--budget", type=float, metavar="COST", help=text)
     text = "learn from what all models earn on a request (default: from the one that is chosen)"
@@ -275,7 +285,7 @@ def _add_route(subcommands: Subcommands) -> None:
         "to the budget"
     )
     parser.group("results").add_argument("--fail-below", type=float, metavar="VALUE", help=text)
-    _add_output(parser)
+    add_output(parser)
     text = "replace the results in the folder (default: refuse, or a new folder in results/)"
     parser.group("results").add_argument("--overwrite", action="store_true", help=text)
 
@@ -283,11 +293,11 @@ def _add_route(subcommands: Subcommands) -> None:
 def _add_outcomes(parser: Parser) -> None:
     """Adds the options of tables of outcomes."""
     text = 'columns of the features of requests, or patterns such as "e*"; texts become features'
-    parser.add_argument("--features", type=_split_names, metavar="A,B,C", help=text)
+    parser.add_argument("--features", type=split_names, metavar="A,B,C", help=text)
     text = "columns of scores, which name the models; of a table with a line for each answer, one"
-    parser.add_argument("--rewards", type=_split_names, metavar="A,B,C", help=text)
+    parser.add_argument("--rewards", type=split_names, metavar="A,B,C", help=text)
     text = 'columns of costs, or a pattern such as "{}_cost" with the names of the models'
-    parser.add_argument("--costs", type=_split_names, metavar="A,B,C", help=text)
+    parser.add_argument("--costs", type=split_names, metavar="A,B,C", help=text)
     text = "column that tells requests apart, of a table with a line for each answer"
     parser.group("the table").add_argument("--example", metavar="COLUMN", help=text)
     text = "column of the names of the models, of a table with a line for each answer"
@@ -357,83 +367,3 @@ def _add_list(subcommands: Subcommands) -> None:
     )
     text = "show all about one of them, or your own"
     parser.add_argument("id", metavar="ID", nargs="?", help=text)
-
-
-def _add_policies(parser: Parser, text: str) -> None:
-    parser.add_argument("--policy", action="append", metavar="SPEC", help=text)
-
-
-def _add_sizes(parser: Parser) -> None:
-    """Adds the options of how much is run."""
-    text = "independent runs (default: 2000, or 10 where rows share a problem)"
-    parser.add_argument("--runs", type=int, metavar="N", help=text)
-    text = "steps in a run (default: 1000)"
-    parser.add_argument("--steps", type=int, metavar="N", help=text)
-    text = "base random seed (default: 0)"
-    parser.add_argument("--seed", type=int, metavar="N", help=text)
-
-
-def _add_views(parser: Parser) -> None:
-    """Adds the options of what tables and figures show."""
-    _add_panels(parser)
-    text = "show medians and these quantiles over runs, such as 0.1 0.9, in place of means"
-    parser.group("figures and tables").add_argument(
-        "--quantiles", type=float, nargs=2, metavar="Q", help=text
-    )
-
-
-def _add_panels(parser: Parser) -> None:
-    text = "what the figure draws over steps, such as reward,regret; a wrong name lists all"
-    parser.add_argument("--panels", type=_split_names, metavar="A,B,C", help=text)
-
-
-def _add_latex(container: argparse._ActionsContainer) -> None:
-    text = "also write a table of LaTeX for a paper to a file ending in .tex"
-    container.add_argument("--latex", type=Path, metavar="FILE", help=text)
-
-
-def _split_names(text: str) -> list[str]:
-    """Returns the names in a text with commas; none if it is empty."""
-    return [name for name in text.split(",") if name]
-
-
-def _add_output(parser: Parser) -> None:
-    text = "folder of the results (default: one in results/)"
-    parser.add_argument("--output", type=Path, metavar="DIR", help=text)
-
-
-def _add_published(parser: Parser) -> None:
-    """Adds the options of published figures, which this machine runs."""
-    text = "independent runs (default: as published)"
-    parser.add_argument("--runs", type=int, metavar="N", help=text)
-    _add_output(parser)
-    _add_overwrite(parser)
-    here = {"backend": BACKENDS[0], "address": None, "workers": os.cpu_count() or 1}
-    parser.set_defaults(dry_run=False, **here)
-
-
-def _add_overwrite(parser: Parser) -> None:
-    text = "delete the folder's results of another study or version"
-    parser.group("results").add_argument("--overwrite", action="store_true", help=text)
-
-
-def _add_number_of_workers(parser: Parser) -> None:
-    text = "processes or threads (default: one per core)"
-    parser.add_argument("--workers", type=int, metavar="N", default=os.cpu_count() or 1, help=text)
-
-
-def _add_workers(parser: Parser) -> None:
-    """Adds the options of where and whether tasks run."""
-    _add_number_of_workers(parser)
-    text = "only count the tasks, and try them for seconds to say how long all will take"
-    parser.add_argument("--dry-run", action="store_true", help=text)
-    _add_overwrite(parser)
-    _add_backend(parser)
-
-
-def _add_backend(parser: Parser) -> None:
-    """Adds the options of where workers are."""
-    more = parser.group("workers")
-    text = "processes (loky), threads, or a cluster (default: loky)"
-    more.add_argument("--backend", choices=BACKENDS, default="loky", help=text)
-    more.add_argument("--address", help="address of a running Dask or Ray cluster")

@@ -58,7 +58,9 @@ class Numbers(LogKind):
     def of_log(cls, log: OpenLog) -> Numbers:
         """Returns the kind of the actions of a log, which is read once more."""
         parts = log.passes.over(log.parts, sum_actions, "reading actions")
-        return cls(functools.reduce(NumberSums.merge, parts))
+        actions = functools.reduce(NumberSums.merge, parts)
+        actions.bandwidth()  # an error if they are all the same
+        return cls(actions)
 
     def default_estimators(self, rows: int) -> Sequence[str]:
         return [f"{name}:bandwidth=rule" for name in self.known_estimators()]
