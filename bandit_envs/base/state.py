@@ -10,6 +10,8 @@ import copy
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
+from bandit_envs.base.archives import CONTENT_ERRORS
+
 __all__ = [
     "SavedState",
     "Stateful",
@@ -79,7 +81,7 @@ class Stateful:
         try:
             content = self._decoded(content)
             self._check_content(content)
-        except Exception as error:  # an edited state may make the checks raise anything
+        except CONTENT_ERRORS as error:
             raise ValueError(f"state does not fit {self._state_owner()}: {error}") from error
         return content
 

@@ -246,7 +246,7 @@ def _run(study: Study, name: str, options: argparse.Namespace) -> int:
         )
     except TasksFailedError:
         return 1
-    except Exception as error:  # a worker died, or the disk is full
+    except Exception as error:  # workers and clusters that die make their libraries raise any
         if not seen.has_started:
             raise
         text = f"stopped: {printable(error)}"

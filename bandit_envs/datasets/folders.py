@@ -7,10 +7,13 @@ import math
 import os
 import re
 import stat
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple, TypeAlias
 from urllib.parse import unquote
+
+from bandit_envs.base.archives import CONTENT_ERRORS
 
 COMPRESSIONS = {
     ".gz": "gzip",
@@ -26,6 +29,15 @@ PARQUET_SUFFIXES = (".parquet", ".parq", ".pq")
 CSV_SUFFIXES = (".csv", *(f".csv{suffix}" for suffix in COMPRESSIONS))
 TABLE_SUFFIXES = (*PARQUET_SUFFIXES, *CSV_SUFFIXES)
 """How the names of tables end, in capitals or not."""
+
+LIBRARY_ERRORS = {
+    "csv": "Error",
+    "lzma": "LZMAError",
+    "pyarrow": "ArrowException",
+    "zlib": "error",
+    "zstandard": "ZstdError",
+}
+"""What libraries call their errors that are no `ValueError` and the like."""
 
 MISSING_KEY = "__HIVE_DEFAULT_PARTITION__"
 """How Hive writes the value of a key that is missing."""
@@ -124,14 +136,29 @@ def version_of(file: Path) -> Version:
     return Version(found.st_size, found.st_mtime_ns)
 
 
+def is_of_reading(error: Exception) -> bool:
+    """Whether an error is one that a library raises where it cannot read the content of a file.
+
+    Others pass as they are: those of files that are missing, and what an application raises
+    meanwhile, as a handler of a signal may.
+    """
+    if isinstance(error, (FileNotFoundError, PermissionError, TimeoutError)):
+        return False
+    imported = [name for name in LIBRARY_ERRORS if sys.modules.get(name) is not None]
+    kinds = [getattr(sys.modules[name], LIBRARY_ERRORS[name]) for name in imported]
+    is_encrypted = type(error) is RuntimeError  # an archive, as zipfile says
+    return is_encrypted or isinstance(error, (*CONTENT_ERRORS, OSError, *kinds))
+
+
 @contextlib.contextmanager
 def refuse_changes(part: Part) -> Iterator[None]:
     """Raises ValueError if a part is not as it was found, before or after it is read."""
     _check_version(part)
     try:
         yield
-    except Exception:
-        _check_version(part)  # which explains what is wrong with the content
+    except Exception as error:
+        if is_of_reading(error):
+            _check_version(part)  # which explains what is wrong with the content
         raise
     _check_version(part)
 

@@ -22,6 +22,7 @@ from bandit_envs.datasets.folders import (
     Part,
     compression_of,
     find_parts,
+    is_of_reading,
     is_parquet,
     refuse_changes,
 )
@@ -312,14 +313,13 @@ def to_texts(frame: DataFrame) -> NDArray[np.object_]:
 def errors_that_name(name: str) -> Iterator[None]:
     """Turns errors of reading a file into a ValueError that has its name.
 
-    Damaged files make the libraries raise almost anything. What says itself which file or module is
-    missing stays as it is.
+    What `is_of_reading` does not know stays as it is.
     """
     try:
         yield
-    except (FileNotFoundError, PermissionError, ImportError):
-        raise
     except Exception as error:
+        if not is_of_reading(error):
+            raise
         raise ValueError(f"{name} cannot be read: {str(error).strip()}") from error
 
 

@@ -146,7 +146,7 @@ def _try(do: Callable[[LogPart], Result], numbered: tuple[int, LogPart]) -> Part
     try:
         with exits_as_errors():
             result = do(_watch_part(part, rows.append))
-    except Exception as error:  # damaged files and users' classes raise any
+    except Exception as error:  # users' classes raise any
         return PartResult(number, None, sum(rows), printable(error))
     return PartResult(number, result, sum(rows))
 

@@ -52,7 +52,11 @@ from bandit_envs.policies.knapsacks import (
     PrimalDualPolicy,
 )
 from bandit_envs.policies.learned import Servable
-from bandit_envs.policies.linear import LinearThompsonSamplingPolicy, LinUCBPolicy
+from bandit_envs.policies.linear import (
+    LinearThompsonSamplingPolicy,
+    LinUCBPolicy,
+    TopKLinUCBPolicy,
+)
 from bandit_envs.policies.policy import Policy
 from bandit_envs.policies.random import RandomPolicy
 from bandit_envs.policies.row_by_row import RowByRowPolicy
@@ -61,7 +65,6 @@ from bandit_envs.policies.slates import (
     PBMUCBPolicy,
     RandomSlatePolicy,
     SlatePolicy,
-    TopKLinUCBPolicy,
 )
 
 __all__ = [

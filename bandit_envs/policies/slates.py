@@ -17,10 +17,7 @@ from bandit_envs.base.checks import (
     check_numbers,
 )
 from bandit_envs.base.slates import SlateProbabilities
-from bandit_envs.nests import Nest
 from bandit_envs.policies.draws import largest_random_ties
-from bandit_envs.policies.models.inputs import InputReader
-from bandit_envs.policies.models.ridge import LinearModels, Ridge
 from bandit_envs.policies.policy import BatchOptions, Policy, PolicyOptions
 from bandit_envs.specs import SlateSpec
 from bandit_envs.trajectories import TimeStep, Trajectory
@@ -215,80 +212,3 @@ class PBMUCBPolicy(SlatePolicy):
         is_click = trajectory.reward > 0.0
         places = trajectory.action + self._row_offsets[:, np.newaxis]
         return learned.add(places, is_click, np.ones_like(is_click), self._observation_probs)
-
-
-class TopKLinUCBPolicy(SlatePolicy):
-    """Shows the items with the largest upper confidence bounds of a linear model.
-
-        U(a) = theta . x_a + alpha * sqrt(x_a^T A^-1 x_a)
-
-    The model is a `Ridge` of features of the items, [global, per_arm], which all rows share. Every
-    slot's reward is one observation of it.
-
-    Args:
-        num_slots: S, the number of items in a slate, at most K.
-        alpha: how far to explore, in standard deviations of an estimate; at least 0.
-        gamma: forgetting factor, from 0 to 1: what was seen t steps ago has the weight gamma^t.
-        tikhonov_weight: of the regularisation, from 1e-37 to 1e37.
-        observation_spec: of the environment: `global` and `per_arm`.
-        **options: `batch_size` and `seed`, as in `Policy`.
-
-    Source: Qin, Chen & Zhu, Contextual combinatorial bandit (2014), algorithm 1.
-
-    >>> from bandit_envs import ArraySpec
-    >>> spec = {"global": ArraySpec((2,), np.float32), "per_arm": ArraySpec((4, 3), np.float32)}
-    >>> TopKLinUCBPolicy(2, observation_spec=spec).num_actions
-    4
-    """
-
-    learns_by_row = False
-
-    def __init__(
-        self,
-        num_slots: int,
-        alpha: float = 1.0,
-        gamma: float = 1.0,
-        tikhonov_weight: float = 1.0,
-        *,
-        observation_spec: Nest,
-        **options: typing.Unpack[BatchOptions],
-    ) -> None:
-        self._alpha = check_number("alpha", alpha, 0.0, MAX_PARAMETER)
-        self._model = Ridge(gamma, tikhonov_weight)
-        self._gamma = float(gamma)
-        self._tikhonov_weight = float(tikhonov_weight)
-        self._reader = InputReader(observation_spec)
-        super().__init__(num_slots, num_actions=self._reader.num_actions, **options)
-
-    @classmethod
-    def arguments_for(cls, env: Any) -> dict[str, Any]:
-        found = super().arguments_for(env)
-        del found["num_actions"]  # the features of the items tell it
-        return {**found, "observation_spec": env.observation_spec()}
-
-    def _state_key(self) -> dict[str, int | None]:
-        sizes = self._reader.sizes(num_rows=1)
-        return {
-            **super()._state_key(),
-            "context_dim": sizes.context_dim,
-            "action_dim": sizes.action_dim,
-        }
-
-    def _set_num_actions(self, num_actions: int) -> None:
-        self._reader = self._reader.with_actions(num_actions)
-        super()._set_num_actions(num_actions)
-
-    def _initial(self) -> LinearModels:
-        sizes = self._reader.sizes(num_rows=1)
-        return self._model.initial(sizes, np.random.default_rng(0))
-
-    def _learn(self, learned: LinearModels, trajectory: Trajectory) -> LinearModels:
-        rows = self._reader.read_chosen(
-            trajectory.observation, trajectory.action, trajectory.reward
-        )
-        return self._model.learn(learned, rows)
-
-    def _scores(self, learned: LinearModels, time_step: TimeStep) -> Floats:
-        inputs = self._reader.read(time_step.observation, self.batch_size)
-        _, upper = self._model.interval(learned, inputs, self._alpha)
-        return upper

@@ -75,10 +75,7 @@ class LinearActionReward(ActionRewardModel):
 
     def mean(self, context: Array) -> Array:
         columns = self._narrow_columns if context.dtype.char == "f" else self._columns
-        if context.shape[1] != len(columns):
-            expected = f"{context.shape[1]}, one for each feature of the context"
-            raise ValueError(f"theta has {len(columns)} weights an action; expected {expected}")
-        means: Array = context.dot(columns)  # [B, K * R]
+        means = _linear_score(context, columns)  # [B, K * R]
         return means if means.shape[1:] == self._shape else means.reshape(-1, *self._shape)
 
     def draw(self, rng: Rng, context: Array, action: Indices) -> Array:
@@ -116,22 +113,21 @@ class LogisticActionReward(ActionRewardModel):
         super().__init__(len(weights), CLICK_SPEC)
 
     def mean(self, context: Array) -> Array:
-        return _fast_sigmoid(self._products(context) + self._intercept)
+        return _fast_sigmoid(_linear_score(context, self._columns) + self._intercept)
 
     def draw(self, rng: Rng, context: Array, action: Indices) -> Array:
-        products = take_actions(self._products(context), action)
-        means = _fast_sigmoid(products + self._intercept.take(action))
+        score = take_actions(_linear_score(context, self._columns), action)
+        means = _fast_sigmoid(score + self._intercept.take(action))
         return np.asarray(rng.random(len(means)) < means)
 
-    def _products(self, context: Array) -> Floats:
-        """Returns x . theta[a] for contexts [B, d]: [B, K]."""
-        if context.shape[1] != len(self._columns):
-            expected = f"{context.shape[1]}, one for each feature of the context"
-            raise ValueError(
-                f"theta has {len(self._columns)} weights an action; expected {expected}"
-            )
-        products: Floats = context @ self._columns
-        return products
+
+def _linear_score(context: Array, columns: Array) -> Array:
+    """Returns x . theta[a] for contexts [B, d], with the theta of actions in columns: [B, K]."""
+    if context.shape[1] != len(columns):
+        expected = f"{context.shape[1]}, one for each feature of the context"
+        raise ValueError(f"theta has {len(columns)} weights an action; expected {expected}")
+    score: Array = context.dot(columns)
+    return score
 
 
 def _fast_sigmoid(logits: Floats) -> Floats:

@@ -38,7 +38,6 @@ EXPERIMENTAL = (
     "bandit_envs.metrics.knapsack",
     "bandit_envs.policies.continuous",
     "bandit_envs.policies.knapsacks",
-    "bandit_envs.policies.models.fitted_estimators",
     "bandit_envs.policies.parts",
     "bandit_envs.policies.registry",
     "bandit_envs.policies.scikit_learn",

@@ -572,7 +572,7 @@ def test_help_explains_every_option_and_has_examples_of_its_own():
         "run": ("ENV", "--policy", "--panels", "--runs", "--steps", "--seed", "--output"),
         "sweep": ("STUDY.toml", "--backend", "--workers", "--address", "--output", "--dry-run"),
         "report": ("DIR", "--panels", "--quantiles", "--latex"),
-        "evaluate": ("LOG", "--policy", "--slates", "--train-fraction", "--address"),
+        "evaluate": ("LOG", "--policy", "--slate", "--train", "--address"),
         "list": (),
     }
     for command, options in expected.items():

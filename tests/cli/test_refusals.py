@@ -15,6 +15,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 
 MINE = "tests.studies.mine"
+HYBRID = "contextual:model=hybrid_ridge,rule=upper_bound"
 
 
 @pytest.mark.parametrize(
@@ -32,7 +33,7 @@ MINE = "tests.studies.mine"
         (["testbed", "--workers", "0"], "workers is 0"),
         (["testbed", "--backend", "loky", "--address", "somewhere:1"], "address is somewhere:1"),
         (["run", "testbed:k=0"], "environment testbed:k=0: k is 0"),
-        (["run", "wheel", "--policy", "hybrid_lin_ucb"], "no features of actions"),
+        (["run", "wheel", "--policy", HYBRID], "no features of actions"),
         (["run", "k_armed", "--policy", "kl_ucb"], "from 0 to 1; .*RescaleReward"),
         (["run", "testbed", "--polcy", "greedy"], "did you mean --policy?"),
         (["run", "testbed", "--quantiles", "0.1", "2"], "quantiles is 2"),
@@ -51,7 +52,7 @@ MINE = "tests.studies.mine"
         ),
         (["report", "nowhere"], "folder nowhere holds no results of a study$"),
         (["show", "nowhere"], "there is no folder nowhere$"),
-        (["show", "."], "holds no results of a study or of `evaluate`$"),
+        (["show", "."], "holds no results of a study$"),
         (["sweep", "nowhere.toml"], "nowhere.toml: No such file"),
         (["sweep", "."], "directory"),
         ([], "COMMAND"),

@@ -55,7 +55,7 @@ def test_a_policy_that_tells_nothing_is_shown_by_its_choices(tmp_path, env, poli
         (("--output", "lesson.png"), "expected a file ending in .gif or .mp4 or .html"),
         (("--steps", 0), "steps is 0"),
         (("--fps", 0), "fps is 0"),
-        (("--policy", "hybrid_lin_ucb"), "hybrid_lin_ucb"),
+        (("--policy", "contextual:model=hybrid_ridge,rule=upper_bound"), "hybrid_ridge"),
     ],
 )
 def test_what_cannot_be_watched_is_refused_and_nothing_written(

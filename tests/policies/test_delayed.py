@@ -43,7 +43,7 @@ def learned(policy):
 
 
 @pytest.mark.parametrize(
-    "name", ["random", "ucb", "exp3", "lin_ucb", "logistic_thompson", "cascade_ucb"]
+    "name", ["random", "ucb", "exp3", "lin_ucb", "linear_thompson", "cascade_ucb"]
 )
 @pytest.mark.parametrize("delay", [0, 4])
 def test_a_constant_delay_shifts_what_is_learned(name, delay):

@@ -183,8 +183,7 @@ def test_a_new_action_is_predicted_as_the_mean_of_those_with_rewards(name, indep
     observation = lessons(policy, CONTEXT, seen)
     wide = policy.with_actions(K + 2, warm="mean")
     learned = wide.get_state().content.learned
-    inputs = wide._reader.read(observation, policy.batch_size, independent_rows)
-    scores = wide.model.scores(learned.model, inputs)
+    scores = wide._seen(learned, observation, policy.batch_size).scores()
     for new in (K, K + 1):
         np.testing.assert_allclose(scores[:, new], scores[:, seen].mean(axis=1), atol=1e-9)
 

@@ -14,6 +14,7 @@ from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.logged import BanditLog, learn_from_log, read_policy, write_policy
 from bandit_envs.policies import BestArmPolicy, KnapsackPolicy, RowByRowPolicy, models, rules
 from bandit_envs.policies.registry import POLICIES
+from bandit_envs.policies.scikit_learn import FittedRegressions
 from bandit_envs.testing.comparison import assert_identical
 from bandit_envs.trajectories import restart
 from bandit_envs.wrappers.wrapper import with_entries
@@ -229,8 +230,7 @@ def test_models_and_rules_go_on_and_predict_known_actions_as_before(model, rule,
 
 def means_of(policy, observation):
     """Returns what the model of a policy of three rows predicts."""
-    inputs = policy._reader.read(observation, 3, policy.learns_by_row)
-    return policy.model.means(policy.get_state().content.learned.model, inputs)
+    return policy._seen(policy.get_state().content.learned, observation, 3).means()
 
 
 def without_more(observation):
@@ -267,7 +267,7 @@ def test_a_fixed_policy_leaves_new_actions_to_a_rule_that_explores():
     context = np.ones((1, 1))
     fixed = {
         "scores": models.LinearScores([[0.0, 1.0], [0.5, 0.0]]),
-        "regressions": models.FittedRegressions([0.2, 0.4]),
+        "regressions": FittedRegressions([0.2, 0.4]),
     }
     for model in fixed.values():
         spec = ArraySpec((1,), np.float64)

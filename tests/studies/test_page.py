@@ -1,4 +1,4 @@
-"""The page of a study: what is in it, and what a browser does with it."""
+"""The page of a study: what is in it."""
 
 import re
 import sys
@@ -96,6 +96,16 @@ def test_a_page_of_a_parameter_study_has_its_figure_and_curves_of_what_is_measur
     assert 'src="data:image/png;base64,' in text
     assert "<h2>Expected values" not in text
     assert text.count('class="chart"') == 1
+
+
+def test_a_page_without_plotly_has_the_figure_and_says_what_it_lacks(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("bandit_envs.showing.page.find_spec", lambda name: None)
+    outcome = command_line.run("show", folder, "--output", tmp_path / "page.html")
+    assert outcome.code == 0
+    assert "these need Plotly" in outcome.out
+    text = (tmp_path / "page.html").read_text("utf-8")
+    assert text.count('src="data:image/png;base64,') == 1
+    assert "<script" not in text
 
 
 def test_a_page_of_nothing_says_so(tmp_path):

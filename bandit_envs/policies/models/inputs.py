@@ -280,6 +280,9 @@ class InputReader:
         """Returns rows whose actions [n], or slates [n, S], were chosen and paid."""
         if not self.are_of_actions:
             features = self._context.read(observation, len(action))
+            if action.ndim == 2:
+                features = np.repeat(features, action.shape[1], axis=0)
+            action = action.reshape(-1)
             output = action
             context_dim = self._context.dim
         else:

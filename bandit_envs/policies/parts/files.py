@@ -11,12 +11,12 @@ import numpy as np
 
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.foreign_models import EncodedModel
-from bandit_envs.policies.models.value_model import ValueModel
+from bandit_envs.policies.models.value_model import Model
 from bandit_envs.policies.parts.registry import FITTED, MODELS, RULES
 from bandit_envs.policies.rules.rule import Rule
 from bandit_envs.policies.scikit_learn.model import ScikitLearnModel, read_estimator
 
-Part = ValueModel | Rule
+Part = Model | Rule
 
 PLAIN = (type(None), bool, int, float, str)
 
@@ -76,7 +76,7 @@ class PartReader:
 
     def __post_init__(self) -> None:
         for kind in self.kinds:
-            if not (isinstance(kind, type) and issubclass(kind, (ValueModel, Rule))):
+            if not (isinstance(kind, type) and issubclass(kind, (Model, Rule))):
                 expected = "classes of models and rules"
                 raise TypeError(f"parts has {short_repr(kind)}; expected {expected}")
 
@@ -151,7 +151,7 @@ def _write(name: str, value: Any) -> Any:
 def _name_of(kind: type[Any]) -> str:
     """Returns the id of a class of the package, or the `module:Class` of a user's own."""
     if kind.__module__.partition(".")[0] == "bandit_envs":
-        table = {**FITTED, **MODELS} if issubclass(kind, ValueModel) else RULES
+        table = {**FITTED, **MODELS} if issubclass(kind, Model) else RULES
         for name, entry in table.items():  # the classes of frameworks come last, if at all
             if entry.make is kind:
                 return name
@@ -160,4 +160,4 @@ def _name_of(kind: type[Any]) -> str:
 
 def _made_of_text(kind: type[Any]) -> Mapping[str, Any]:
     """Returns the parameters of a class that may be a text that names code."""
-    return kind.made_of_text if issubclass(kind, ValueModel) else {}
+    return kind.made_of_text if issubclass(kind, Model) else {}

@@ -1,7 +1,4 @@
-"""Fitted estimators of scikit-learn, such as a learner makes from a log.
-
-Experimental: these names may change in any minor version.
-"""
+"""Fitted estimators of scikit-learn, such as a learner makes from a log."""
 
 from __future__ import annotations
 
