@@ -142,7 +142,7 @@ def show_study(options: argparse.Namespace, file: Path) -> None:
 def _load(options: argparse.Namespace) -> LoadedStudy:
     """Returns what has finished in a folder of results, in the view that options choose."""
     found = studies.load(options.folder, **_given(options))
-    if options.quantiles and found.num_missing == found.study.num_tasks:
+    if getattr(options, "quantiles", None) and found.num_missing == found.study.num_tasks:
         raise ValueError(f"{options.folder} has nothing that was run with --quantiles")
     return found
 

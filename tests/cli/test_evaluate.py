@@ -421,7 +421,16 @@ def test_a_fraction_of_the_rows_trains_the_policies_that_learn(evaluate, table):
 
 
 def test_no_train_evaluates_all_policies_on_all_rows(evaluate, table):
-    options = ("--policy", "ucb:c=1", "--policy", "random", "--estimator", "snips", "--train", "none")
+    options = (
+        "--policy",
+        "ucb:c=1",
+        "--policy",
+        "random",
+        "--estimator",
+        "snips",
+        "--train",
+        "none",
+    )
     outcome, found = evaluate(table, *options)
     assert [int(row["rows"]) for row in found] == [1200, 1200]
     assert found[0]["value"] == found[1]["value"]  # UCB knows nothing, so it draws uniformly
