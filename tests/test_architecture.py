@@ -16,7 +16,7 @@ import bandit_envs
 ROOT = Path(bandit_envs.__file__).parent
 STOREYS = (
     {"arrays", "seeding", "nests", "specs", "trajectories", "rendering", "base", "names"},
-    {"environments", "wrappers", "rewards", "sampling", "datasets"},
+    {"environments", "wrappers", "rewards", "sampling", "tables", "datasets"},
     {"drivers", "metrics", "logged", "policies", "running", "showing", "testing"},
     {"bandit_envs"},
     {"studies", "evaluations", "text", "serving", "adapters", "cli", "__main__"},
@@ -30,10 +30,10 @@ ROOMS_OF_LIBRARIES = {
     "gymnasium": {"adapters"},
     "joblib": {"running"},
     "matplotlib": {"evaluations", "rendering", "serving.reports", "showing", "studies"},
-    "pandas": {"datasets", "evaluations", "logged.files", "studies"},
+    "pandas": {"datasets", "evaluations", "logged.files", "studies", "tables"},
     "plotly": {"showing"},
     "pooch": {"datasets"},
-    "pyarrow": {"datasets", "logged.files"},
+    "pyarrow": {"logged.files", "tables"},
     "ray": {"running"},
     "rich": {"cli"},
     "rlberry": {"adapters"},

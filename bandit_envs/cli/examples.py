@@ -9,7 +9,7 @@ EXAMPLES = {
         "bandit-envs run testbed:k=5 --policy ucb:c=2 --policy epsilon_greedy:epsilon=0.1",
         'bandit-envs run "mine:Bernoulli:means=[0.1,0.9]" --policy mine:Greedy',
         'bandit-envs run "bernoulli:means=[0.2,0.5]" --policy random --record log.npz',
-        "bandit-envs run testbed:k=5 --policy mine:Greedy --fail-above-regret 3"
+        "bandit-envs run testbed:k=5 --policy mine:Greedy --seed 1 --fail-above-regret 3"
         " --backend threading",
     ),
     "sweep": (
@@ -71,12 +71,12 @@ EXAMPLES = {
         "bandit-envs evaluate log.npz --policy policy.npz",
     ),
     "route": (
-        'bandit-envs route models.csv --features prompt --rewards small,large --costs "{}_cost"'
+        'bandit-envs route models.csv --features prompt --reward small,large --cost "{}_cost"'
         " --policy lin_ucb:alpha=0.3 --policy random",
-        "bandit-envs route answers.csv --example id --action model --features words --rewards score"
-        " --costs cost --policy lin_ucb:alpha=0.3 --prices 0,0.5,2 --budget 0.1"
+        "bandit-envs route answers.csv --example id --action model --features words --reward score"
+        " --cost cost --policy lin_ucb:alpha=0.3 --prices 0,0.5,2 --budget 0.1"
         " --fail-below -1 --output routers --overwrite",
-        'bandit-envs route embedded.csv --features "e*" --rewards small,large --costs "{}_cost"'
+        'bandit-envs route embedded.csv --features "e*" --reward small,large --cost "{}_cost"'
         " --policy linear_epsilon_greedy:epsilon=0 --all-outcomes --budget 0.1 --router router.npz",
         "bandit-envs route cached_results/ --layout routerarena --policy lin_ucb:alpha=0.3",
     ),

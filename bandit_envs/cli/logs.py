@@ -7,8 +7,9 @@ from bandit_envs.cli.console import OUT
 from bandit_envs.cli.parser import LOGISTIC
 from bandit_envs.evaluations.logs import BATCH_ROWS, AnyLog, as_source
 from bandit_envs.logged import concatenate, estimate_propensities, scan_log
-from bandit_envs.logged.files.log_files import is_archive
-from bandit_envs.logged.files.scan import FileScan, TableScan, WrittenScan
+from bandit_envs.logged.files.log_files import WrittenScan, is_archive
+from bandit_envs.logged.files.log_readers import FileScan
+from bandit_envs.logged.files.table_scan import TableScan
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
 
 SHARE = 0.5

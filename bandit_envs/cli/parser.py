@@ -192,9 +192,8 @@ def _add_evaluate(subcommands: Subcommands) -> None:
     text = "a policy to be evaluated, or a file that `learn` wrote; may be repeated"
     parser.add_argument("--policy", action="append", required=True, metavar="SPEC", help=text)
     text = (
-        f"one of {', '.join(ESTIMATORS)}, with parameters as in switch_dr:threshold=10 or "
-        "kernel_snips:bandwidth=slope; may be repeated (default: dr, if the log has 10 rows an "
-        "action, or else ips and snips; those of kernel for numbers; all that fit for slates)"
+        f"one of {', '.join(ESTIMATORS)}, with parameters as in kernel_ips:bandwidth=rule; may be "
+        "repeated (default: dr, kernel_ips and kernel_snips, or all that fit slates)"
     )
     parser.add_argument("--estimator", action="append", metavar="NAME", help=text)
     text = "the policy that gains are over, one of those given (default: the one that made the log)"
@@ -295,9 +294,9 @@ def _add_outcomes(parser: Parser) -> None:
     text = 'columns of the features of requests, or patterns such as "e*"; texts become features'
     parser.add_argument("--features", type=split_names, metavar="A,B,C", help=text)
     text = "columns of scores, which name the models; of a table with a line for each answer, one"
-    parser.add_argument("--rewards", type=split_names, metavar="A,B,C", help=text)
+    parser.add_argument("--reward", type=split_names, metavar="A,B,C", help=text)
     text = 'columns of costs, or a pattern such as "{}_cost" with the names of the models'
-    parser.add_argument("--costs", type=split_names, metavar="A,B,C", help=text)
+    parser.add_argument("--cost", type=split_names, metavar="A,B,C", help=text)
     text = "column that tells requests apart, of a table with a line for each answer"
     parser.group("the table").add_argument("--example", metavar="COLUMN", help=text)
     text = "column of the names of the models, of a table with a line for each answer"
@@ -328,10 +327,7 @@ def _add_log(parser: Parser, train: str) -> None:
     parser.group("what policies learn from").add_argument(
         "--train", default="0.5", metavar="F|COLUMN=VALUE", help=text
     )
-    text = (
-        "column of actions: numbers from 0, names, or fractional numbers such as prices; of slates "
-        "one for each slot, with commas (default: action)"
-    )
+    text = "column of actions: numbers from 0, names or prices; several of slates (default: action)"
     parser.add_argument("--action", default="action", metavar="COLUMN", help=text)
     parser.add_argument("--reward", default="reward", metavar="COLUMN", help=text)
     text = "column of propensities (default: propensity)"

@@ -11,7 +11,6 @@ from typing import TypeAlias
 
 from bandit_envs import logged
 from bandit_envs.base.checks import short_repr
-from bandit_envs.datasets.encoding import TableEncoding, name_some
 from bandit_envs.evaluations.learning import fit_rows
 from bandit_envs.evaluations.logs import OpenLog, require_rows
 from bandit_envs.evaluations.named import Kind, collect, describe_type, short_name
@@ -28,6 +27,8 @@ from bandit_envs.policies.registry import POLICIES as KNOWN_POLICIES
 from bandit_envs.policies.registry import ignores_contexts
 from bandit_envs.policies.rules.rule import Rule
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
+from bandit_envs.tables.encoding import TableEncoding
+from bandit_envs.tables.errors import name_some
 
 AnyPolicy: TypeAlias = Policy | Learner | SavedPolicy | str | os.PathLike[str]
 """A policy, a learner of one, what `read_policy` returns, or a text as the command takes it."""

@@ -7,15 +7,16 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
-from bandit_envs.datasets.tables import errors_that_name
 from bandit_envs.evaluations.observer import LogObserver
 from bandit_envs.evaluations.passes import LogPart, Passes
 from bandit_envs.evaluations.sources import Source, count_bytes
 from bandit_envs.logged import BanditLog, scan_log
 from bandit_envs.logged.files.scan import BatchScan, Scan
 from bandit_envs.logged.log import check_repeatable, require_plain_actions
-from bandit_envs.logged.propensities import EstimatedBatches, EstimatedPropensities
+from bandit_envs.logged.propensities import EstimatedPropensities
+from bandit_envs.logged.propensities.estimation import EstimatedBatches
 from bandit_envs.logged.summary import LogRows, LogSummary
+from bandit_envs.tables.errors import errors_that_name
 
 AnyLog: TypeAlias = BanditLog | Iterable[BanditLog] | EstimatedPropensities | str | os.PathLike[str]
 """A log; its batches, which can be read more than once; what `scan_log` or `estimate_propensities`

@@ -14,7 +14,6 @@ from bandit_envs.arrays import Array, Floats, Mask, check_array
 from bandit_envs.base.actions import ActionKind
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import check_integer, short_repr
-from bandit_envs.datasets.encoding import TableEncoding
 from bandit_envs.logged.columns import (
     as_actions,
     as_column,
@@ -28,6 +27,7 @@ from bandit_envs.logged.columns import (
     kind_in_log,
 )
 from bandit_envs.nests import Nest, flatten, map_structure
+from bandit_envs.tables.encoding import TableEncoding
 
 UNKNOWN = "propensities are not known"
 """What `estimated` says then."""

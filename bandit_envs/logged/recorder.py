@@ -16,12 +16,12 @@ from bandit_envs.base.actions import ActionKind
 from bandit_envs.base.bandit_py_environment import available_actions, is_bandit
 from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.base.py_environment import PyEnvironment, check_environment
-from bandit_envs.datasets.folders import list_visible
 from bandit_envs.logged.columns import check_kind, has_own_kind, kind_in_log
 from bandit_envs.logged.files.log_files import write_log
-from bandit_envs.logged.files.scan import read_log
+from bandit_envs.logged.files.log_readers import read_log
 from bandit_envs.logged.log import BanditLog, join_nests
 from bandit_envs.nests import Nest
+from bandit_envs.tables.folders import list_visible
 from bandit_envs.trajectories import Trajectory
 from bandit_envs.wrappers.delays import max_delay_of
 

@@ -25,12 +25,7 @@ from bandit_envs.policies.parts.registry import make_model, make_rule
 from bandit_envs.policies.scikit_learn.model import ScikitLearnModel
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
 
-__all__ = [
-    "ESTIMATORS",
-    "LEARNERS",
-    "EstimatorEntry",
-    "LearnerEntry",
-]
+__all__ = ["ESTIMATORS", "LEARNERS"]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from bandit_envs.arrays import Array
-from bandit_envs.datasets.encoding import TableEncoding
 from bandit_envs.logged.columns import describe_actions
 from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.logged.row_order import RowOrder
 from bandit_envs.metrics.statistics import Statistics
 from bandit_envs.nests import flatten
+from bandit_envs.tables.encoding import TableEncoding
 
 FACTOR = np.uint64(0x9E3779B97F4A7C15)
 """An odd number whose product with a number depends on all bits of it: 2^64 by the golden ratio."""

@@ -36,7 +36,7 @@ from bandit_envs.seeding import Seed, generator
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 if TYPE_CHECKING:
-    from bandit_envs.datasets.encoding import TableEncoding
+    from bandit_envs.tables.encoding import TableEncoding
 
 Actions: TypeAlias = NDArray[np.integer[Any]]
 

@@ -11,13 +11,13 @@ from typing import Any
 
 from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.base.state import sizes_of
-from bandit_envs.datasets.encoding import TableEncoding
-from bandit_envs.datasets.folders import ends_with
 from bandit_envs.logged.files.decision_tables import DECISION_SUFFIXES
 from bandit_envs.policies import KnapsackPolicy, Policy
 from bandit_envs.serving.actions import check_names
 from bandit_envs.serving.contexts import Features, describe_columns, make_encoding
 from bandit_envs.serving.store import Store
+from bandit_envs.tables.encoding import TableEncoding
+from bandit_envs.tables.suffixes import ends_with
 
 SYNCHRONOUS = ("off", "normal", "full")
 """How SQLite may wait for the disk."""

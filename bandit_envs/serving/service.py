@@ -16,7 +16,6 @@ import numpy as np
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import MAX_REWARD, check_number, short_repr
 from bandit_envs.base.state import sizes_of
-from bandit_envs.datasets.encoding import TableEncoding
 from bandit_envs.logged.files import read_log
 from bandit_envs.logged.files.decision_tables import errors_of
 from bandit_envs.logged.log import BanditLog
@@ -32,6 +31,7 @@ from bandit_envs.serving.reports.reading import read_report
 from bandit_envs.serving.reports.report import ServiceReport
 from bandit_envs.serving.schedule import Schedule
 from bandit_envs.serving.store import DecisionRow, Event
+from bandit_envs.tables.encoding import TableEncoding
 
 
 class Decision(NamedTuple):

@@ -20,7 +20,6 @@ INTERNAL = ("bandit_envs.names.notation", "bandit_envs.policies.learned")
 EXPERIMENTAL = (
     "bandit_envs.adapters.text_gymnasium",
     "bandit_envs.adapters.torch",
-    "bandit_envs.datasets.encoding",
     "bandit_envs.environments.arms.knapsack",
     "bandit_envs.environments.contexts.continuous",
     "bandit_envs.environments.registry",
@@ -28,7 +27,7 @@ EXPERIMENTAL = (
     "bandit_envs.logged.estimators.continuous",
     "bandit_envs.logged.estimators.delays",
     "bandit_envs.logged.estimators.slates",
-    "bandit_envs.logged.files.slates",
+    "bandit_envs.logged.files.slate_tables",
     "bandit_envs.logged.intervals",
     "bandit_envs.logged.kernels",
     "bandit_envs.logged.learners.model_learner",
@@ -45,6 +44,7 @@ EXPERIMENTAL = (
     "bandit_envs.serving",
     "bandit_envs.showing",
     "bandit_envs.studies",
+    "bandit_envs.tables",
     "bandit_envs.text",
     "bandit_envs.wrappers.budget",
 )

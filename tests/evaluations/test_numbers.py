@@ -6,11 +6,11 @@ import warnings
 import numpy as np
 import pytest
 
-from bandit_envs.datasets.encoding import NumberColumn, TableEncoding
 from bandit_envs.evaluations import evaluate
 from bandit_envs.logged import BanditLog, KernelIPS, actions_of
 from bandit_envs.policies import GaussianPolicy
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
+from bandit_envs.tables.encoding import NumberColumn, TableEncoding
 
 WIDE = "gaussian:std=0.01,coefficients=[1.5]"
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from bandit_envs import EpsilonGreedyPolicy, RandomSlatePolicy, SlatePolicy
-from bandit_envs.datasets.encoding import NumberColumn, TableEncoding
 from bandit_envs.evaluations import evaluate
 from bandit_envs.logged import (
     RewardInteractionIPS,
@@ -16,6 +15,7 @@ from bandit_envs.logged import (
     SlateStandardIPS,
 )
 from bandit_envs.logged.slates import SlateLog
+from bandit_envs.tables.encoding import NumberColumn, TableEncoding
 from bandit_envs.trajectories import restart
 
 MEANS = np.array([0.1, 0.2, 0.4, 0.8])

@@ -9,7 +9,6 @@ import pytest
 
 from bandit_envs import LinUCBPolicy
 from bandit_envs.datasets import read_dataset
-from bandit_envs.datasets.encoding import NumberColumn, TableEncoding, TextColumn, TimeColumn
 from bandit_envs.evaluations import evaluate, learn
 from bandit_envs.logged import (
     BanditLog,
@@ -37,6 +36,7 @@ from bandit_envs.logged.features import spec_of_rows
 from bandit_envs.logged.summary import LogSummary
 from bandit_envs.policies import ContinuousPolicy, RowByRowPolicy
 from bandit_envs.specs import BoundedArraySpec
+from bandit_envs.tables.encoding import NumberColumn, TableEncoding, TextColumn, TimeColumn
 
 pandas = pytest.importorskip("pandas")
 ROLES = {"action": "item", "reward": "paid", "propensity": "p"}

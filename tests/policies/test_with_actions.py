@@ -8,13 +8,13 @@ import pytest
 from bandit_envs import ArraySpec, BernoulliPyEnvironment, ContextualPolicy, Policy, StepDriver
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.saving import load_state, save_state
-from bandit_envs.datasets.encoding import NumberColumn, TableEncoding
 from bandit_envs.environments import KnapsackBandit
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.logged import BanditLog, learn_from_log, read_policy, write_policy
 from bandit_envs.policies import BestArmPolicy, KnapsackPolicy, RowByRowPolicy, models, rules
 from bandit_envs.policies.registry import POLICIES
 from bandit_envs.policies.scikit_learn import FittedRegressions
+from bandit_envs.tables.encoding import NumberColumn, TableEncoding
 from bandit_envs.testing.comparison import assert_identical
 from bandit_envs.trajectories import restart
 from bandit_envs.wrappers.wrapper import with_entries

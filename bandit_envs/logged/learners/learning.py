@@ -9,7 +9,7 @@ import numpy as np
 
 from bandit_envs.base.checks import check_integer
 from bandit_envs.logged.log import BanditLog, concatenate
-from bandit_envs.logged.seen_rows import RememberedBatches, SeenRows, remember
+from bandit_envs.logged.seen_rows import SeenRows, remember, remember_batches
 from bandit_envs.logged.translation import translate_log
 from bandit_envs.nests import map_structure
 from bandit_envs.policies import Policy
@@ -40,7 +40,7 @@ def learn_from_log(
     shared = policy.log_rows if batch_rows is None else check_integer("batch_rows", batch_rows, 1)
     learner = policy.replicate(policy.batch_size if policy.learns_by_row else shared)
     seen = SeenRows()
-    batches = RememberedBatches([log] if isinstance(log, BanditLog) else log, seen)
+    batches = remember_batches([log] if isinstance(log, BanditLog) else log, seen)
     for batch in align_batches(batches, learner.batch_size):
         learner.encoding = learner.encoding or batch.encoding
         learn_batch(learner, translate_log(batch, learner.encoding))

@@ -21,10 +21,6 @@ from bandit_envs.base.saving import (
     load_state,
     save_state,
 )
-from bandit_envs.datasets.encoding import TableEncoding, TextColumn
-from bandit_envs.logged.files.cells import read_features
-from bandit_envs.logged.files.frames import check_column_names
-from bandit_envs.logged.files.missing import MissingValues
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.logged.summary import LogSummary
 from bandit_envs.logged.translation import find_new_names
@@ -38,6 +34,9 @@ from bandit_envs.policies.policy import Policy
 from bandit_envs.policies.rules import Rule
 from bandit_envs.seeding import Seed
 from bandit_envs.specs import ArraySpec
+from bandit_envs.tables.encoding import TableEncoding, TextColumn
+from bandit_envs.tables.missing import MissingValues
+from bandit_envs.tables.roles import check_column_names
 from bandit_envs.trajectories import restart
 
 SUFFIX = ".npz"
@@ -137,7 +136,7 @@ class SavedPolicy:
         check_column_names("table", self.encoding.names, list(table))
         missing = MissingValues.from_frame(table, self.encoding.names)
         missing.check_none("fill them in, or leave these rows out")
-        features = read_features(table, self.encoding)
+        features = self.encoding.read(table)
         for problem in find_new_names(self.encoding, _with_texts_of(table, self.encoding)):
             warnings.warn(f"the policy {problem}", stacklevel=2)
         actions = self._act(features, seed)

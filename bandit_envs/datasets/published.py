@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+import gzip
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,23 +16,23 @@ from bandit_envs.arrays import Array
 from bandit_envs.base.checks import check_numbers, short_repr
 from bandit_envs.base.extras import import_extra
 from bandit_envs.datasets.dataset import Dataset, one_hot
-from bandit_envs.datasets.tables import (
-    PathLike,
-    check_cells,
-    errors_that_name,
-    scan_cells,
-    to_numbers,
-    to_texts,
-)
 from bandit_envs.rewards import Discrete
+from bandit_envs.tables.cells import to_numbers, to_texts
+from bandit_envs.tables.errors import check_cells, errors_that_name
+from bandit_envs.tables.whole_table import PathLike
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+ROWS_PER_BATCH = 20_000
+
+LONGEST_LINE = 2**20
+"""The most bytes of a first line. A longer one is not of a table, and could fill the memory."""
+
 UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
 
 
-class Source(NamedTuple):
+class Publication(NamedTuple):
     """Where a data set is published: address, SHA-256 of the file, size and licence."""
 
     url: str
@@ -38,22 +41,22 @@ class Source(NamedTuple):
 
 
 SOURCES = {
-    "mushroom": Source(
+    "mushroom": Publication(
         f"{UCI}/mushroom/agaricus-lepiota.data",
         "e65d082030501a3ebcbcd7c9f7c71aa9d28fdfff463bf4cf4716a3fe13ac360e",
         "0.4 MB, licence: CC BY 4.0",
     ),
-    "adult": Source(
+    "adult": Publication(
         f"{UCI}/adult/adult.data",
         "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
         "4.0 MB, licence: CC BY 4.0",
     ),
-    "covertype": Source(
+    "covertype": Publication(
         "https://ndownloader.figshare.com/files/5976039",
         "614360d0257557dd1792834a85a1cdebfadc3c4f30b011d56afee7ffb5b15771",
         "11.2 MB, licence: CC BY 4.0",
     ),
-    "movielens": Source(
+    "movielens": Publication(
         "https://files.grouplens.org/datasets/movielens/ml-100k.zip",
         "50d2a982c66986937beb9ffb3aa76efe955bf3d5c6b761f4e3a7cd717c6a3229",
         "4.9 MB, licence: research use only, no redistribution; see its README",
@@ -193,11 +196,73 @@ def _convert_cells(
         convert: checks a data frame of some rows, and returns an array [rows, ...].
         num_columns: of the file.
         delimiter: between the columns.
-        **options: of `scan_cells`.
+        **options: of `_scan_cells`.
     """
     with errors_that_name(file.name):
-        parts = [convert(frame) for frame in scan_cells(file, num_columns, delimiter, **options)]
+        parts = [convert(frame) for frame in _scan_cells(file, num_columns, delimiter, **options)]
         return np.concatenate(parts)
+
+
+def _scan_cells(
+    path: PathLike, num_columns: int, delimiter: str = ",", member: str = "", **options: Any
+) -> Iterator[DataFrame]:
+    """Yields the rows of a text file without a header as pandas DataFrames, a batch at a time.
+
+    The index of the rows has the numbers of their lines, from 1, and is named "line". The names of
+    the columns are their numbers, from 1. A cell that a line lacks is an empty text. Empty lines
+    are left out.
+
+    Args:
+        path: of the file, which may be compressed by gzip, or be in a zip archive.
+        num_columns: the number of columns.
+        delimiter: between the columns.
+        member: the name of the file in a zip archive.
+        options: of `pandas.read_csv`.
+
+    Raises:
+        ModuleNotFoundError: pandas is not installed.
+        ValueError: the file is damaged, or a line has too many columns; the message does not name
+            the file, so that a caller can use `errors_that_name` for all of its errors.
+    """
+    pandas = import_extra("pandas", "datasets")
+    with _open_binary(Path(path), member) as content:
+        if len(content.readline(LONGEST_LINE)) == LONGEST_LINE:
+            raise ValueError(f"line 1 is longer than {LONGEST_LINE} bytes")
+        content.seek(0)
+        batches = pandas.read_csv(
+            content,
+            sep=delimiter,
+            header=None,
+            names=None,
+            na_filter=False,
+            skip_blank_lines=False,
+            low_memory=False,  # else columns of numbers and texts warn
+            chunksize=ROWS_PER_BATCH,
+            **options,
+        )
+        for frame in batches:
+            found = frame.shape[1]
+            if found != num_columns:
+                raise ValueError(f"line 1 has {found} columns; expected {num_columns}")
+            frame.columns = range(1, num_columns + 1)
+            frame.index = (frame.index + 1).rename("line")
+            yield frame[(frame != "").any(axis=1)]
+
+
+@contextlib.contextmanager
+def _open_binary(file: Path, member: str) -> Iterator[IO[bytes] | gzip.GzipFile]:
+    """Opens a file, or one that is compressed, as its first bytes say."""
+    with file.open("rb") as content:
+        start = content.read(2)
+        content.seek(0)
+        if start == b"PK":
+            with zipfile.ZipFile(content) as archive, archive.open(member) as decompressed:
+                yield decompressed
+        elif start == b"\x1f\x8b":
+            with gzip.open(content) as decompressed:
+                yield decompressed
+        else:
+            yield content
 
 
 def _convert_ratings(frame: DataFrame) -> NDArray[np.float64]:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bandit_envs.datasets.tables import name_row
+from bandit_envs.tables.errors import name_row
 
 SHOWN = 5  # columns that a message has at most
 ADVICE = "--drop-missing, drop_missing=True or frame.dropna() leaves these rows out"

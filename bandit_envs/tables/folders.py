@@ -2,42 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-import os
 import re
 import stat
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 from urllib.parse import unquote
 
-from bandit_envs.base.archives import CONTENT_ERRORS
-
-COMPRESSIONS = {
-    ".gz": "gzip",
-    ".gzip": "gzip",
-    ".bz2": "bz2",
-    ".zip": "zip",
-    ".xz": "xz",
-    ".zst": "zstd",
-}
-"""How pandas calls what compressed a file, by the file's suffix."""
-
-PARQUET_SUFFIXES = (".parquet", ".parq", ".pq")
-CSV_SUFFIXES = (".csv", *(f".csv{suffix}" for suffix in COMPRESSIONS))
-TABLE_SUFFIXES = (*PARQUET_SUFFIXES, *CSV_SUFFIXES)
-"""How the names of tables end, in capitals or not."""
-
-LIBRARY_ERRORS = {
-    "csv": "Error",
-    "lzma": "LZMAError",
-    "pyarrow": "ArrowException",
-    "zlib": "error",
-    "zstandard": "ZstdError",
-}
-"""What libraries call their errors that are no `ValueError` and the like."""
+from bandit_envs.tables.parts import FilePart, Key, Parts
+from bandit_envs.tables.suffixes import ends_with
 
 MISSING_KEY = "__HIVE_DEFAULT_PARTITION__"
 """How Hive writes the value of a key that is missing."""
@@ -48,44 +22,8 @@ NAMED = 5  # files that a message names at most
 Identity: TypeAlias = tuple[int, int]
 """The device and the number of a file, which its links share."""
 
-Key: TypeAlias = int | float | str | None
-"""What the name of a folder such as day=2 says; None or NaN if it is missing."""
 
-
-class Version(NamedTuple):
-    """What tells whether a file has changed."""
-
-    size: int  # in bytes
-    changed: int  # when, in nanoseconds
-
-
-class Part(NamedTuple):
-    """A file of a table, as it was when it was found."""
-
-    file: Path
-    name: str  # in messages: the path inside the folder
-    keys: Mapping[str, Key]  # what the names of its folders say
-    version: Version
-
-
-class Parts(NamedTuple):
-    """The files of a table, in order, and those that were not asked for."""
-
-    found: list[Part]
-    left_out: list[str]
-
-
-def ends_with(name: str, suffixes: Sequence[str]) -> str:
-    """Returns the longest of some suffixes that a name has, in capitals or not; "" if it has none.
-
-    >>> ends_with("clicks.CSV", [".csv", ".csv.gz"])
-    '.csv'
-    """
-    fitting = [suffix for suffix in suffixes if name.lower().endswith(suffix)]
-    return max(fitting, key=len, default="")
-
-
-def find_parts(path: Path, suffixes: Sequence[str], only: str | None = None) -> Parts:
+def find_parts(path: Path, suffixes: Sequence[str], only: str | None = None) -> Parts[FilePart]:
     """Returns the files of a table: the one at `path`, or those of a folder and of its folders.
 
     Hidden files, whose names begin with "." or "_", are left out, as pandas and Spark do. The
@@ -109,13 +47,13 @@ def find_parts(path: Path, suffixes: Sequence[str], only: str | None = None) -> 
     if not path.is_dir():
         if only is not None:
             raise ValueError(f"only is {only!r}, and {path} is not a folder; expected None")
-        return Parts([Part(path, path.name, {}, version_of(path))], [])
+        return Parts([FilePart.find(path, path.name)])
     files = dict(_walk(path, path, {}))
     names = [name for name in files if only is None or _matches(name, only)]
     _check_files(path, {name: files[name] for name in names}, suffixes)
     keys = _read_keys(names)
     names.sort(key=lambda name: _order(name, keys[name]))
-    found = [Part(files[name], name, keys[name], version_of(files[name])) for name in names]
+    found = [FilePart.find(files[name], name, keys[name]) for name in names]
     return Parts(found, [name for name in files if name not in keys])
 
 
@@ -124,50 +62,6 @@ def list_visible(folder: Path) -> list[str]:
     if not folder.is_dir():
         return []
     return sorted(path.name for path in folder.iterdir() if not _is_hidden(path.name))
-
-
-def version_of(file: Path) -> Version:
-    """Returns the version of a file; ValueError if it cannot be read more than once."""
-    found = file.stat()
-    if not stat.S_ISREG(found.st_mode):
-        kinds = {stat.S_IFIFO: "pipe", stat.S_IFDIR: "folder", stat.S_IFSOCK: "socket"}
-        kind = kinds.get(stat.S_IFMT(found.st_mode), "device")
-        raise ValueError(f"{file} is a {kind}; expected a file, which can be read again")
-    return Version(found.st_size, found.st_mtime_ns)
-
-
-def is_of_reading(error: Exception) -> bool:
-    """Whether an error is one that a library raises where it cannot read the content of a file.
-
-    Others pass as they are: those of files that are missing, and what an application raises
-    meanwhile, as a handler of a signal may.
-    """
-    if isinstance(error, (FileNotFoundError, PermissionError, TimeoutError)):
-        return False
-    imported = [name for name in LIBRARY_ERRORS if sys.modules.get(name) is not None]
-    kinds = [getattr(sys.modules[name], LIBRARY_ERRORS[name]) for name in imported]
-    is_encrypted = type(error) is RuntimeError  # an archive, as zipfile says
-    return is_encrypted or isinstance(error, (*CONTENT_ERRORS, OSError, *kinds))
-
-
-@contextlib.contextmanager
-def refuse_changes(part: Part) -> Iterator[None]:
-    """Raises ValueError if a part is not as it was found, before or after it is read."""
-    _check_version(part)
-    try:
-        yield
-    except Exception as error:
-        if is_of_reading(error):
-            _check_version(part)  # which explains what is wrong with the content
-        raise
-    _check_version(part)
-
-
-def _check_version(part: Part) -> None:
-    now = version_of(part.file)
-    if now != part.version:
-        problem = f"it has changed since it was found, from {part.version.size} bytes to {now.size}"
-        raise ValueError(f"{problem}; read it again once nothing writes to it")
 
 
 def _walk(folder: Path, root: Path, known: dict[Identity, str]) -> Iterator[tuple[str, Path]]:
@@ -294,13 +188,3 @@ def _order(name: str, keys: Mapping[str, Key]) -> list[tuple[int, float, str]]:
         else:
             order.append((1, 0.0, folder))
     return [*order, (1, 0.0, last)]
-
-
-def is_parquet(name: str | os.PathLike[str]) -> bool:
-    """Whether the name of a file is that of a Parquet file."""
-    return bool(ends_with(os.fspath(name), PARQUET_SUFFIXES))
-
-
-def compression_of(file: Path) -> str:
-    """Returns how pandas calls what compressed a file, as its name says."""
-    return COMPRESSIONS.get(file.suffix.lower(), "infer")

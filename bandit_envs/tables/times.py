@@ -64,6 +64,17 @@ def count_rows_by_time(name: str, limit: str, parts: Iterable[TimesOfRows]) -> R
     return RowsByTime(before, after)
 
 
+def name_row_of(source: str, first_row: int, row: int) -> str:
+    """Says where a row is in a log.
+
+    Args:
+        source: names the log.
+        first_row: the number of the first row of its batch.
+        row: its number in the batch.
+    """
+    return f"row {first_row + row} of {source}"
+
+
 def _parse_limit(name: str, limit: str, values: Array) -> Any:
     """Returns a limit that can be compared with times; ValueError if it is of another kind."""
     kind = values.dtype.kind

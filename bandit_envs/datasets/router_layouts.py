@@ -1,25 +1,25 @@
-"""Published tables of what language models score and cost, from your own copies."""
+"""Layouts of published tables of what language models score and cost, from your own copies."""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.extras import import_extra
-from bandit_envs.datasets.folders import Part, find_parts, refuse_changes
-from bandit_envs.datasets.outcomes import (
-    Outcomes,
-    TextFeatures,
-    read_outcomes,
-    require_columns,
-    to_costs,
-)
-from bandit_envs.datasets.tables import PathLike, errors_that_name, read_table, to_numbers
 from bandit_envs.names.notation import parse_literal
+from bandit_envs.tables.cells import to_costs, to_numbers
+from bandit_envs.tables.errors import errors_that_name
+from bandit_envs.tables.folders import find_parts
+from bandit_envs.tables.parts import FilePart
+from bandit_envs.tables.roles import Names, check_column_names
+from bandit_envs.tables.whole_table import AnyTable, table_in_memory
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -34,37 +34,48 @@ GRADE = ["score", "inference_cost"]
 """What the evaluation of an answer in RouterArena has, among others."""
 
 
-def read_routerbench(path: PathLike, *, text_features: TextFeatures | None = None) -> Outcomes:
-    """Reads RouterBench: 11 language models on 36,497 prompts, with quality and cost in dollars.
+class OutcomeColumns(NamedTuple):
+    """Which columns of a table of outcomes are which, as for `read_outcomes`."""
+
+    features: Names
+    reward: Names
+    cost: Names | None = None
+    example: str | None = None
+    action: str | None = None
+
+
+NamedColumns: TypeAlias = "tuple[DataFrame, OutcomeColumns]"
+"""A table in memory, and which of its columns are which."""
+
+
+@contextlib.contextmanager
+def open_routerbench(table: AnyTable, only: str | None) -> Iterator[NamedColumns]:
+    """Yields RouterBench: 11 language models on 36,497 prompts, with quality and cost in dollars.
 
     The table has a line for each prompt, with the columns `prompt`, and for each model its score,
     under its name, and `name|total_cost`. Other columns, such as `sample_id`, `eval_name`,
-    `name|model_response` and `oracle_model_to_route_to`, are not read.
-
-    Args:
-        path: of your own copy as CSV or Parquet. Its pickles are not read, as a pickle runs code:
-            load one where you trust it, and write it with `to_parquet`.
-        text_features: of the prompts; see `hash_texts`, the default.
+    `name|model_response` and `oracle_model_to_route_to`, are not read. It is published as a pickle,
+    which is not read, as a pickle runs code: load one where you trust it, and write it with
+    `to_parquet`.
 
     Source: Hu et al., RouterBench (2024).
     """
-    if Path(path).suffix in {".pkl", ".pickle"}:
-        raise ValueError(f"{Path(path).name} is a pickle, which runs code; expected CSV or Parquet")
-    frame = read_table(path, "datasets")
-    with errors_that_name(Path(path).name):
-        require_columns(frame, ["prompt"])
+    if isinstance(table, (str, os.PathLike)) and Path(table).suffix in {".pkl", ".pickle"}:
+        name = Path(table).name
+        raise ValueError(f"{name} is a pickle, which runs code; expected CSV or Parquet")
+    with table_in_memory(table, "datasets", only) as frame:
+        check_column_names("it", ["prompt"], list(frame))
         names = [str(name) for name in frame.columns]
         models = [name.removesuffix(COST) for name in names if name.endswith(COST)]
         if not models:
             raise ValueError(f"no column ends in {COST}; expected the columns of RouterBench")
         prompts = frame.assign(prompt=[_join_turns(text) for text in frame["prompt"]])
-        return read_outcomes(prompts, "prompt", models, "{}" + COST, text_features=text_features)
+        yield prompts, OutcomeColumns("prompt", models, "{}" + COST)
 
 
-def read_routerarena(
-    path: PathLike, *, text_features: TextFeatures | None = None, only: str | None = None
-) -> Outcomes:
-    """Reads answers of RouterArena: what language models score on its questions, and cost.
+@contextlib.contextmanager
+def open_routerarena(table: AnyTable, only: str | None) -> Iterator[NamedColumns]:
+    """Yields answers of RouterArena: what language models score on its questions, and cost.
 
     Its folder `cached_results` has a file of JSON lines for each model. A line is an answer, with
     `global_index` and `question`, the model `llm_selected`, and an `evaluation_result` with `score`
@@ -74,18 +85,16 @@ def read_routerarena(
     Answers without an evaluation are left out, which a warning says; the model is not available for
     such a question if it has no other answer.
 
-    Args:
-        path: of the folder, or of a file.
-        text_features: of the questions; see `hash_texts`, the default.
-        only: a pattern, such as "gpt*.jsonl", of the files of the folder that are read.
-
     Raises:
+        TypeError: the table is not the path of the folder, or of a file.
         ValueError: a line is not such an answer; the message names the file and the line.
 
     Source: Lu et al., RouterArena (2025).
     """
     pandas = import_extra("pandas", "datasets")
-    folder = Path(path)
+    if not isinstance(table, (str, os.PathLike)):
+        raise TypeError(f"table is of type {type(table).__name__}; expected the path of a folder")
+    folder = Path(table)
     answers = [
         answer for part in find_parts(folder, (".jsonl",), only).found for answer in _read(part)
     ]
@@ -94,24 +103,24 @@ def read_routerarena(
         raise ValueError(f"{folder.name} has no answer with an evaluation_result")
     if len(graded) < len(answers):
         left_out = f"{len(answers) - len(graded)} of {len(answers)} answers have no evaluation"
-        warnings.warn(f"{folder.name}: {left_out}, and are left out", stacklevel=2)
+        warnings.warn(f"{folder.name}: {left_out}, and are left out", stacklevel=4)
     frame = pandas.DataFrame(graded, columns=["file", "line", *ANSWER, *GRADE])
     with errors_that_name(folder.name):
         means = _mean_of_repeated(frame.set_index(["file", "line"]))
-        return read_outcomes(
-            means,
-            "question",
-            *GRADE,
-            example="global_index",
-            action="llm_selected",
-            text_features=text_features,
-        )
+        score, cost = GRADE
+        yield means, OutcomeColumns("question", score, cost, "global_index", "llm_selected")
 
 
-def _read(part: Part) -> Iterator[list[Any]]:
+LAYOUTS: Mapping[str, Callable[[AnyTable, str | None], AbstractContextManager[NamedColumns]]] = {
+    "routerbench": open_routerbench,
+    "routerarena": open_routerarena,
+}
+"""What opens a table whose columns are known, by the name of its layout."""
+
+
+def _read(part: FilePart) -> Iterator[list[Any]]:
     """Yields the answers in a file: file, line, `ANSWER`, and `GRADE` if it has an evaluation."""
-    name = errors_that_name(part.name)
-    with name, refuse_changes(part), part.file.open(encoding="utf-8") as lines:
+    with part.reading(), part.file.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, start=1):
             if line.strip():
                 try:

@@ -5,7 +5,7 @@ import datetime
 import numpy as np
 import pytest
 
-from bandit_envs.logged.files.times import TimesOfRows, count_rows_by_time
+from bandit_envs.tables.times import TimesOfRows, count_rows_by_time
 
 DATES = [datetime.date(2024, 1, day) for day in (1, 2, 2, 3)]
 

@@ -122,7 +122,7 @@ def publisher(tmp_path, monkeypatch):
     server.requests = 0
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}/agaricus-lepiota.data"
-    sources = datasets.files.SOURCES
+    sources = datasets.published.SOURCES
     checksum = hashlib.sha256(server.body).hexdigest()
     published_here = sources["mushroom"]._replace(url=url, sha256=checksum)
     monkeypatch.setitem(sources, "mushroom", published_here)

@@ -41,7 +41,7 @@ def test_routerbench_has_a_score_and_a_cost_of_each_model(tmp_path, name):
         routerbench().to_parquet(tmp_path / name)
     else:
         routerbench().to_csv(tmp_path / name, index=False)
-    table = datasets.read_routerbench(tmp_path / name, text_features=lengths)
+    table = datasets.read_outcomes(tmp_path / name, text_features=lengths, layout="routerbench")
     assert table.actions == ["gpt-x", "lab/tiny-chat"]
     assert table.rewards.tolist() == [[1.0, 0.25], [0.0, 1.0], [0.7, 0.1]]
     assert table.costs.tolist() == [[0.01, 1e-5], [0.02, 2e-5], [0.03, 3e-5]]
@@ -51,12 +51,12 @@ def test_routerbench_has_a_score_and_a_cost_of_each_model(tmp_path, name):
 def test_what_is_not_routerbench_is_refused(tmp_path):
     routerbench().drop(columns="prompt").to_csv(tmp_path / "bench.csv", index=False)
     with pytest.raises(ValueError, match=r"bench.csv .*no column 'prompt'"):
-        datasets.read_routerbench(tmp_path / "bench.csv")
+        datasets.read_outcomes(tmp_path / "bench.csv", layout="routerbench")
     routerbench()[["prompt", "gpt-x"]].to_csv(tmp_path / "bench.csv", index=False)
     with pytest.raises(ValueError, match="no column ends in"):
-        datasets.read_routerbench(tmp_path / "bench.csv")
+        datasets.read_outcomes(tmp_path / "bench.csv", layout="routerbench")
     with pytest.raises(ValueError, match="pickle"):
-        datasets.read_routerbench(tmp_path / "bench.pkl")
+        datasets.read_outcomes(tmp_path / "bench.pkl", layout="routerbench")
 
 
 class Bomb:
@@ -70,14 +70,16 @@ class Bomb:
 def test_a_pickle_of_any_name_is_not_opened_as_one(name, tmp_path):
     (tmp_path / name).write_bytes(pickle.dumps(pandas.DataFrame({"a": [Bomb()]})))
     with pytest.raises((ValueError, ModuleNotFoundError)):
-        datasets.read_routerbench(tmp_path / name)
+        datasets.read_outcomes(tmp_path / name, layout="routerbench")
 
 
 @pytest.mark.parametrize("prompt", ["[__import__('pytest').fail('ran')]", "-" * 99_999, "[" * 999])
 def test_a_prompt_that_is_code_is_a_text(prompt, tmp_path):
     frame = pandas.DataFrame({"prompt": [prompt], "b": [1.0], "b|total_cost": [0.3]})
     frame.to_csv(tmp_path / "bench.csv", index=False)
-    table = datasets.read_routerbench(tmp_path / "bench.csv", text_features=lengths)
+    table = datasets.read_outcomes(
+        tmp_path / "bench.csv", text_features=lengths, layout="routerbench"
+    )
     assert table.contexts.tolist() == [[len(prompt)]]
 
 
@@ -120,7 +122,7 @@ def test_routerarena_has_a_file_for_each_model(tmp_path):
         big=[answer("AIME_112", "lab/big", 1.0, 0.002), answer("ArcMMLU_6", "lab/big", 1.0, 0.001)],
         tiny=[answer("ArcMMLU_6", "tiny", 0.0, 1e-5), answer("AIME_112", "tiny", 0.5, 3e-5)],
     )
-    table = datasets.read_routerarena(folder, text_features=lengths)
+    table = datasets.read_outcomes(folder, text_features=lengths, layout="routerarena")
     assert table.actions == ["lab/big", "tiny"]
     assert table.rewards.tolist() == [[1.0, 0.5], [1.0, 0.0]]
     assert table.costs.tolist() == [[0.002, 3e-5], [0.001, 1e-5]]
@@ -136,7 +138,7 @@ def test_models_are_not_available_where_their_answers_have_no_evaluation(tmp_pat
         tiny=[failed, answer("ArcMMLU_6", "tiny", 0.0, 1e-5)],
     )
     with pytest.warns(UserWarning, match="1 of 4 answers have no evaluation"):
-        table = datasets.read_routerarena(folder)
+        table = datasets.read_outcomes(folder, layout="routerarena")
     assert table.available.tolist() == [[True, False], [True, True]]
     env = OutcomeTableBandit(table.contexts, table.rewards, available=table.available, batch_size=2)
     assert env.reset().observation["mask"].shape == (2, 2)
@@ -145,7 +147,9 @@ def test_models_are_not_available_where_their_answers_have_no_evaluation(tmp_pat
 def test_several_answers_to_a_question_count_with_their_means(tmp_path):
     answers = [answer("AIME_1", "m", score, cost) for score, cost in ((1.0, 0.3), (0.5, 0.1))]
     answers[1]["question"] = "Another wording"
-    table = datasets.read_routerarena(write_arena(tmp_path, m=answers), text_features=lengths)
+    table = datasets.read_outcomes(
+        write_arena(tmp_path, m=answers), text_features=lengths, layout="routerarena"
+    )
     assert table.rewards.tolist() == [[0.75]]
     assert table.costs.tolist() == [[0.2]]
     assert table.contexts.tolist() == [[len(answers[0]["question"])]]
@@ -171,21 +175,32 @@ def test_a_line_that_is_no_answer_is_named(tmp_path, line, message):
     with (folder / "m.jsonl").open("a") as file:
         file.write(line + "\n")
     with pytest.raises(ValueError, match=message):
-        datasets.read_routerarena(folder)
+        datasets.read_outcomes(folder, layout="routerarena")
 
 
 def test_a_file_of_other_bytes_is_named(tmp_path):
     (tmp_path / "m.jsonl").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ValueError, match=r"m.jsonl cannot be read: .*codec"):
-        datasets.read_routerarena(tmp_path)
+        datasets.read_outcomes(tmp_path, layout="routerarena")
 
 
 def test_only_files_of_answers_are_read(tmp_path):
     folder = write_arena(tmp_path / "cached", m=[answer("AIME_1", "m", 1.0, 0.1)])
     (folder / "README.md").write_text("about")
     with pytest.raises(ValueError, match=r"README.md"):
-        datasets.read_routerarena(folder)
-    assert len(datasets.read_routerarena(folder, only="*.jsonl").rewards) == 1
+        datasets.read_outcomes(folder, layout="routerarena")
+    assert len(datasets.read_outcomes(folder, only="*.jsonl", layout="routerarena").rewards) == 1
     nothing = answer("AIME_1", "m", 0.0, 0.0, evaluation_result=None)
     with pytest.raises(ValueError, match="no answer with an evaluation_result"):
-        datasets.read_routerarena(write_arena(tmp_path / "empty", m=[nothing]))
+        datasets.read_outcomes(write_arena(tmp_path / "empty", m=[nothing]), layout="routerarena")
+
+
+def test_a_layout_names_all_columns_and_is_known(tmp_path):
+    with pytest.raises(ValueError, match="layout is 'bench'; expected one of routerbench, routera"):
+        datasets.read_outcomes(tmp_path, layout="bench")
+    with pytest.raises(ValueError, match="layout 'routerarena' names the columns; expected no oth"):
+        datasets.read_outcomes(tmp_path, "question", layout="routerarena")
+    with pytest.raises(TypeError, match="table is of type DataFrame; expected the path of a fold"):
+        datasets.read_outcomes(routerbench(), layout="routerarena")
+    table = datasets.read_outcomes(routerbench(), layout="routerbench", text_features=lengths)
+    assert len(table.actions) == 2

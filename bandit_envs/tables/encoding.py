@@ -9,37 +9,23 @@ can be written as plain values.
 from __future__ import annotations
 
 import abc
-import collections
 import dataclasses
-import datetime
-import math
-import numbers
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandit_envs.arrays import Array, Floats
+from bandit_envs.tables.cells import as_numbers, as_times, find_places, read_reals
+from bandit_envs.tables.errors import check_column, name_some
 
-__all__ = ["Column", "NumberColumn", "TableEncoding", "TextColumn", "TimeColumn"]
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
-MAX_LEVELS = 256
-"""A column of texts may have so many different ones, each of which becomes a feature."""
+__all__ = ["NumberColumn", "TableEncoding", "TextColumn", "TimeColumn"]
 
-MAX_NAMES = 2**16
-"""A table may have so many names of actions."""
-
-NUMBER = re.compile(
-    r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?|nan", re.IGNORECASE
-)
-TRUTHS = {"true": 1, "false": 0}
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # which cannot be printed or written
-TIME = re.compile(
-    r"([0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?)?)"
-    r"(Z|[+-][0-9]{2}(:?[0-9]{2})?)?"
-)
 OTHER_DATE = re.compile(
     r"([0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{4}|[0-9]{4}[./][0-9]{1,2}[./][0-9]{1,2}"
     r"|[0-9]{1,2}/[0-9]{1,2}/[0-9]{2})([T ,].*)?"
@@ -47,60 +33,10 @@ OTHER_DATE = re.compile(
 DAY = 86_400_000_000  # microseconds
 ORIGIN = np.datetime64("2000-01-03", "us")  # a Monday
 DAYS_OF_YEAR = 365.2425
-SHOWN = 5  # names that a message has at most
-
-
-def parse_number(value: Any) -> int | float | None:
-    """Returns the number of a cell of a table, or the one that its text says; None if it has none.
-
-    Booleans are 1 and 0, as pandas reads a column of them. Texts are as pandas reads columns of
-    numbers: 1_000 is not a number, and neither are digits other than 0 to 9.
-
-    >>> [parse_number(cell) for cell in (True, " 2.5", "1_0", "red")]
-    [1, 2.5, None, None]
-    """
-    if isinstance(value, str):
-        text = value.strip()
-        if re.fullmatch(r"[+-]?[0-9]{1,18}", text):
-            return int(text)
-        return float(text) if NUMBER.fullmatch(text) else TRUTHS.get(text.lower())
-    if isinstance(value, (numbers.Integral, np.bool_)):
-        return int(value)
-    is_number = isinstance(value, numbers.Number) and not isinstance(value, numbers.Complex)
-    if not is_number and not isinstance(value, numbers.Real):
-        return None
-    try:
-        return float(value)
-    except (OverflowError, ValueError):  # such as a large fraction, and Decimal("sNaN")
-        return math.nan
-
-
-def parse_time(value: Any) -> np.datetime64 | None:
-    """Returns the time of a cell, as a clock showed it there; None if it has none.
-
-    Texts are as in 2024-12-31, 2024-12-31 23:59 or 2024-12-31T23:59:30.5+01:00.
-
-    >>> parse_time("2024-12-31 23:59+01:00")
-    np.datetime64('2024-12-31T23:59:00.000000')
-    """
-    try:
-        if isinstance(value, str):
-            match = TIME.fullmatch(value.strip())
-            return np.datetime64(match[1], "us") if match else None
-        if isinstance(value, datetime.datetime):
-            return np.datetime64(value.replace(tzinfo=None).isoformat(), "us")
-        if isinstance(value, datetime.date):
-            return np.datetime64(value.isoformat(), "us")
-        if isinstance(value, np.datetime64):
-            time: np.datetime64 = value.astype("M8[us]")
-            return time
-    except ValueError:  # such as of February 30
-        pass
-    return None
 
 
 @dataclasses.dataclass(frozen=True)
-class Column(abc.ABC):
+class TableColumn(abc.ABC):
     """A column of a table, and how its cells become features.
 
     Args:
@@ -122,12 +58,20 @@ class Column(abc.ABC):
             ValueError: a cell is of another kind. A text that is not a level has features of 0.
         """
 
+    def read(self, frame: DataFrame) -> Floats:
+        """Returns the features [n, width] of a data frame, which misses no value.
+
+        Raises:
+            ValueError: a cell is of another kind; the message has its row, or its line in a file.
+        """
+        return self.encode(frame[self.name].to_numpy())
+
     def plain(self) -> dict[str, Any]:
         """Returns plain values that say what the column is."""
         return {"name": self.name, "kind": self.kind}
 
 
-class NumberColumn(Column):
+class NumberColumn(TableColumn):
     """A column of numbers, which are features as they are."""
 
     kind = "number"
@@ -138,9 +82,12 @@ class NumberColumn(Column):
     def encode(self, cells: Array) -> Floats:
         return np.asarray(as_numbers(cells)[:, np.newaxis])
 
+    def read(self, frame: DataFrame) -> Floats:
+        return read_reals(frame, self.name)[:, np.newaxis]
+
 
 @dataclasses.dataclass(frozen=True)
-class TextColumn(Column):
+class TextColumn(TableColumn):
     """A column of texts: a feature for each level, which is 1 where the text is this one, else 0.
 
     Args:
@@ -161,7 +108,7 @@ class TextColumn(Column):
         return {**super().plain(), "levels": list(self.levels)}
 
 
-class TimeColumn(Column):
+class TimeColumn(TableColumn):
     """A column of dates or times: five features.
 
     They are the years since 2000, and the sine and the cosine of where the time is in its day and
@@ -184,8 +131,14 @@ class TimeColumn(Column):
         circles = [np.sin(of_day), np.cos(of_day), np.sin(of_week), np.cos(of_week)]
         return np.column_stack([years, *circles])
 
+    def read(self, frame: DataFrame) -> Floats:
+        times = as_times(frame[self.name].to_numpy())
+        expected = "a date or a time, as in 2024-12-31 23:59"
+        check_column(frame, self.name, ~np.isnat(times), expected)
+        return self.encode(times)
 
-KINDS: dict[str, type[Column]] = {
+
+KINDS: dict[str, type[TableColumn]] = {
     "number": NumberColumn,
     "text": TextColumn,
     "time": TimeColumn,
@@ -208,7 +161,7 @@ class TableEncoding:
     """
 
     actions: tuple[str, ...] = ()
-    features: tuple[Column, ...] = ()
+    features: tuple[TableColumn, ...] = ()
 
     @property
     def has_names(self) -> bool:
@@ -223,6 +176,12 @@ class TableEncoding:
     def labels(self) -> list[str]:
         """Returns the names of the features."""
         return [label for column in self.features for label in column.labels()]
+
+    def read(self, frame: DataFrame) -> Floats:
+        """Returns the features [n, d] of a data frame, as the columns read them."""
+        parts = [np.empty((len(frame), 0))]
+        parts.extend(column.read(frame) for column in self.features)
+        return np.concatenate(parts, axis=1)
 
     def without(self, name: str) -> TableEncoding:
         """Returns the same encoding without a column of the features."""
@@ -317,175 +276,6 @@ class TableEncoding:
         return ", ".join(texts) or "none"
 
 
-@dataclasses.dataclass(frozen=True)
-class CellCounts:
-    """What kinds of cells a part of a column has. Those of parts merge.
-
-    Args:
-        numbers: how many are numbers, or say one.
-        times: how many are dates or times, or say one.
-        texts: how many are neither.
-        names: the different cells as texts; None if they are too many.
-        is_whole: whether `names` are all of them, as they stand in the table.
-        limit: `names` has at most so many.
-    """
-
-    numbers: int = 0
-    times: int = 0
-    texts: int = 0
-    names: frozenset[str] | None = frozenset()
-    is_whole: bool = True
-    limit: int = MAX_LEVELS
-
-    @classmethod
-    def from_cells(
-        cls, cells: Array, limit: int = MAX_LEVELS, as_texts: bool = False
-    ) -> CellCounts:
-        """Returns the counts of cells [n], none of which is missing.
-
-        Args:
-            cells: of a part of a column.
-            limit: of different cells that are kept.
-            as_texts: whether it is known that the column is of texts, so that all are kept.
-        """
-        size = len(cells)
-        if cells.dtype.kind in "biuf" and not as_texts:
-            return cls(numbers=size, is_whole=not size, limit=limit)
-        if cells.dtype.kind == "M" and not as_texts:
-            return cls(times=size, is_whole=not size, limit=limit)
-        counts = collections.Counter(_as_list(cells))
-        of_numbers = 0
-        of_times = 0
-        for cell, count in counts.items():
-            if parse_number(cell) is not None:
-                of_numbers += count
-            elif parse_time(cell) is not None:
-                of_times += count
-        texts = size - of_numbers - of_times
-        is_whole = as_texts or all(isinstance(cell, str) for cell in counts)
-        if not texts and not (of_numbers and of_times) and not as_texts:
-            return cls(of_numbers, of_times, is_whole=not size, limit=limit)  # of very many names
-        names = frozenset(map(str, counts))
-        return cls(
-            numbers=of_numbers,
-            times=of_times,
-            texts=texts,
-            names=names if len(names) <= limit else None,
-            is_whole=is_whole,
-            limit=limit,
-        )
-
-    def merge(self, other: CellCounts) -> CellCounts:
-        """Returns the counts of the cells of both."""
-        limit = max(self.limit, other.limit)
-        names = None
-        if self.names is not None and other.names is not None:
-            names = self.names | other.names
-            names = names if len(names) <= limit else None
-        return CellCounts(
-            numbers=self.numbers + other.numbers,
-            times=self.times + other.times,
-            texts=self.texts + other.texts,
-            names=names,
-            is_whole=self.is_whole and other.is_whole,
-            limit=limit,
-        )
-
-    @property
-    def size(self) -> int:
-        """How many cells there are."""
-        return self.numbers + self.times + self.texts
-
-    @property
-    def is_number(self) -> bool:
-        """Whether all cells are numbers."""
-        return self.texts + self.times == 0
-
-    @property
-    def is_time(self) -> bool:
-        """Whether all cells are dates or times."""
-        return self.times > 0 and self.numbers + self.texts == 0
-
-    @property
-    def is_text(self) -> bool:
-        """Whether most cells are texts, so that others are not mistakes."""
-        return 2 * self.texts > self.size
-
-    @property
-    def is_named(self) -> bool:
-        """Whether most cells are not numbers: they may be names."""
-        return 2 * (self.texts + self.times) > self.size
-
-    def levels(self, name: str, advice: str) -> tuple[str, ...]:
-        """Returns the different cells as texts, sorted; ValueError if they are too many.
-
-        Args:
-            name: of the column.
-            advice: what to do then, in the message.
-        """
-        if self.names is None:
-            problem = f"column {name!r} has more than {self.limit} different texts"
-            raise ValueError(f"{problem}; {advice}")
-        return tuple(sorted(self.names))
-
-    def column(self, name: str) -> Column:
-        """Returns how a column of features becomes numbers: of texts if any cell is one."""
-        if self.is_number:
-            return NumberColumn(name)
-        if self.is_time:
-            return TimeColumn(name)
-        advice = (
-            "leave it out: features=[...] or --features names the others; or put its rare texts"
-            " into one; dates are written as 2024-12-31 or 2024-12-31 23:59"
-        )
-        return TextColumn(name, self.levels(name, advice))
-
-    def likely_column(self, name: str) -> Column:
-        """Returns how a column of features becomes numbers, if what is rare in it is a mistake."""
-        if self.is_text:
-            return self.column(name)
-        return TimeColumn(name) if self.times > self.numbers else NumberColumn(name)
-
-
-def as_numbers(cells: Array) -> Floats:
-    """Returns the numbers of cells, or of their texts; NaN where a cell has no number."""
-    if cells.dtype.kind in "biuf":
-        return np.asarray(cells, np.float64)
-    parsed = [parse_number(cell) for cell in cells.tolist()]
-    return np.array([np.nan if number is None else number for number in parsed], np.float64)
-
-
-def as_times(cells: Array) -> NDArray[np.datetime64]:
-    """Returns the times of cells in microseconds; NaT where a cell has none."""
-    if cells.dtype.kind == "M":
-        return np.asarray(cells.astype("M8[us]"))
-    known: dict[Any, np.datetime64] = {}
-    nothing = np.datetime64("NaT", "us")
-    for cell in dict.fromkeys(cells.tolist()):
-        known[cell] = parse_time(cell) or nothing
-    return np.array([known[cell] for cell in cells.tolist()], "M8[us]")
-
-
-def find_places(names: Sequence[str], cells: Array) -> NDArray[np.int64]:
-    """Returns the places of cells [n] among names: [n]; -1 where a cell is not a name."""
-    places = {name: place for place, name in enumerate(names)}
-    texts = _as_list(cells)
-    found = {cell: places.get(str(cell), -1) for cell in dict.fromkeys(texts)}
-    return np.fromiter(map(found.__getitem__, texts), np.int64, len(texts))
-
-
-def _as_list(cells: Array) -> list[Any]:
-    """Returns cells as Python's objects; times as texts, which pandas keeps as numbers."""
-    objects: list[Any] = (cells.astype(np.str_) if cells.dtype.kind == "M" else cells).tolist()
-    return objects
-
-
-def name_some(names: Sequence[str]) -> str:
-    """Returns the first names for a message, and how many more there are."""
-    text = ", ".join(map(repr, names[:SHOWN]))
-    return f"{text} and {len(names) - SHOWN} more" if len(names) > SHOWN else text
-
-
 def _read_names(what: str, names: Any) -> tuple[str, ...]:
     """Returns names, each once; ValueError if they are something else."""
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
@@ -497,7 +287,7 @@ def _read_names(what: str, names: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _read_column(plain: Any) -> Column:
+def _read_column(plain: Any) -> TableColumn:
     """Returns a column of what `plain` returns; ValueError if it is something else."""
     if not isinstance(plain, dict) or not isinstance(plain.get("name"), str):
         raise ValueError("encoding has a column without a name")

@@ -14,12 +14,13 @@ import numpy as np
 
 from bandit_envs.arrays import Array
 from bandit_envs.base.saving import check_format
-from bandit_envs.datasets.encoding import TableEncoding, parse_number
-from bandit_envs.datasets.tables import name_row
 from bandit_envs.logged.columns import BadValueError
 from bandit_envs.logged.log import COLUMNS, BanditLog, require_plain_actions
 from bandit_envs.names.notation import parse_literal
 from bandit_envs.nests import Nest, flatten, map_structure
+from bandit_envs.tables.cells import parse_number
+from bandit_envs.tables.encoding import TableEncoding
+from bandit_envs.tables.errors import name_row
 
 FORMAT = 1
 """Raised whenever the layout of logs in files and frames changes."""
