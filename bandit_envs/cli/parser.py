@@ -27,7 +27,7 @@ from bandit_envs.cli.options import (
     add_workers,
     split_names,
 )
-from bandit_envs.logged.registry import ESTIMATORS, LEARNERS
+from bandit_envs.logged.registry import LEARNERS
 
 LOGISTIC = "logistic"
 """The model of propensities that is not one of scikit-learn."""
@@ -192,8 +192,8 @@ def _add_evaluate(subcommands: Subcommands) -> None:
     text = "a policy to be evaluated, or a file that `learn` wrote; may be repeated"
     parser.add_argument("--policy", action="append", required=True, metavar="SPEC", help=text)
     text = (
-        f"one of {', '.join(ESTIMATORS)}, with parameters as in kernel_ips:bandwidth=rule; may be "
-        "repeated (default: dr, kernel_ips and kernel_snips, or all that fit slates)"
+        "such as ips, snips, dm, dr, switch_dr:threshold=10, kernel_snips:bandwidth=slope or "
+        "slot_ips; a wrong name lists all; may be repeated (default: as the notes say)"
     )
     parser.add_argument("--estimator", action="append", metavar="NAME", help=text)
     text = "the policy that gains are over, one of those given (default: the one that made the log)"

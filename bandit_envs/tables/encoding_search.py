@@ -91,8 +91,8 @@ class EncodingSearch:
 
         Args:
             num_actions: if it is given, and the first rows have numbers alone, no others are read;
-                0 if actions are real numbers; None for the largest plus 1, the number of names, or 0
-                if some are numbers that are not whole.
+                0 if actions are real numbers; None for the largest plus 1, the number of names, or
+                0 if some are numbers that are not whole.
 
         Raises:
             ValueError: there are no rows; actions are neither names nor numbers that can be; or a
