@@ -9,9 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import bandit_envs
+from bandit_envs.trajectories import restart
 
 ROOT = Path(bandit_envs.__file__).parent
 STOREYS = (
@@ -295,6 +297,24 @@ def run_python(program):
         check=True,
         cwd=ROOT.parent,
     ).stdout
+
+
+def test_an_action_of_lin_ucb_goes_through_nine_files_at_most():
+    spec = bandit_envs.ArraySpec((3,), "float64")
+    policy = bandit_envs.LinUCBPolicy(observation_spec=spec, num_actions=4)
+    time_step = restart(np.ones((1, 3)))
+    files = set()
+
+    def note(frame, event, argument):
+        if event == "call":
+            files.add(frame.f_code.co_filename)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    policy.action(time_step)
+    sys.setprofile(before)
+    root = str(Path(bandit_envs.__file__).parent)
+    assert 1 < len([file for file in files if file.startswith(root)]) <= 9
 
 
 def test_importing_the_package_loads_numpy_and_nothing_else():

@@ -87,9 +87,9 @@ class ContextualPolicy(Policy):
         independent_rows: bool = False,
         num_slots: int | None = None,
     ) -> None:
-        self.model: Model = _check_part("model", model, Model)  #: of the rewards
+        self._set_model(_check_part("model", model, Model))
         self.rule: Rule = _check_part("rule", rule, Rule)  #: how to choose
-        predictor = model.predictor
+        predictor = self._predictor
         rule.check(predictor)
         if num_actions is not None:
             num_actions = check_integer("num_actions", num_actions, minimum=1)
@@ -126,11 +126,6 @@ class ContextualPolicy(Policy):
         return {**found, "batch_size": env.batch_size, "independent_rows": independent_rows}
 
     @property
-    def _predictor(self) -> ValueModel:
-        """What learns and predicts."""
-        return self.model.predictor
-
-    @property
     def is_as_made(self) -> bool:
         """Whether it knows what its model and its rule say at first, and nothing else."""
         known = flatten(self._state.learned)
@@ -138,8 +133,14 @@ class ContextualPolicy(Policy):
         has_learned = self._state.is_trained or len(known) != len(initial)
         return not has_learned and all(map(_is_same, known, initial))
 
+    def _set_model(self, model: Model) -> None:
+        """Sets the model, and what is asked of it in every step."""
+        self.model: Model = model  #: of the rewards
+        self._predictor: ValueModel = model.predictor  # what learns and predicts
+        self._maps_inputs = type(model).map_inputs is not Model.map_inputs
+
     def _set_num_actions(self, num_actions: int) -> None:
-        self.model = self.model.for_actions(num_actions)
+        self._set_model(self.model.for_actions(num_actions))
         self._reader = self._reader.with_actions(num_actions)
         super()._set_num_actions(num_actions)
 
@@ -202,12 +203,14 @@ class ContextualPolicy(Policy):
     def _seen(self, learned: LearnedParts, observation: Nest, size: int) -> Predictions:
         """Returns what the model predicts for the rows of an observation."""
         inputs = self._reader.read(observation, size, self.learns_by_row)
+        if self._maps_inputs:
+            inputs = self.model.map_inputs(inputs)
         num_rewards = learned.num_rewards if self.learns_by_row else float(learned.num_rewards)
         shape = (size, self.num_actions)
         return Predictions(
             model=self._predictor,
             learned=learned.model,
-            inputs=self.model.map_inputs(inputs),
+            inputs=inputs,
             num_rewards=num_rewards,
             state=learned.rule,
             shape=shape,

@@ -48,7 +48,7 @@ def name_log_roles(
     """
     if loggers is None:
         assert not isinstance(propensity, Mapping)  # which is for several
-        return Roles.of(features, ROLES_OF_ROWS, propensity=propensity, **roles)
+        return Roles.of(features, ROLES_OF_ROWS, **roles, propensity=propensity)
     propensities = dict.fromkeys(loggers.propensity.values())
     roles |= {"propensity": tuple(propensities), "logger": loggers.logger}
     return Roles.of(features, ROLES_OF_ROWS, **roles)
