@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from bandit_envs.base.checks import check_confidence
 from bandit_envs.evaluations.candidates import (
@@ -22,44 +22,29 @@ from bandit_envs.evaluations.candidates import (
 )
 from bandit_envs.evaluations.contest import Contest, Models, sum_rewards
 from bandit_envs.evaluations.evaluation import Evaluation, Remarks
+from bandit_envs.evaluations.given_estimators import (
+    ESTIMATORS_GIVEN,
+    AnyEstimator,
+    choose_estimators,
+    expand_estimator,
+    reads_contexts,
+    tell_others,
+)
 from bandit_envs.evaluations.kinds.log_kind import LogKind, ShownSums
 from bandit_envs.evaluations.kinds.numbers import Numbers
 from bandit_envs.evaluations.kinds.single import SingleActions
 from bandit_envs.evaluations.kinds.slates import Slates, open_slates
 from bandit_envs.evaluations.logs import AnyLog, OpenLog, as_source, open_log
-from bandit_envs.evaluations.named import Kind, collect, short_name
+from bandit_envs.evaluations.named import collect
 from bandit_envs.evaluations.observer import LogObserver
 from bandit_envs.evaluations.passes import LogPart, Passes, check_readers, start_passes
 from bandit_envs.evaluations.segments import Segmentation
 from bandit_envs.evaluations.training import Training
-from bandit_envs.logged import Estimator, KernelIPS, RewardSums
-from bandit_envs.logged.estimators.slates import SlateEstimator
-from bandit_envs.logged.registry import ESTIMATORS, EstimatorEntry
+from bandit_envs.logged import RewardSums
 from bandit_envs.logged.seen_rows import warn_if_seen
 from bandit_envs.logged.slates import SlateLog
-from bandit_envs.names.choice import Choice
-from bandit_envs.names.notation import without_quotes
-from bandit_envs.names.users_code import name_in_errors
-
-AnyEstimator: TypeAlias = Estimator | KernelIPS | SlateEstimator | str
-"""An estimator, or a text as the command takes it."""
-
-ESTIMATORS_GIVEN = Kind(
-    one="estimator",
-    several="estimators",
-    classes=(*EstimatorEntry.kinds, str),
-    expected="an Estimator, or a text such as 'dr'",
-)
-"""What users give as estimators."""
 
 Result = TypeVar("Result")
-
-
-class EstimatorChoice(Choice[EstimatorEntry]):
-    """An estimator."""
-
-    entry_class = EstimatorEntry
-    table = ESTIMATORS
 
 
 def evaluate(
@@ -165,7 +150,7 @@ def evaluate(
     check_readers(workers, backend, address, observer)
     contenders = name_policies(policies)
     baseline = find_baseline(baseline, [contender.name for contender in contenders])
-    named = None if estimators is None else collect(ESTIMATORS_GIVEN, estimators, _estimators)
+    named = None if estimators is None else collect(ESTIMATORS_GIVEN, estimators, expand_estimator)
     training = Training(train, until)
     segmentation = None if by is None else Segmentation(by)
     asked = {
@@ -196,7 +181,7 @@ def evaluate(
             for contender, start in zip(contenders, evaluated_from):
                 if isinstance(contender, GivenPolicy):
                     warn_if_seen(contender.policy, opened, stacklevel=3, start=start)
-        chosen = _choose_estimators(kind, named, opened.size - max(evaluated_from))
+        chosen = choose_estimators(kind, named, opened.size - max(evaluated_from))
         balanced = _balance(opened, evaluated_from)
         contest = _make_contest(
             balanced,
@@ -219,7 +204,7 @@ def evaluate(
         baseline=baseline,
         by=by,
         remarks=_add_estimated(opened, shown),
-        others="" if named else _tell_others(kind, chosen),
+        others="" if named else tell_others(kind, chosen),
     )
 
 
@@ -255,37 +240,6 @@ def _open(
     return SingleActions(opened.summary.num_actions), opened
 
 
-def _choose_estimators(
-    kind: LogKind, named: Mapping[str, Any] | None, rows: int
-) -> Mapping[str, Any]:
-    """Returns the estimators by name: those that a user names, or the default ones.
-
-    Args:
-        kind: of the actions.
-        named: by a user; None for none.
-        rows: the number of rows that policies are evaluated on.
-    """
-    if named is None:
-        return collect(ESTIMATORS_GIVEN, kind.default_estimators(rows), _estimators)
-    kind.check_estimators(named)
-    return named
-
-
-def _tell_others(kind: LogKind, chosen: Iterable[str]) -> str:
-    """Returns a sentence that says which other estimators there are.
-
-    Args:
-        kind: of the actions.
-        chosen: the names of the default ones.
-    """
-    used = [name.partition(":")[0] for name in chosen]
-    others = [name for name in kind.known_estimators() if name not in used]
-    if not others:
-        return ""
-    default = f"Estimated by {' and '.join(used)}, the default for this log"
-    return f"{default}; others, by --estimator or estimators: {', '.join(others)}."
-
-
 def _find_features(
     contenders: Iterable[Contender],
     estimators: Mapping[str, Any] | None,
@@ -301,15 +255,10 @@ def _find_features(
         features: the columns of all features.
     """
     by_policies = any(each.reads_contexts for each in contenders)
-    by_estimators = estimators is None or any(map(_reads_contexts, estimators.values()))
+    by_estimators = estimators is None or any(map(reads_contexts, estimators.values()))
     if by_policies or by_estimators:
         return None
     return [] if segmentation is None else segmentation.find_feature(features)
-
-
-def _reads_contexts(estimator: Any) -> bool:
-    """Returns whether an estimator may need the features of the log."""
-    return isinstance(estimator, Estimator) and estimator.reads_contexts
 
 
 def _find_starts(candidates: Sequence[Candidate], all_rows: bool) -> list[int]:
@@ -353,17 +302,6 @@ def _add_estimated(log: OpenLog, shown: ShownSums) -> Remarks:
         for key, sums in shown.found.items()
         if key[1]  # the policy that made the log needs no propensities
     }
-
-
-def _estimators(label: str | None, given: AnyEstimator) -> Iterator[tuple[str, Any]]:
-    """Yields the estimators that a user gives as one, with their names."""
-    if not isinstance(given, str):
-        yield label or short_name(given), given
-        return
-    for choice in EstimatorChoice.expand(given):
-        with name_in_errors(f"estimator {choice}", *choice.modules):
-            estimator = choice.entry.make(**choice.entry.fixed, **choice.parameters)
-        yield label or without_quotes(str(choice)), estimator
 
 
 def _make_contest(
