@@ -344,9 +344,6 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
         time_step = new_tuple(TimeStep, fields)
         return new_tuple(BanditState, (next_state, steps, state, action)), time_step
 
-    def _is_over(self) -> bool:
-        return self._horizon is not None and self._state.latent.steps >= self._horizon
-
     def _state_key(self) -> dict[str, int | None]:
         return {
             **super()._state_key(),

@@ -1,9 +1,8 @@
 """The options of logs: which log is read, what policies learn from, and who reads."""
 
 import argparse
-from typing import TypedDict
 
-from bandit_envs.base.checks import check_number
+from bandit_envs.base.checks import short_repr
 from bandit_envs.cli.console import OUT
 from bandit_envs.cli.parser import LOGISTIC
 from bandit_envs.evaluations.logs import BATCH_ROWS, AnyLog, as_source
@@ -13,21 +12,11 @@ from bandit_envs.logged.files.log_readers import FileScan
 from bandit_envs.logged.files.table_scan import TableScan
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
 
+SHARE = 0.5
+"""The share of the rows that policies learn from, if nothing says otherwise."""
+
 DECISION = ["action", "reward", "propensity"]
 """The columns of a decision, if no option names others."""
-
-
-class Engine(TypedDict):
-    """Who reads a log."""
-
-    workers: int
-    backend: str
-    address: str | None
-
-
-def engine(options: argparse.Namespace) -> Engine:
-    """Returns who reads a log."""
-    return Engine(workers=options.workers, backend=options.backend, address=options.address)
 
 
 def named_features(options: argparse.Namespace) -> list[str] | None:
@@ -46,8 +35,8 @@ def open_log(options: argparse.Namespace) -> AnyLog:
     if name == LOGISTIC:
         estimated = estimate_propensities(found)
     else:
-        if options.train_until is not None:
-            raise ValueError("a classifier of propensities takes no --train-until")
+        if "=" in options.train:
+            raise ValueError("a classifier of propensities takes no time in --train")
         for remark in as_source(
             found
         ).scan.remarks():  # rows in memory do not know what was left out
@@ -57,9 +46,9 @@ def open_log(options: argparse.Namespace) -> AnyLog:
     return estimated
 
 
-def _propensity(options: argparse.Namespace) -> str | dict[str, str] | None:
+def _propensity(options: argparse.Namespace, logger: str | None) -> str | dict[str, str] | None:
     """Returns the column of the propensities that the options name, or those of several loggers."""
-    if options.logger is None:
+    if logger is None:
         named: str = options.propensity
         return None if options.estimate_propensities else named
     if options.estimate_propensities:
@@ -102,27 +91,35 @@ def _scan_with_advice(options: argparse.Namespace) -> FileScan:
 
 def _scan(options: argparse.Namespace) -> FileScan:
     """Returns the log that the options name."""
-    until = options.train_until or ""
+    _, until = read_training(options.train)
+    logger = getattr(options, "logger", None)
     return scan_log(
         options.log.absolute(),  # workers may be in other folders
         BATCH_ROWS,
         action=options.action,
         reward=options.reward,
-        propensity=_propensity(options),
+        propensity=_propensity(options, logger),
         features=named_features(options),
-        num_actions=0 if getattr(options, "continuous", False) else options.num_actions,
+        num_actions=options.num_actions,
         drop_missing=options.drop_missing,
-        time=until.partition("=")[0] or None,
+        time=None if until is None else until.partition("=")[0],
         only=options.only,
-        logger=options.logger,
+        logger=logger,
     )
 
 
-def check_training(options: argparse.Namespace) -> None:
-    """Raises ValueError if --train-fraction or --train-until are wrong for any log."""
-    if options.train_until is not None:
-        column, _, limit = options.train_until.partition("=")
-        if not (column and limit):
-            raise ValueError(f"train-until is {options.train_until!r}; expected COLUMN=VALUE")
-    elif not check_number("train-fraction", options.train_fraction, 0.0, 1.0):
-        raise ValueError("train-fraction is 0; expected more, as policies learn from these rows")
+def read_training(text: str) -> tuple[float | None, str | None]:
+    """Returns the share of the rows that policies learn from, and the time before which they are.
+
+    Raises:
+        ValueError: a text is neither.
+    """
+    if text == "none":
+        return None, None
+    if "=" in text:
+        return SHARE, text
+    try:
+        return float(text), None
+    except ValueError:
+        expected = "a share such as 0.5, COLUMN=VALUE, or none"
+        raise ValueError(f"train is {short_repr(text)}; expected {expected}") from None

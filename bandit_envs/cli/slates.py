@@ -3,10 +3,7 @@
 import argparse
 from collections.abc import Sequence
 
-from bandit_envs import evaluations
 from bandit_envs.cli.logs import named_features
-from bandit_envs.evaluations import Evaluation
-from bandit_envs.evaluations.passes import needs_workers
 from bandit_envs.logged.files import read_slates
 from bandit_envs.logged.slates import SlateLog
 
@@ -14,39 +11,17 @@ OF_SLATES = ("slate", "slot", "slot_propensity", "prefix_propensity")
 """The options that are of slates alone."""
 
 
-def refuse_options_of_slates(options: argparse.Namespace) -> None:
-    """Raises ValueError if an option is of slates, and the log has none."""
-    for name in OF_SLATES:
+def names_slates(options: argparse.Namespace) -> bool:
+    """Returns whether options say that actions are slates: their own, or one with a comma."""
+    return "," in options.action or any(getattr(options, name) is not None for name in OF_SLATES)
+
+
+def open_slates(options: argparse.Namespace) -> SlateLog:
+    """Returns the log that the options name."""
+    for name in ("logger", "estimate_propensities"):
         if getattr(options, name) is not None:
             option = f"--{name.replace('_', '-')}"
-            raise ValueError(f"{option} is for logs of slates; expected --slates")
-
-
-def evaluate_slates(options: argparse.Namespace) -> Evaluation:
-    """Returns the estimates that the options ask for of a log of slates."""
-    if options.estimator or options.continuous or options.bandwidth is not None:
-        expected = "no --estimator, --continuous or --bandwidth"
-        raise ValueError(f"--slates estimates by the propensities of the log; expected {expected}")
-    if options.logger is not None:
-        raise ValueError("--slates is for one logging policy; expected no --logger")
-    if options.estimate_propensities or options.train_until is not None:
-        expected = "no --estimate-propensities or --train-until"
-        raise ValueError(f"policies that show slates do not learn from logs; expected {expected}")
-    if needs_workers(options.workers, options.backend, options.address):
-        expected = "no --workers, --backend or --address"
-        raise ValueError(f"--slates reads the whole log into memory; expected {expected}")
-    return evaluations.evaluate_slates(
-        _read(options),
-        options.policy,
-        baseline=options.baseline,
-        by=options.by,
-        confidence=options.confidence,
-        name=options.log.name,
-    )
-
-
-def _read(options: argparse.Namespace) -> SlateLog:
-    """Returns the log that the options name."""
+            raise ValueError(f"slates have no {option}; expected the columns of propensities")
     slot_propensity = _split(options.slot_propensity)
     prefix_propensity = _split(options.prefix_propensity)
     propensity = options.propensity

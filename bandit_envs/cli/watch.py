@@ -20,23 +20,24 @@ from bandit_envs.rendering import Knowledge
 from bandit_envs.rendering.animation import check_animation_file, write_animation
 from bandit_envs.trajectories import Trajectory
 
+PICTURES_A_SECOND = 4
+
 
 def watch(options: argparse.Namespace) -> int:
     """Writes an animation of the first row."""
     check_animation_file(options.output)
     steps = check_integer("steps", options.steps, 1)
-    rate = check_integer("fps", options.fps, 1, 50)
     if options.output.exists() and not options.overwrite:
         raise ValueError(f"{options.output} exists; --overwrite replaces it")
     (place,) = EnvironmentChoice.expand(options.environment)
     (rule,) = PolicyChoice.expand(options.policy)
-    seeds = np.random.SeedSequence(check_integer("seed", options.seed, 0)).spawn(2)
+    seeds = np.random.SeedSequence(0).spawn(2)
     subject = f"policy {rule} in environment {place}"
     with name_in_errors(subject, *place.modules, *rule.modules):
         env = place.make(1, seeds[0])
         policy = rule.make(env, seeds[1])
         images = _draw_steps(env, policy, steps, ", ".join(rule.parts()))
-        number = write_animation(images, options.output, rate)
+        number = write_animation(images, options.output, PICTURES_A_SECOND)
     OUT.print(f"{options.output}: {number} pictures", soft_wrap=True)
     return 0
 

@@ -39,6 +39,7 @@ class SlateLog:
         propensity: the probabilities with which the slates were shown; above 0.
         num_actions: K.
         encoding: the names of the items, and what the observation is made of.
+        name: of the log, on pages of evaluations.
     """
 
     observation: Floats
@@ -47,6 +48,7 @@ class SlateLog:
     propensity: SlateProbabilities
     num_actions: int
     encoding: TableEncoding = dataclasses.field(default_factory=TableEncoding)
+    name: str = "the log"
 
     def __post_init__(self) -> None:
         """Checks the columns, and stores copies of them."""

@@ -175,7 +175,7 @@ def test_an_example_runs(folder, monkeypatch, example):
     if example.startswith("bandit-envs show"):
         pytest.importorskip("plotly", reason="plotly is not installed")
     _, command, *arguments = shlex.split(example)
-    if command in ("testbed", "run"):
+    if command == "run":
         sizes = ["--runs", "20", "--steps", "15", "--workers", "1"]
         arguments += sizes
     if command in ("learn", "run"):

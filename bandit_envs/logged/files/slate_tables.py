@@ -5,6 +5,8 @@ Experimental: these names may change in any minor version.
 
 from __future__ import annotations
 
+import dataclasses
+import os
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -100,7 +102,10 @@ def read_slates(
         if not drop_missing:
             MissingValues.from_frame(frame, complete.names()).check_none()
         used = _drop_missing(frame, complete) if drop_missing else frame
-        return _read(used, complete, num_actions)
+        found = _read(used, complete, num_actions)
+    if isinstance(table, (str, os.PathLike)):
+        return dataclasses.replace(found, name=os.path.basename(table))
+    return found
 
 
 def _check_slots(roles: Roles) -> None:
