@@ -286,6 +286,22 @@ STAND_INS = (
 SAME_CLASSES = {"Decision", "NumberColumn", "Source"}
 """Classes of one name that are still to be renamed."""
 
+SAME_FILES = {
+    "cells",
+    "charts",
+    "evaluating",
+    "examples",
+    "figures",
+    "page",
+    "ranking",
+    "slates",
+    "tables",
+}
+"""Files of one name that are still to be renamed."""
+
+OF_ONE_KIND = {"__init__", "__main__", "presets", "registry"}
+"""Names of files that hold the same of different rooms."""
+
 
 def named_twice(pairs):
     """The names that several modules have, of pairs of a name and a module."""
@@ -305,6 +321,11 @@ def test_no_two_classes_have_one_name():
         if isinstance(node, ast.ClassDef)
     ]
     assert named_twice(classes) <= SAME_CLASSES
+
+
+def test_no_two_files_have_one_name():
+    files = [(path.stem, module) for module, path in MODULES.items()]
+    assert named_twice(files) - OF_ONE_KIND <= SAME_FILES
 
 
 BELOW_STUDIES = [name for name in MODULES if storey(name) < storey("bandit_envs.studies")]

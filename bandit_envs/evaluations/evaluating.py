@@ -42,7 +42,7 @@ from bandit_envs.evaluations.segments import Segmentation
 from bandit_envs.evaluations.training import Training
 from bandit_envs.logged import RewardSums
 from bandit_envs.logged.seen_rows import warn_if_seen
-from bandit_envs.logged.slates import SlateLog
+from bandit_envs.logged.slate_log import SlateLog
 
 Result = TypeVar("Result")
 

@@ -20,11 +20,11 @@ from bandit_envs.evaluations.policy_sums import PolicyRows, PolicySums
 from bandit_envs.evaluations.sources import Source
 from bandit_envs.logged.estimators.estimate import Terms
 from bandit_envs.logged.estimators.gains import mean_terms
-from bandit_envs.logged.estimators.slates import SlateEstimator
+from bandit_envs.logged.estimators.slate_estimators import SlateEstimator
 from bandit_envs.logged.features import spec_of_rows
 from bandit_envs.logged.files.scan import BatchScan
 from bandit_envs.logged.row_order import RowOrder
-from bandit_envs.logged.slates import SlateLog
+from bandit_envs.logged.slate_log import SlateLog
 from bandit_envs.logged.summary import LogSummary
 from bandit_envs.metrics.statistics import Statistics
 from bandit_envs.policies import SlatePolicy
