@@ -184,7 +184,7 @@ class ServiceReport:
             ),
         ]
         if self.evaluation is not None:
-            from bandit_envs.evaluations.showing.page import estimates_section  # noqa: PLC0415
+            from bandit_envs.evaluations.showing.evaluation_page import estimates_section  # noqa: PLC0415
 
             sections.append(estimates_section(self.evaluation, "Other policies on this log"))
         atomic_write(Path(file), [make_page(title, summary, sections).encode()])
@@ -206,7 +206,7 @@ class ServiceReport:
 
 def _estimates(evaluation: Evaluation) -> Grid:
     """Returns the headings, and a row for each policy and estimator."""
-    from bandit_envs.evaluations.showing.tables import estimates_table  # noqa: PLC0415
+    from bandit_envs.evaluations.showing.estimate_tables import estimates_table  # noqa: PLC0415
 
     table = estimates_table(evaluation, ())
     return table.grid(table.groups[0])

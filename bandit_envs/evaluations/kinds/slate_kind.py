@@ -12,7 +12,7 @@ import numpy as np
 from bandit_envs.arrays import Floats
 from bandit_envs.base.slates import SlateProbabilities
 from bandit_envs.evaluations.candidates import Candidate, Contender
-from bandit_envs.evaluations.kinds.log_kind import Expected, LogKind, enter_as_is
+from bandit_envs.evaluations.kinds.log_kind import ExpectedPolicies, LogKind, enter_as_is
 from bandit_envs.evaluations.kinds.specs_of_log import SpecsOfLog
 from bandit_envs.evaluations.logs import OpenLog
 from bandit_envs.evaluations.passes import LogPart, Passes
@@ -30,7 +30,7 @@ from bandit_envs.metrics.statistics import Statistics
 from bandit_envs.policies import SlatePolicy
 from bandit_envs.specs import SlateSpec
 
-EXPECTED = Expected(
+EXPECTED = ExpectedPolicies(
     base=SlatePolicy,
     is_right=operator.attrgetter("is_slate"),
     actions="slates",

@@ -13,7 +13,7 @@ import numpy as np
 
 from bandit_envs.arrays import Floats
 from bandit_envs.evaluations.candidates import Candidate, Contender
-from bandit_envs.evaluations.kinds.log_kind import Expected, LogKind, ShownSums, enter_as_is
+from bandit_envs.evaluations.kinds.log_kind import ExpectedPolicies, LogKind, ShownSums, enter_as_is
 from bandit_envs.evaluations.kinds.specs_of_log import SpecsOfLog
 from bandit_envs.evaluations.logs import OpenLog
 from bandit_envs.evaluations.passes import LogPart
@@ -28,7 +28,7 @@ from bandit_envs.logged.features import spec_of_rows
 from bandit_envs.policies import ContinuousPolicy
 from bandit_envs.specs import BoundedArraySpec
 
-EXPECTED = Expected(
+EXPECTED = ExpectedPolicies(
     base=ContinuousPolicy,
     is_right=operator.attrgetter("is_number"),
     actions="numbers",
