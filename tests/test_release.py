@@ -15,7 +15,7 @@ import pytest
 import bandit_envs
 from bandit_envs.base import saving
 from bandit_envs.environments.registry import ENVIRONMENTS
-from bandit_envs.logged.files import decision_tables
+from bandit_envs.logged.files import column_layout, decision_tables
 from bandit_envs.logged.learners import policy_files
 from bandit_envs.policies.registry import POLICIES
 from bandit_envs.studies.results import assignment

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from bandit_envs import ContextualPolicy
-from bandit_envs.policies.models import ValueModel
+from bandit_envs.policies.models import Model
 from bandit_envs.policies.parts.registry import MODELS, RULES, make_model, make_rule
 from bandit_envs.policies.registry import POLICIES, ContextualEntry, PolicyEntry
 from bandit_envs.policies.rules import Rule
@@ -49,7 +49,7 @@ def facts_of(entry: PolicyEntry) -> tuple[str, str]:
     if isinstance(entry, ContextualEntry):
         model, rule = parts_of(entry)
         reward_range = model.reward_range if rule.reward_range is None else rule.reward_range
-        is_known = rule.knows_probabilities(model)
+        is_known = rule.knows_probabilities(model.predictor)
     elif hasattr(made, "knows_probabilities"):
         reward_range = made.reward_range
         is_known = made.knows_probabilities
@@ -58,7 +58,7 @@ def facts_of(entry: PolicyEntry) -> tuple[str, str]:
     return "0 to 1" if reward_range == (0.0, 1.0) else "any", "exact" if is_known else "estimated"
 
 
-def parts_of(entry: ContextualEntry) -> tuple[ValueModel, Rule]:
+def parts_of(entry: ContextualEntry) -> tuple[Model, Rule]:
     """Returns the model and the rule of a contextual policy."""
     needed = {key: value for key, value in EXAMPLES.items() if key in entry.parameters()}
     return entry.make_parts(needed)
@@ -99,16 +99,18 @@ def models_and_rules(_: str, page: Path) -> str:
     for name in RULES:
         rule = make_rule(TEXTS.get(name, name))
         lines.append([f"`{name}`", *(known_of(model, rule) for model in made.values())])
-    lines.append(["independent rows", *("yes" if m.can_have_rows else "" for m in made.values())])
+    lines.append(
+        ["independent rows", *("yes" if m.predictor.can_have_rows else "" for m in made.values())]
+    )
     needs = {"hybrid_ridge": "needed", "linear_scores": "no"}
     lines.append(["features of actions", *(needs.get(name, "yes") for name in made)])
     return table(heads, lines)
 
 
-def known_of(model: ValueModel, rule: Rule) -> str:
+def known_of(model: Model, rule: Rule) -> str:
     """Returns whether a pair works, and whether its probabilities have a closed form."""
     try:
-        rule.check(model)
+        rule.check(model.predictor)
     except (TypeError, ValueError):
         return ""
-    return "exact" if rule.knows_probabilities(model) else "estimated"
+    return "exact" if rule.knows_probabilities(model.predictor) else "estimated"

@@ -103,6 +103,8 @@ def _count_first(found: Shown) -> int:
 
 def _charts() -> ModuleType:
     """Returns the module that draws charts, which needs Plotly."""
+    from bandit_envs.evaluations.showing import estimate_charts  # noqa: PLC0415
+
     return estimate_charts
 
 
