@@ -156,7 +156,8 @@ def _finish_panel(chart: Chart, panel: Panel, is_log: bool, at: Mapping[str, int
         mark = {"symbol": "x", "color": "black"}
         chart.add_scatter(x=[x], y=[y], name=_escape(name), marker=mark, showlegend=False, **at)
     if panel.level is not None:
-        chart.add_hline(panel.level, line=REFERENCE, opacity=1.0, **at)
+        look = {"line": REFERENCE, "opacity": 1.0}
+        chart.add_hline(panel.level, exclude_empty_subplots=False, **look, **at)
     chart.update_yaxes(
         title=panel.label,
         type="log" if is_log else "linear",
