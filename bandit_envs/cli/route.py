@@ -9,7 +9,7 @@ from pathlib import Path
 from bandit_envs.cli.console import ERR, OUT, RowProgress, print_grid
 from bandit_envs.cli.learn import policy_file
 from bandit_envs.cli.studies import folder_of
-from bandit_envs.datasets import Outcomes, read_outcomes, read_routerarena, read_routerbench
+from bandit_envs.datasets import Outcomes, read_outcomes
 from bandit_envs.evaluations.routing import PriceCurves, PricePoint, evaluate_prices, learn_router
 from bandit_envs.evaluations.routing.curves import TABLE
 from bandit_envs.logged import write_policy
@@ -20,9 +20,6 @@ EXPLAINED = (
     "the same cost."
 )
 """What the numbers of the tables are."""
-
-LAYOUTS = {"routerbench": read_routerbench, "routerarena": read_routerarena}
-"""The readers of published tables."""
 
 
 def route(options: argparse.Namespace) -> int:
@@ -46,11 +43,7 @@ def route(options: argparse.Namespace) -> int:
             options.policy,
             prices,
             budget=options.budget,
-            held_out=options.held_out,
-            passes=options.passes,
             all_outcomes=options.all_outcomes,
-            seed=options.seed,
-            confidence=options.confidence,
             observer=progress,
         )
     curves.write(folder)
@@ -100,9 +93,7 @@ def _write_router(options: argparse.Namespace, outcomes: Outcomes, curves: Price
         outcomes,
         options.policy[0],
         price,
-        passes=options.passes,
         all_outcomes=options.all_outcomes,
-        seed=options.seed,
     )
     options.router.parent.mkdir(parents=True, exist_ok=True)
     write_policy(options.router, router)
@@ -113,20 +104,16 @@ def _write_router(options: argparse.Namespace, outcomes: Outcomes, curves: Price
 
 def _read(options: argparse.Namespace) -> Outcomes:
     """Returns the table that the options name."""
-    named = (options.features, options.rewards, options.costs)
-    if options.layout is not None:
-        if any((*named, options.example, options.action)):
-            raise ValueError(f"--layout {options.layout} names the columns; expected no others")
-        return LAYOUTS[options.layout](options.table)
-    if not all(named):
-        raise ValueError("expected --features, --rewards and --costs, or --layout")
+    if options.layout is None and not all((options.features, options.reward, options.cost)):
+        raise ValueError("expected --features, --reward and --cost, or --layout")
     return read_outcomes(
         options.table,
-        options.features,
-        options.rewards,
-        options.costs,
+        options.features or (),
+        options.reward or (),
+        options.cost,
         example=options.example,
         action=options.action,
+        layout=options.layout,
     )
 
 

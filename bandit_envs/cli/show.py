@@ -39,8 +39,8 @@ def _describe_folder(folder: Path) -> str:
 
 def _show_decisions(options: argparse.Namespace) -> int:
     """Prints what a file of decisions tells, and writes it as a page of HTML."""
-    if options.panels or options.quantiles:
-        raise ValueError(f"{options.folder} has decisions; --panels and --quantiles are of studies")
+    if options.panels:
+        raise ValueError(f"{options.folder} has decisions; --panels is of studies")
     file = options.output or options.folder.with_suffix(".html")
     _check_page(file)
     report = read_report(options.folder, options.policy, reward_range=options.range)

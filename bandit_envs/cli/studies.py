@@ -25,7 +25,7 @@ from bandit_envs.cli.console import (
     describe_seconds,
     track,
 )
-from bandit_envs.cli.tables import show_comparison, show_differences, show_summary
+from bandit_envs.cli.printed_tables import show_comparison, show_differences, show_summary
 from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.names.notation import parse_toml
 from bandit_envs.names.registry import near_miss
@@ -63,24 +63,11 @@ MIN_RUNS = 50
 
 
 def testbed(options: argparse.Namespace) -> int:
-    """Runs a figure of the book as `reproduce` does, or policies on testbeds as `run` does."""
-    if options.figure is None and (options.policy or options.arms is not None):
-        arms = 10 if options.arms is None else options.arms
-        values = _comparison(f"testbed:k={arms}", options)
-        title = "Policies on k-armed testbeds"
-        values["title"] = title if arms == 10 else f"{title} ({arms} arms)"
-        values["panels"] = ["reward", "percent_optimal"]
-        return _run(_make_study(values, options), "testbed-policies", options)
-    figure = options.figure or "2.2"
-    if options.arms is not None:
-        expected = "--policy in place of --figure, as a figure has the arms of the book"
-        raise ValueError(f"arms is {options.arms}; expected {expected}")
-    values = _read_published(f"sutton-barto-{figure}")
-    values["policy"] += options.policy or []
-    has_few_runs = options.runs is not None and options.runs < MIN_RUNS
-    if has_few_runs or options.steps not in (None, values["steps"]):
+    """Runs a figure of the book as `reproduce` does, into a folder of its own."""
+    values = _read_published(f"sutton-barto-{options.figure}")
+    if options.runs is not None and options.runs < MIN_RUNS:
         values["expected"] = []
-    return _run(_make_study(values, options), f"testbed-{figure}", options)
+    return _run(_make_study(values, options), f"testbed-{options.figure}", options)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -106,7 +93,7 @@ def sweep(options: argparse.Namespace) -> int:
 
 def reproduce(options: argparse.Namespace) -> int:
     """Runs a study of the gallery, or lists them."""
-    if options.list or options.name is None:
+    if options.name is None:
         for name in _published_names():
             OUT.print(f"  {name}: {_read_published(name)['title']}", soft_wrap=True)
         return 0
@@ -155,7 +142,7 @@ def show_study(options: argparse.Namespace, file: Path) -> None:
 def _load(options: argparse.Namespace) -> LoadedStudy:
     """Returns what has finished in a folder of results, in the view that options choose."""
     found = studies.load(options.folder, **_given(options))
-    if options.quantiles and found.num_missing == found.study.num_tasks:
+    if getattr(options, "quantiles", None) and found.num_missing == found.study.num_tasks:
         raise ValueError(f"{options.folder} has nothing that was run with --quantiles")
     return found
 
@@ -180,7 +167,7 @@ def _read_published(name: str) -> dict[str, Any]:
     """Returns a study of the gallery."""
     names = _published_names()
     if name not in names:
-        hint = near_miss(name, names) or "reproduce --list shows them"
+        hint = near_miss(name, names) or "reproduce without a name lists them"
         raise ValueError(f"the gallery has no {short_repr(name)}; {hint}")
     return parse_toml((GALLERY / f"{name}.toml").read_text("utf-8"))
 
@@ -259,7 +246,7 @@ def _run(study: Study, name: str, options: argparse.Namespace) -> int:
         )
     except TasksFailedError:
         return 1
-    except Exception as error:  # a worker died, or the disk is full
+    except Exception as error:  # workers and clusters that die make their libraries raise any
         if not seen.has_started:
             raise
         text = f"stopped: {printable(error)}"

@@ -2,16 +2,14 @@
 
 from bandit_envs.datasets.dataset import (
     Dataset,
-    from_bunch,
-    from_columns,
-    from_frame,
     load_breast_cancer,
     load_digits,
     load_wine,
     read_dataset,
 )
-from bandit_envs.datasets.encoding import TableEncoding
-from bandit_envs.datasets.files import (
+from bandit_envs.datasets.open_bandit import load_open_bandit
+from bandit_envs.datasets.outcomes import Outcomes, hash_texts, read_outcomes
+from bandit_envs.datasets.published import (
     load_adult,
     load_covertype,
     load_movielens,
@@ -20,17 +18,10 @@ from bandit_envs.datasets.files import (
     mushroom_rewards,
     ratings_matrix,
 )
-from bandit_envs.datasets.open_bandit import load_open_bandit
-from bandit_envs.datasets.outcomes import Outcomes, hash_texts, read_outcomes
-from bandit_envs.datasets.router_tables import read_routerarena, read_routerbench
 
 __all__ = [
     "Dataset",
     "Outcomes",
-    "TableEncoding",
-    "from_bunch",
-    "from_columns",
-    "from_frame",
     "hash_texts",
     "load_adult",
     "load_breast_cancer",
@@ -45,6 +36,4 @@ __all__ = [
     "ratings_matrix",
     "read_dataset",
     "read_outcomes",
-    "read_routerarena",
-    "read_routerbench",
 ]

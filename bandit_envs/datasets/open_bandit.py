@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bandit_envs.base.extras import import_extra
 from bandit_envs.datasets.dataset import one_hot
-from bandit_envs.datasets.tables import (
-    PathLike,
-    check_cells,
-    errors_that_name,
-    read_table,
-    to_numbers,
-    to_texts,
-)
+from bandit_envs.tables.cells import to_numbers, to_texts
+from bandit_envs.tables.errors import check_cells, errors_that_name
+from bandit_envs.tables.parts import FilePart
+from bandit_envs.tables.whole_table import PathLike, read_table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -94,10 +92,11 @@ def _load_items(file: Path, num_items: int) -> NDArray[np.float32]:
 
 def _read_columns(file: Path, numbers: list[str], texts: list[str]) -> DataFrame:
     """Reads a CSV file that has columns whose names start with those of `numbers` and `texts`."""
-    header = read_table(file, "datasets", nrows=0)
+    import_extra("pandas", "datasets")
+    header = FilePart.find(file, file.name).column_names()
     with errors_that_name(file.name):
-        _columns_of(header, numbers)
-        text_columns = _columns_of(header, texts)
+        _names_of(header, numbers)
+        text_columns = _names_of(header, texts)
     as_text = dict.fromkeys(text_columns, str)
     frame = read_table(file, "datasets", dtype=as_text, na_filter=False)
     if not len(frame):
@@ -106,17 +105,23 @@ def _read_columns(file: Path, numbers: list[str], texts: list[str]) -> DataFrame
 
 
 def _columns_of(frame: DataFrame, starts: list[str]) -> DataFrame:
-    """Returns the columns of a data frame whose names start with each of `starts`, in this order.
+    """Returns the columns of a data frame that `_names_of` finds."""
+    return frame[_names_of(list(frame), starts)]
 
-    Raises ValueError for a start that no column has.
+
+def _names_of(names: Sequence[str], starts: Sequence[str]) -> list[str]:
+    """Returns the names that start with each of `starts`, in this order.
+
+    Raises:
+        ValueError: no name has a start, or a name is there twice.
     """
-    names: list[str] = []
+    chosen: list[str] = []
     for start in starts:
-        found = [name for name in frame.columns if name.startswith(start)]
+        found = [name for name in names if name.startswith(start)]
         if not found:
             raise ValueError(f"there is no column {start}")
-        names += found
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"{names.count(name)} columns are called {name!r}; expected one")
-    return frame[names]
+        chosen += found
+    for name in chosen:
+        if chosen.count(name) > 1:
+            raise ValueError(f"{chosen.count(name)} columns are called {name!r}; expected one")
+    return chosen

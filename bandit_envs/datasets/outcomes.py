@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.arrays import Floats, Indices, Mask
-from bandit_envs.base.checks import as_list
+from bandit_envs.base.checks import as_list, short_repr
 from bandit_envs.base.extras import import_extra
-from bandit_envs.datasets.tables import (
-    PathLike,
-    check_cells,
-    errors_that_name,
-    find_unnamed,
-    name_row,
-    read_table,
-    to_numbers,
-    warn_of_texts_among_numbers,
-)
+from bandit_envs.datasets.router_layouts import LAYOUTS, OutcomeColumns
+from bandit_envs.tables.cells import to_costs, to_numbers
+from bandit_envs.tables.errors import check_cells, name_row, warn_of_texts_among_numbers
+from bandit_envs.tables.roles import Names, Roles, check_column_names, find_unnamed
+from bandit_envs.tables.whole_table import AnyTable, table_in_memory
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-Names: TypeAlias = str | Sequence[str]
 
 TextFeatures: TypeAlias = Callable[[list[str]], Any] | Any
 """A function of n texts, or a transformer of scikit-learn, that returns features [n, d]."""
@@ -48,14 +38,6 @@ class Outcomes(NamedTuple):
     features: Sequence[str] = ()  # the d columns of the contexts; () if they have no names
 
 
-class _Columns(NamedTuple):
-    """The columns of a table that are read."""
-
-    features: list[str]
-    rewards: list[str]
-    costs: list[str] | None
-
-
 class _Cells(NamedTuple):
     """Where the lines of a long table belong in one of examples and actions."""
 
@@ -72,13 +54,14 @@ class _Cells(NamedTuple):
 
 
 def read_outcomes(
-    source: PathLike | DataFrame,
-    features: Names,
-    rewards: Names,
-    costs: Names | None = None,
+    table: AnyTable,
+    features: Names = (),
+    reward: Names = (),
+    cost: Names | None = None,
     *,
     example: str | None = None,
     action: str | None = None,
+    layout: str | None = None,
     text_features: TextFeatures | None = None,
     only: str | None = None,
 ) -> Outcomes:
@@ -88,17 +71,20 @@ def read_outcomes(
     each outcome: name its columns `example` and `action`.
 
     Args:
-        source: the path of a file or of a folder of such files, or a data frame. CSV may be
+        table: the path of a file or of a folder of such files, or a data frame. CSV may be
             compressed. Folders inside it may be named as in a partitioned table, such as day=2;
             `day` is then a column.
         features: the columns of the features of examples, or patterns such as "embedding_*", in
             which * stands for any text; those of `example` and `action`, and columns without a
             name, are not among them. Columns of text become features by `text_features`.
-        rewards: the columns of the rewards, which name the actions; of a long table, one column.
-        costs: the columns of the costs, in the order of the rewards, or a pattern such as
+        reward: the columns of the rewards, which name the actions; of a long table, one column.
+        cost: the columns of the costs, in the order of the rewards, or a pattern such as
             "{}_cost", in which {} stands for the name of the action; of a long table, one column.
         example: of a long table, the column that tells examples apart.
         action: of a long table, the column of the names of actions, which are sorted.
+        layout: of a published table, whose columns are known, so that no others are given:
+            "routerbench", of your own copy as CSV or Parquet; or "routerarena", of its folder
+            `cached_results` of JSON lines.
         text_features: see `hash_texts`, the default.
         only: a pattern, such as `*.csv`, of the files of a folder that are read. By default, a file
             that is not a table is an error, unless its name begins with "." or "_".
@@ -108,55 +94,62 @@ def read_outcomes(
         ValueError: the file is damaged, columns are missing, cells are not numbers, costs are below
             0, or lines contradict each other. The message names the file, the line and the column.
     """
-    frame: DataFrame = source
-    named: AbstractContextManager[None] = nullcontext()
-    if isinstance(source, (str, os.PathLike)):
-        frame = read_table(source, "datasets", only)
-        named = errors_that_name(Path(source).name)
-    elif only is not None:
-        raise ValueError(f"only is {only!r}, and source is not a folder; expected None")
-    with named:
-        if not len(frame):
-            raise ValueError("there are no rows")
-        columns = _find_columns(frame, features, rewards, costs, (example, action))
-        if example is None and action is None:
-            return _from_wide(frame, columns, text_features)
-        if example is None or action is None:
-            raise ValueError("a long table needs the columns of both example and action")
-        cells = _arrange(frame, example, action)
-        return _from_long(frame, columns, cells, text_features)
+    named = OutcomeColumns(features, reward, cost, example, action)
+    if layout is None:
+        with table_in_memory(table, "datasets", only) as frame:
+            return _read(frame, named, text_features)
+    if layout not in LAYOUTS:
+        expected = f"one of {', '.join(LAYOUTS)}"
+        raise ValueError(f"layout is {short_repr(layout)}; expected {expected}")
+    if any(each for each in named):
+        raise ValueError(f"layout {layout!r} names the columns; expected no others")
+    with LAYOUTS[layout](table, only) as (frame, known):
+        return _read(frame, known, text_features)
 
 
-def _find_columns(
-    frame: DataFrame,
-    features: Names,
-    rewards: Names,
-    costs: Names | None,
-    keys: Sequence[str | None],
-) -> _Columns:
-    """Returns the columns that are read; ValueError if they are missing, or mean two things.
+def _read(frame: DataFrame, named: OutcomeColumns, text_features: TextFeatures | None) -> Outcomes:
+    """Returns the outcomes in a table in memory."""
+    if not len(frame):
+        raise ValueError("there are no rows")
+    roles = _find_roles(frame, named)
+    if named.example is None and named.action is None:
+        return _from_wide(frame, roles, text_features)
+    if named.example is None or named.action is None:
+        raise ValueError("a long table needs the columns of both example and action")
+    cells = _arrange(frame, named.example, named.action)
+    return _from_long(frame, roles, cells, text_features)
 
-    Patterns do not stand for the `keys` of a long table, nor for columns without a name.
+
+def _find_roles(frame: DataFrame, named: OutcomeColumns) -> Roles:
+    """Returns the roles of columns; ValueError if they are missing, or mean two things.
+
+    Patterns do not stand for the keys of a long table, nor for columns without a name.
     """
-    paid = as_list(rewards)
-    spent = [] if costs is None else as_list(costs)
+    paid = as_list(named.reward)
+    spent = [] if named.cost is None else as_list(named.cost)
     if len(spent) == 1 and "{}" in spent[0]:
         spent = [spent[0].format(name) for name in paid]
-    if costs is not None and len(spent) != len(paid):
-        raise ValueError(f"costs names {len(spent)} columns; expected {len(paid)}, as rewards")
+    if named.cost is not None and len(spent) != len(paid):
+        raise ValueError(f"cost names {len(spent)} columns; expected {len(paid)}, as reward")
     texts = [name for name in frame.columns if isinstance(name, str)]
-    left_out = {*keys, *find_unnamed(texts)}
+    left_out = {named.example, named.action, *find_unnamed(texts)}
     others = [name for name in texts if name not in left_out]
-    described = [each for name in as_list(features) for each in _matching(frame, name, others)]
-    for what, names in (("features", described), ("rewards", paid)):
+    described: list[str] = []
+    for name in as_list(named.features):
+        described += _matching(frame, name, others)
+    for role, names in (("features", described), ("reward", paid)):
         if not names:
-            raise ValueError(f"{what} names no columns; expected at least one")
-    everything = [*described, *paid, *spent]
-    require_columns(frame, everything)
-    for name in everything:
-        if everything.count(name) > 1:
-            raise ValueError(f"column {name!r} is named twice in features, rewards and costs")
-    return _Columns(described, paid, None if costs is None else spent)
+            raise ValueError(f"{role} names no columns; expected at least one")
+    roles = Roles.of(
+        described,
+        shared=("example", "action"),
+        reward=paid,
+        cost=spent,
+        example=named.example,
+        action=named.action,
+    )
+    check_column_names("it", roles.names(), list(frame.columns))
+    return roles
 
 
 def _matching(frame: DataFrame, name: str, others: Sequence[str]) -> list[str]:
@@ -167,34 +160,35 @@ def _matching(frame: DataFrame, name: str, others: Sequence[str]) -> list[str]:
     return [each for each in others if re.fullmatch(pattern, each, re.DOTALL)] or [name]
 
 
-def _from_wide(frame: DataFrame, columns: _Columns, text_features: TextFeatures | None) -> Outcomes:
+def _from_wide(frame: DataFrame, roles: Roles, text_features: TextFeatures | None) -> Outcomes:
     """Makes outcomes of a table with a column for each action."""
-    described = frame[columns.features].infer_objects()
+    described = frame[[*roles.features]].infer_objects()
+    paid = roles.all_of("reward")
+    spent = roles.all_of("cost")
     return Outcomes(
         contexts=_make_features(described, text_features),
-        rewards=to_numbers(frame[columns.rewards]),
-        costs=None if columns.costs is None else to_costs(frame[columns.costs]),
-        actions=[str(name) for name in columns.rewards],
+        rewards=to_numbers(frame[[*paid]]),
+        costs=to_costs(frame[[*spent]]) if spent else None,
+        actions=[str(name) for name in paid],
         available=None,
         features=_feature_names(described),
     )
 
 
 def _from_long(
-    frame: DataFrame, columns: _Columns, cells: _Cells, text_features: TextFeatures | None
+    frame: DataFrame, roles: Roles, cells: _Cells, text_features: TextFeatures | None
 ) -> Outcomes:
     """Makes outcomes of a table with a line for each outcome."""
-    if len(columns.rewards) != 1:
-        found = ", ".join(columns.rewards)
-        raise ValueError(f"rewards is {found}; expected one column, as the table is long")
-    costs = None
-    if columns.costs is not None:
-        costs = cells.spread(to_costs(frame[columns.costs])[:, 0], 0.0)
+    paid = [*roles.all_of("reward")]
+    spent = [*roles.all_of("cost")]
+    if len(paid) != 1:
+        raise ValueError(f"reward is {', '.join(paid)}; expected one column, as the table is long")
+    costs = cells.spread(to_costs(frame[spent])[:, 0], 0.0) if spent else None
     available = cells.spread(np.ones(len(frame)), 0.0) > 0.0
-    described = frame[columns.features].infer_objects()
+    described = frame[[*roles.features]].infer_objects()
     return Outcomes(
         contexts=_make_features(_contexts_of(described, cells), text_features),
-        rewards=cells.spread(to_numbers(frame[columns.rewards])[:, 0], 0.0),
+        rewards=cells.spread(to_numbers(frame[paid])[:, 0], 0.0),
         costs=costs,
         actions=cells.actions,
         available=None if available.all() else available,
@@ -209,7 +203,6 @@ def _arrange(frame: DataFrame, example: str, action: str) -> _Cells:
         ValueError: a line names no example or no action, or two lines name the same ones.
     """
     pandas = import_extra("pandas", "datasets")
-    require_columns(frame, [example, action])
     names = frame[[example, action]]
     check_cells(names, names.notna().to_numpy(), "a value")
     rows, examples = pandas.factorize(frame[example])
@@ -236,13 +229,6 @@ def _contexts_of(features: DataFrame, cells: _Cells) -> DataFrame:
     is_same |= features.isna().to_numpy() & expected.isna().to_numpy()
     check_cells(features, is_same, "what the first line of the example has")
     return first
-
-
-def to_costs(frame: DataFrame) -> Floats:
-    """Returns the cells of a data frame, which must be numbers that are at least 0."""
-    costs = to_numbers(frame)
-    check_cells(frame, costs >= 0.0, "a cost of at least 0")
-    return costs
 
 
 def hash_texts(texts: list[str], num_features: int = NUM_TEXT_FEATURES) -> NDArray[np.float32]:
@@ -276,7 +262,7 @@ def _make_features(frame: DataFrame, text_features: TextFeatures | None) -> NDAr
         if missing.any():
             place = name_row(frame, int(missing.argmax()))
             raise ValueError(f"{place}, column {name} is empty; expected a text")
-        warn_of_texts_among_numbers(frame, name, stacklevel=4)
+        warn_of_texts_among_numbers(frame, name, stacklevel=5)
         features = make([str(cell) for cell in frame[name]])
         dense = features.toarray() if hasattr(features, "toarray") else np.asarray(features)
         if dense.ndim != 2 or len(dense) != len(frame):
@@ -291,15 +277,3 @@ def _feature_names(frame: DataFrame) -> Sequence[str]:
     pandas = import_extra("pandas", "datasets")
     are_numbers = all(pandas.api.types.is_numeric_dtype(frame[name]) for name in frame)
     return [str(name) for name in frame] if are_numbers else ()
-
-
-def require_columns(frame: DataFrame, names: Sequence[str]) -> None:
-    """Raises ValueError if a data frame lacks a column, or has it twice."""
-    for name in names:
-        count = int((frame.columns == name).sum())
-        if count > 1:
-            raise ValueError(f"{count} columns are called {name!r}; expected different names")
-        if count == 0:
-            found = ", ".join(map(str, frame.columns))
-            hint = "; several names are a list" if "," in str(name) else ""
-            raise ValueError(f"there is no column {name!r}; the columns are {found}{hint}")

@@ -11,13 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.evaluations.candidates import Candidate
-from bandit_envs.evaluations.contest import Found
-from bandit_envs.evaluations.estimate_rows import (
-    FEWEST,
-    EstimateRow,
-    Evaluated,
-    make_tables,
-)
+from bandit_envs.evaluations.estimate_rows import EstimateRow, Evaluated, make_tables
+from bandit_envs.evaluations.policy_sums import FEWEST, Found, Key
 from bandit_envs.evaluations.segments import order_names
 from bandit_envs.evaluations.showing.tables import latex_of_estimates
 from bandit_envs.logged.summary import LogSummary
@@ -34,8 +29,8 @@ ESTIMATES = "estimates.csv"
 PAGE = "evaluation.html"
 """The file of the page."""
 
-Remarks: TypeAlias = Mapping[str, Mapping[str, Sequence[str]]]
-"""Reasons to distrust estimates, by policy and estimator."""
+Remarks: TypeAlias = Mapping[Key, Mapping[str, Sequence[str]]]
+"""Reasons to distrust estimates, by segment, policy and estimator."""
 
 SEGMENTS = "segments.csv"
 """The file of the tables of the segments."""
@@ -53,7 +48,8 @@ class Evaluation:
         confidence: the probability that an interval holds.
         baseline: the name of the policy that gains are over.
         by: the column of the segments; None for none.
-        remarks: more reasons to distrust estimates, by policy and estimator.
+        remarks: more reasons to distrust estimates, by segment, policy and estimator.
+        others: a sentence that says which other estimators there are; "" if a user named some.
     """
 
     def __init__(
@@ -68,7 +64,9 @@ class Evaluation:
         baseline: str,
         by: str | None,
         remarks: Remarks,
+        others: str = "",
     ) -> None:
+        self._others = others
         self._candidates = candidates
         self._evaluated = _evaluated_in(None, candidates, found, remarks)
         self.summary = summary  #: what the log holds
@@ -129,13 +127,15 @@ class Evaluation:
     def notes(self) -> list[str]:
         """Sentences that say from which rows policies have learned, and if estimates may be wrong.
 
-        They are about policies that have learned, from this log or from another one.
+        They are about policies that have learned, from this log or from another one. The last says
+        which other estimators there are, if `evaluate` was given none.
         """
         return [
             *self._notes_of_parts(),
             *self._notes_of_other_logs(),
             *(f"{each.name} {text}." for each in self._candidates for text in each.remarks),
             *self._notes_of_segments(),
+            *([self._others] if self._others else []),
         ]
 
     def plot(self) -> Figure:
@@ -249,7 +249,7 @@ def _evaluated_in(
     evaluated = []
     for place, policy in enumerate([None, *candidates]):
         if (name, place) in found:
-            more = {} if policy is None else remarks.get(policy.name, {})
+            more = remarks.get((name, place), {})
             evaluated.append(Evaluated(policy, found[name, place], more))
     return evaluated
 

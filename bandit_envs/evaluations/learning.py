@@ -116,6 +116,9 @@ def learn(
     source = as_source(log, training.time)
     with start_passes(workers, backend, address, observer) as passes:
         opened = open_log(source, passes)
+        if opened.summary.num_actions == 0:
+            problem = f"the actions of {source.scan.name} are real numbers"
+            raise ValueError(f"{problem}; expected actions that can be counted, to learn from")
         rows = require_rows(opened, training.count(opened))
         with named.named_in_errors():
             policy = fit_rows(named.learner, named.name, opened, rows)

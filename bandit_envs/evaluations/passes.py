@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from bandit_envs.evaluations.named import describe_type
 from bandit_envs.evaluations.observer import LogObserver, observed_pass
 from bandit_envs.logged import BanditLog
+from bandit_envs.logged.again import Again
 from bandit_envs.logged.reward_models.reward_sums import number_batches
 from bandit_envs.logged.summary import LogRows
 from bandit_envs.names.users_code import exits_as_errors, printable
@@ -71,7 +72,7 @@ class Passes(abc.ABC):
     def watch(self, rows: LogRows, text: str) -> Iterator[Iterable[BanditLog]]:
         """Yields rows that this process reads one after the other, and that are observed."""
         with observed_pass(self.observer, text, len(rows)) as advance:
-            yield WatchedBatches(rows, advance)
+            yield _watch(rows, advance)
 
 
 class PassesHere(Passes):
@@ -146,33 +147,32 @@ def _try(do: Callable[[LogPart], Result], numbered: tuple[int, LogPart]) -> Part
     try:
         with exits_as_errors():
             result = do(_watch_part(part, rows.append))
-    except Exception as error:  # damaged files and users' classes raise any
+    except Exception as error:  # users' classes raise any
         return PartResult(number, None, sum(rows), printable(error))
     return PartResult(number, result, sum(rows))
 
 
 def _watch_part(part: LogPart, advance: Callable[[int], object]) -> LogPart:
     """Returns a part that tells how many rows are read."""
-    return dataclasses.replace(part, batches=WatchedBatches(part.batches, advance))
+    return dataclasses.replace(part, batches=_watch(part.batches, advance))
 
 
-@dataclasses.dataclass(frozen=True)
-class WatchedBatches:
-    """Batches of a log that tell how many rows are read.
+def _watch(batches: Iterable[BanditLog], advance: Callable[[int], object]) -> Again[BanditLog]:
+    """Returns batches of a log that tell how many rows are read.
 
     Args:
         batches: which can be passed over again.
-        advance: is called with the number of the rows of each batch.
+        advance: is called with the number of the rows of each batch, once it was used.
     """
+    return Again(functools.partial(_tell_rows, batches, advance))
 
-    batches: Iterable[BanditLog]
-    advance: Callable[[int], object]
 
-    def __iter__(self) -> Iterator[BanditLog]:
-        """Yields the batches."""
-        for batch in self.batches:
-            yield batch
-            self.advance(len(batch))
+def _tell_rows(
+    batches: Iterable[BanditLog], advance: Callable[[int], object]
+) -> Iterator[BanditLog]:
+    for batch in batches:
+        yield batch
+        advance(len(batch))
 
 
 def check_readers(

@@ -4,29 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
 from bandit_envs.evaluations.passes import LogPart
 from bandit_envs.logged import BanditLog
+from bandit_envs.logged.again import Again
 from bandit_envs.logged.files.scan import Scan
 from bandit_envs.nests import flatten
 
 Change: TypeAlias = Callable[[BanditLog], BanditLog]
 """What is done to every batch of a log."""
-
-
-@dataclasses.dataclass(frozen=True)
-class ChangedBatches:
-    """What changes make of batches, one after the other."""
-
-    batches: Iterable[BanditLog]
-    changes: Sequence[Change]
-
-    def __iter__(self) -> Iterator[BanditLog]:
-        """Yields the batches."""
-        for batch in self.batches:
-            yield functools.reduce(lambda found, change: change(found), self.changes, batch)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,9 +45,18 @@ class Source:
             by_workers: whether they are sent to workers.
             in_memory: files of so many bytes at most are kept in memory, if they are not.
         """
-        parts = [LogPart(ChangedBatches(each, self.changes)) for each in self.scan.cut(by_workers)]
+        change = functools.partial(_apply, self.changes)
+        cut = self.scan.cut(by_workers)
+        parts = [LogPart(Again(functools.partial(map, change, batches))) for batches in cut]
         is_small = self.scan.num_bytes <= in_memory
         return _read_if_small(parts, in_memory) if is_small and not by_workers else parts
+
+
+def _apply(changes: Sequence[Change], batch: BanditLog) -> BanditLog:
+    """Returns what changes make of a batch, one after the other."""
+    for change in changes:
+        batch = change(batch)
+    return batch
 
 
 def _add_actions(names: Collection[str], batch: BanditLog) -> BanditLog:

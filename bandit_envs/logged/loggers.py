@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandit_envs.arrays import Array
-from bandit_envs.datasets.tables import read_table
 from bandit_envs.logged.columns import as_column, check_each
 from bandit_envs.logged.estimators.estimate import Estimate
-from bandit_envs.logged.files.frames import check_column_names, from_frame
-from bandit_envs.logged.files.missing import MissingValues
+from bandit_envs.logged.files.frames import from_frame
 from bandit_envs.logged.intervals.influence import normal_interval
 from bandit_envs.logged.log import BanditLog, concatenate
+from bandit_envs.tables.missing import MissingValues
+from bandit_envs.tables.roles import check_column_names
+from bandit_envs.tables.whole_table import AnyTable, table_in_memory
 
 __all__ = [
     "CombinedEstimate",
@@ -28,7 +27,7 @@ __all__ = [
 ]
 
 
-def logs_of_loggers(table: Any, logger: str, **columns: Any) -> dict[Any, BanditLog]:
+def logs_of_loggers(table: AnyTable, logger: str, **columns: Any) -> dict[Any, BanditLog]:
     """Returns the log of each logging policy in one table, by its name, in sorted order.
 
     All have the number of actions and the encoding of the whole table, so `balance_loggers` takes
@@ -44,22 +43,16 @@ def logs_of_loggers(table: Any, logger: str, **columns: Any) -> dict[Any, Bandit
         ValueError: a row does not say of which logging policy it is; or `from_frame` refuses the
             table.
     """
-    frame, names = _read_loggers(table, logger, columns)
-    log = from_frame(frame, **columns)
-    return {name: log[names == name] for name in sorted(dict.fromkeys(names.tolist()))}
-
-
-def _read_loggers(table: Any, logger: str, columns: Mapping[str, Any]) -> tuple[Any, Array]:
-    """Returns the other columns of a table, and which logging policy each row is of."""
     if columns.get("drop_missing"):
         raise ValueError("drop_missing is True; expected a table without gaps: frame.dropna()")
-    is_path = isinstance(table, (str, os.PathLike))
-    frame = read_table(table, "logged", low_memory=False) if is_path else table
-    check_column_names("the table", [logger], list(frame))
-    MissingValues.from_frame(frame, [logger]).check_none()
-    rest = frame.drop(columns=logger)
-    rest.attrs = {}  # the layout of a log has no column of loggers
-    return rest, frame[logger].to_numpy()
+    with table_in_memory(table, "logged", low_memory=False) as frame:
+        check_column_names("the table", [logger], list(frame))
+        MissingValues.from_frame(frame, [logger]).check_none()
+        rest = frame.drop(columns=logger)
+        rest.attrs = {}  # the layout of a log has no column of loggers
+        log = from_frame(rest, **columns)
+        names = frame[logger].to_numpy()
+    return {name: log[names == name] for name in sorted(dict.fromkeys(names.tolist()))}
 
 
 def balance_loggers(logs: Sequence[BanditLog], propensities: Sequence[ArrayLike]) -> BanditLog:

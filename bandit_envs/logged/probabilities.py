@@ -10,7 +10,6 @@ from collections.abc import Callable
 import numpy as np
 
 from bandit_envs.arrays import Floats
-from bandit_envs.datasets.encoding import name_some
 from bandit_envs.logged.log import BanditLog, check_log
 from bandit_envs.logged.seen_rows import warn_if_seen
 from bandit_envs.logged.translation import (
@@ -22,6 +21,7 @@ from bandit_envs.logged.translation import (
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies import Policy
 from bandit_envs.seeding import Seed, generator
+from bandit_envs.tables.errors import name_some
 from bandit_envs.trajectories import TimeStep, restart
 
 ROWS = 1024  # shown to a policy at a time

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import warnings
 import weakref
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
+from bandit_envs.logged.again import Again
 from bandit_envs.logged.log import BanditLog, check_batches
 from bandit_envs.logged.summary import LogRows, LogSummary
 from bandit_envs.policies import Policy
@@ -67,22 +69,16 @@ class SeenRows:
 _SEEN: weakref.WeakKeyDictionary[Policy, SeenRows] = weakref.WeakKeyDictionary()
 
 
-class RememberedBatches:
-    """Batches of a log, which are remembered when they are read.
+def remember_batches(batches: Iterable[BanditLog], seen: SeenRows) -> Again[BanditLog]:
+    """Returns batches of a log, which are remembered when they are read."""
+    return Again(functools.partial(_add_each, check_batches(batches), seen))
 
-    Args:
-        batches: which may be read more than once, or once.
-        seen: remembers them.
-    """
 
-    def __init__(self, batches: Iterable[BanditLog], seen: SeenRows) -> None:
-        self._batches = check_batches(batches)
-        self._seen = seen
-
-    def __iter__(self) -> Iterator[BanditLog]:
-        for batch in self._batches:
-            self._seen.add(batch)
-            yield batch
+def _add_each(batches: Iterable[BanditLog], seen: SeenRows) -> Iterator[BanditLog]:
+    """Yields batches, and remembers them."""
+    for batch in batches:
+        seen.add(batch)
+        yield batch
 
 
 def remember(policy: AnyPolicy, seen: SeenRows) -> AnyPolicy:

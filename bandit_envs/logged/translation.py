@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from bandit_envs.arrays import Mask
 from bandit_envs.base.bandit_py_environment import available_actions
-from bandit_envs.datasets.encoding import TableEncoding, name_some
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.nests import Nest
+from bandit_envs.tables.encoding import TableEncoding
+from bandit_envs.tables.errors import name_some
 
 
 def see_as(encoding: TableEncoding | None, log: BanditLog) -> Nest:

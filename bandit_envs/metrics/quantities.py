@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from bandit_envs.arrays import Floats
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.base.slates import sum_over_slots
 from bandit_envs.metrics.bandits import (
     AverageRewardMetric,
     ConstraintViolationMetric,
@@ -34,18 +33,18 @@ from bandit_envs.metrics.exploration import (
     MinimalFractionMetric,
     SuffixFailureMetric,
 )
-from bandit_envs.metrics.knapsack import KnapsackRegretMetric
+from bandit_envs.metrics.knapsack_regret import KnapsackRegretMetric
 from bandit_envs.metrics.metric import Metric
 from bandit_envs.metrics.statistics import MetricResult, Statistics
 from bandit_envs.policies import Policy
-from bandit_envs.specs import ArraySpec, SlateSpec
+from bandit_envs.specs import ArraySpec
 
 
 def _make_reward_metric(env: PyEnvironment, policy: Policy) -> AverageRewardMetric:
     """Returns the metric of the rewards of an environment, where these are numbers."""
     spec = env.reward_spec()
-    if isinstance(env.action_spec(), SlateSpec):
-        return AverageRewardMetric(sum_over_slots)
+    if env.action_kind.is_slate:
+        return AverageRewardMetric(env.action_kind.total)
     if isinstance(spec, dict) and "constraint" in spec:
         return AverageRewardMetric(itemgetter("reward"))
     if isinstance(spec, ArraySpec) and not spec.shape:

@@ -118,7 +118,7 @@ def name_in_errors(subject: str, *modules: str) -> Iterator[None]:
     try:
         with exits_as_errors():
             yield
-    except Exception as error:
+    except Exception as error:  # users' classes raise any
         is_input = isinstance(error, (NotImplementedError, TypeError, ValueError, ExitError))
         if not is_input and not modules:
             raise

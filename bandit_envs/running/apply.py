@@ -48,5 +48,5 @@ def name_in_errors(name: str) -> Iterator[None]:
         yield
     except (ImportError, OSError):  # which say themselves what is missing, or does not answer
         raise
-    except Exception as error:
+    except Exception as error:  # libraries of clusters raise any
         raise ClusterError(f"{name} has not started: {error}") from error

@@ -13,14 +13,8 @@ import numpy as np
 
 from bandit_envs.arrays import Array, Floats, as_numbers
 from bandit_envs.base.checks import MAX_REWARD, short_repr
-from bandit_envs.datasets.encoding import (
-    KINDS,
-    Column,
-    NumberColumn,
-    TableEncoding,
-    TextColumn,
-    parse_number,
-)
+from bandit_envs.tables.cells import parse_number
+from bandit_envs.tables.encoding import KINDS, NumberColumn, TableColumn, TableEncoding, TextColumn
 
 Features: TypeAlias = TableEncoding | Mapping[str, str | Sequence[str]] | None
 """How contexts become features: an encoding; or the kind of each column, or its texts."""
@@ -54,7 +48,7 @@ def make_encoding(features: Features) -> TableEncoding:
     return TableEncoding(features=tuple(_make_column(*item) for item in features.items()))
 
 
-def _make_column(name: Any, kind: Any) -> Column:
+def _make_column(name: Any, kind: Any) -> TableColumn:
     if not isinstance(name, str):
         raise TypeError(f"features names a column {name!r}; expected a str")
     if isinstance(kind, str) and kind in KINDS and kind != TextColumn.kind:
@@ -66,7 +60,7 @@ def _make_column(name: Any, kind: Any) -> Column:
     raise ValueError(f"features[{name!r}] is {short_repr(kind)}; expected {expected}")
 
 
-def describe_columns(columns: Sequence[Column]) -> dict[str, str | list[str]]:
+def describe_columns(columns: Sequence[TableColumn]) -> dict[str, str | list[str]]:
     """Returns columns as a user writes them.
 
     >>> describe_columns(make_encoding({"age": "number", "country": ["DE", "FR"]}).features)
@@ -78,7 +72,7 @@ def describe_columns(columns: Sequence[Column]) -> dict[str, str | list[str]]:
     }
 
 
-class ContextReader:
+class ContextEncoder:
     """Reads the features of contexts.
 
     Args:
@@ -86,7 +80,7 @@ class ContextReader:
         width: the number of features, D; None if any number will do.
     """
 
-    def __init__(self, columns: Sequence[Column], width: int | None) -> None:
+    def __init__(self, columns: Sequence[TableColumn], width: int | None) -> None:
         self._columns = tuple(columns)
         self._names = {column.name for column in columns}
         self._places = [_places_of(column) for column in columns]
@@ -161,7 +155,7 @@ def check_width(features: Floats, width: int) -> Floats:
     return features
 
 
-def _places_of(column: Column) -> dict[str, int]:
+def _places_of(column: TableColumn) -> dict[str, int]:
     """Returns the place of each level of a column of texts; nothing of others."""
     levels = column.levels if isinstance(column, TextColumn) else ()
     return {level: place for place, level in enumerate(levels)}
@@ -174,7 +168,7 @@ def _read_number(name: str, cell: Any) -> float:
     return float(number)
 
 
-def _read_other(column: Column, cell: Any) -> list[float]:
+def _read_other(column: TableColumn, cell: Any) -> list[float]:
     """Returns the features of a cell of a column that reads arrays, such as of times."""
     cells = np.empty(1, object)
     cells[0] = cell if isinstance(cell, Hashable) else None

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bandit_envs.base.saving import decode_state, encode_state
-from bandit_envs.datasets.encoding import TableEncoding
 from bandit_envs.logged.files.decision_tables import check_tables, create_tables, errors_of
 from bandit_envs.logged.files.decisions import read_encoding
+from bandit_envs.tables.encoding import TableEncoding
 
 WAIT = 10.0
 """For how many seconds a process waits while others write."""

@@ -11,7 +11,7 @@ from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.showing.tables import csv_rows, text_cell
-from bandit_envs.studies.definition.row_by_row import Pair, describe_row_by_row
+from bandit_envs.studies.definition.rows_in_turn import Pair, describe_row_by_row
 from bandit_envs.studies.definition.study import Study, View
 from bandit_envs.studies.results.differences import (
     Difference,

@@ -11,7 +11,6 @@ from bandit_envs.policies.registry import POLICIES, ContextualEntry, PolicyEntry
 from bandit_envs.policies.rules import Rule
 from colab.pages.laws import law_of, parameters_of, source_of
 from colab.pages.markdown import fence, paragraphs, table
-from colab.pages.reference import link
 
 EXAMPLES = {"epsilon": 0.1, "estimator": "LogisticRegression"}
 """Values of parameters without a default."""
@@ -38,9 +37,9 @@ def sections(_: str, page: Path) -> str:
         context = CONTEXTS[str(entry.context)]
         lines.append([id_and_link, entry.summary, context, *facts_of(entry)])
         if isinstance(entry, ContextualEntry):
-            texts.append(section_of_pair(entry, page))
+            texts.append(section_of_pair(entry))
         else:
-            texts.append(section(entry, page))
+            texts.append(section(entry))
     return paragraphs(table(heads, lines), *texts)
 
 
@@ -65,27 +64,26 @@ def parts_of(entry: ContextualEntry) -> tuple[ValueModel, Rule]:
     return entry.make_parts(needed)
 
 
-def section(entry: Any, page: Path) -> str:
+def section(entry: Any) -> str:
     """Returns the section of a policy."""
     law = law_of(entry.make)
     made = entry.make if inspect.isclass(entry.make) else ContextualPolicy
     return paragraphs(
         f"## {entry.id}",
-        f"{link(made.__name__, page)}: {entry.summary}",
+        f"`{made.__name__}`: {entry.summary}",
         fence("text", law) if law else "",
         parameters_of(entry),
         source_of(entry.make),
     )
 
 
-def section_of_pair(entry: ContextualEntry, page: Path) -> str:
+def section_of_pair(entry: ContextualEntry) -> str:
     """Returns the section of a contextual policy, which refers to its two parts."""
     model, rule = (type(part) for part in parts_of(entry))
     law = paragraphs(law_of(entry.rule) or law_of(rule), law_of(entry.model) or law_of(model))
-    parts = f"{link(model.__name__, page)} and {link(rule.__name__, page)}"
     return paragraphs(
         f"## {entry.id}",
-        f"{link('ContextualPolicy', page)} of {parts}: {entry.summary}",
+        f"`ContextualPolicy` of `{model.__name__}` and `{rule.__name__}`: {entry.summary}",
         fence("text", law) if law else "",
         parameters_of(entry),
         source_of(entry.rule) or source_of(rule),

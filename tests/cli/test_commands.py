@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import bandit_envs
-from bandit_envs.cli.examples import EXAMPLES
+from bandit_envs.cli.help_examples import EXAMPLES
 from bandit_envs.cli.parser import make_parser
 from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.environments.registry import ENVIRONMENTS
@@ -61,9 +61,9 @@ def study(folder):
 
 @pytest.fixture(scope="module")
 def default_testbed(tmp_path_factory):
-    """The folder of a short testbed without other options, and what the command wrote."""
-    folder = tmp_path_factory.mktemp("default")
-    return folder / "results", run_testbed(folder, *SMALL)
+    """The folder of a testbed of few runs without other options, and what the command wrote."""
+    folder = tmp_path_factory.mktemp("default") / "results"
+    return folder, run("testbed", "--runs", "30", "--output", folder)
 
 
 def test_the_default_testbed_is_figure_2_2(default_testbed):
@@ -71,7 +71,7 @@ def test_the_default_testbed_is_figure_2_2(default_testbed):
     assert code == 0
     assert {path.name for path in folder.glob("[!.]*")} == FILES
     assert policies(folder) == FIGURE_2_2
-    for text in ("Figure 2.2", "30 runs of 12 steps", "ε-greedy, ε=0.01", str(folder)):
+    for text in ("Figure 2.2", "30 runs of 1000 steps", "ε-greedy, ε=0.01", str(folder)):
         assert text in out
     assert "3 tasks" in err
     columns = ["reward", "percent_optimal", "mean_reward", "cumulative_regret"]
@@ -85,7 +85,7 @@ def test_the_default_testbed_is_figure_2_2(default_testbed):
 def test_the_summary_sums_the_curves_up(default_testbed):
     folder, _ = default_testbed
     for summary, curve in zip(rows(folder / "summary.csv"), np.load(folder / "curves.npy")):
-        assert curve["step"].tolist() == list(range(1, 13))
+        assert curve["step"].tolist() == list(range(1, 1001))
         for name in ("reward", "reward_se", "percent_optimal", "percent_optimal_se"):
             assert float(summary[name]) == pytest.approx(curve[name][-1], rel=1e-6)
         means = curve["reward"].mean(), curve["regret"].sum()
@@ -131,8 +131,8 @@ def test_a_report_shows_differences_to_the_first_policy_by_environment(tmp_path)
 
 
 def test_the_config_is_all_that_reruns_it(tmp_path):
-    arguments = ("--policy", "ucb:c=2", "--policy", "random", "--arms", "4", "--seed", "3")
-    run_testbed(tmp_path, *arguments, *SMALL)
+    arguments = ("--policy", "ucb:c=2", "--policy", "random", "--seed", "3")
+    run("run", "testbed:k=4", *arguments, *SMALL, "--output", tmp_path / "results")
     config = study(tmp_path / "results")
     assert config["environment"] == ["testbed:k=4"]
     again = [item for policy in config["policy"] for item in ("--policy", policy)]
@@ -142,11 +142,9 @@ def test_the_config_is_all_that_reruns_it(tmp_path):
     assert tables(tmp_path / "again") == tables(tmp_path / "results")
 
 
-def test_policies_replace_the_default_ones_and_stand_beside_those_of_a_figure(tmp_path):
+def test_policies_replace_the_default_ones(tmp_path):
     run_testbed(tmp_path, "--policy", "ucb:c=1", "--policy", "thompson", *SMALL, output="alone")
     assert policies(tmp_path / "alone") == ["ucb:c=1", "thompson"]
-    run_testbed(tmp_path, "--figure", "2.2", "--policy", "thompson", *SMALL)
-    assert policies(tmp_path / "results") == [*FIGURE_2_2, "thompson"]
 
 
 def test_the_same_seed_writes_the_same_tables_byte_for_byte(tmp_path):
@@ -182,7 +180,8 @@ def test_the_same_seed_writes_the_same_tables_byte_for_byte(tmp_path):
 def test_a_figure_has_the_policies_and_panels_of_the_book(
     tmp_path, drawn, number, expected, panels
 ):
-    code, out, _ = run_testbed(tmp_path, "--figure", number, *SMALL)
+    sizes = ("--runs", "5", "--output", tmp_path / "results")
+    code, out, _ = run("testbed", "--figure", number, *sizes)
     assert code == 0
     assert policies(tmp_path / "results") == expected
     assert [axis.get_ylabel() for axis in drawn[-1].axes] == panels
@@ -190,13 +189,15 @@ def test_a_figure_has_the_policies_and_panels_of_the_book(
 
 
 def test_figure_2_1_has_one_policy_that_does_not_learn(tmp_path):
-    code, out, _ = run_testbed(tmp_path, "--figure", "2.1", *SMALL)
+    code, out, _ = run(
+        "testbed", "--figure", "2.1", "--runs", "5", "--output", tmp_path / "results"
+    )
     assert (code, policies(tmp_path / "results")) == (0, ["random"])
     assert "Figure 2.1" in out
 
 
 def test_figure_2_6_is_a_parameter_study(tmp_path, drawn):
-    code, _, _ = run_testbed(tmp_path, "--figure", "2.6", *SMALL, "--runs", "5", "--steps", "6")
+    code, _, _ = run("testbed", "--figure", "2.6", "--runs", "2", "--output", tmp_path / "results")
     assert code == 0
     assert policies(tmp_path / "results") == [
         *(f"epsilon_greedy:epsilon={2.0**power!r}" for power in range(-7, -1)),
@@ -207,14 +208,6 @@ def test_figure_2_6_is_a_parameter_study(tmp_path, drawn):
     (axis,) = drawn[-1].axes
     assert axis.get_xscale() == "log"
     assert [len(line.get_xdata()) for line in axis.lines] == [6, 8, 7, 5]
-
-
-def test_testbeds_with_another_number_of_arms_are_run_with_policies_without_contexts(tmp_path):
-    out = run_testbed(tmp_path, "--arms", "20", *SMALL).out
-    assert "Policies on k-armed testbeds (20 arms)" in " ".join(out.split())
-    assert study(tmp_path / "results")["environment"] == ["testbed:k=20"]
-    expected = ["random", "greedy", "epsilon_greedy:epsilon=0.1", "ucb:c=1"]
-    assert policies(tmp_path / "results") == expected
 
 
 def test_the_per_arm_bandit_is_run_with_linear_policies_and_regret(tmp_path, drawn):
@@ -334,7 +327,7 @@ def test_a_sweep_leaves_tables_a_figure_and_what_reruns_it(tmp_path):
 def test_results_of_other_arguments_go_to_another_folder_by_themselves(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for policy in ("ucb:c=1", "ucb:c=2", "ucb:c=1"):
-        assert run("testbed", "--policy", policy, *SMALL).code == 0
+        assert run("run", "testbed", "--policy", policy, *SMALL).code == 0
     first, second = sorted((tmp_path / "results").iterdir())
     assert policies(first) == ["ucb:c=1"]
     assert policies(second) == ["ucb:c=2"]
@@ -416,7 +409,7 @@ def test_escape_sequences_in_a_study_do_not_reach_the_terminal(tmp_path, recwarn
 def test_where_a_terminal_lacks_a_sign_there_is_another(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     arguments = ("--policy", "epsilon_greedy:epsilon=0.1", *SMALL, "--output", tmp_path / "results")
-    code, out, err = finish(start("testbed", *arguments))
+    code, out, err = finish(start("run", "testbed", *arguments))
     assert code == 0, err
     assert "?=0.1" in out
 
@@ -568,11 +561,11 @@ def test_the_version_is_that_of_the_package():
 def test_help_explains_every_option_and_has_examples_of_its_own():
     assert "bandit-envs run testbed:k=5 --policy ucb:c=2" in run("--help").out
     expected = {
-        "testbed": ("--figure", "--arms", "--policy", "--panels", "--runs", "--steps", "--seed"),
+        "testbed": ("--figure", "--runs", "--output", "--overwrite"),
         "run": ("ENV", "--policy", "--panels", "--runs", "--steps", "--seed", "--output"),
         "sweep": ("STUDY.toml", "--backend", "--workers", "--address", "--output", "--dry-run"),
         "report": ("DIR", "--panels", "--quantiles", "--latex"),
-        "evaluate": ("LOG", "--policy", "--slates", "--train-fraction", "--address"),
+        "evaluate": ("LOG", "--policy", "--slate", "--train", "--address"),
         "list": (),
     }
     for command, options in expected.items():

@@ -40,6 +40,7 @@ pytest.importorskip("rich")
 matplotlib_figure = pytest.importorskip("matplotlib.figure")
 
 MINE = "tests.studies.mine"
+HYBRID = "contextual:model=hybrid_ridge,rule=upper_bound"
 FILES = ["estimates.csv", "estimates.png", "evaluation.html", "weights.png"]
 
 
@@ -411,7 +412,7 @@ def test_mistakes_that_workers_find_end_with_one_line(parts, tmp_path, arguments
 
 
 def test_a_fraction_of_the_rows_trains_the_policies_that_learn(evaluate, table):
-    options = ("--policy", "ucb:c=1", "--estimator", "snips", "--train-fraction")
+    options = ("--policy", "ucb:c=1", "--estimator", "snips", "--train")
     outcome, (row,) = evaluate(table, *options, "0.25")
     policy = teach(UCBPolicy(1.0, num_actions=3), table[:300])
     expected = SelfNormalizedIPS().estimate(table[300:], probabilities_of(policy, table[300:]))
@@ -420,7 +421,16 @@ def test_a_fraction_of_the_rows_trains_the_policies_that_learn(evaluate, table):
 
 
 def test_no_train_evaluates_all_policies_on_all_rows(evaluate, table):
-    options = ("--policy", "ucb:c=1", "--policy", "random", "--estimator", "snips", "--no-train")
+    options = (
+        "--policy",
+        "ucb:c=1",
+        "--policy",
+        "random",
+        "--estimator",
+        "snips",
+        "--train",
+        "none",
+    )
     outcome, found = evaluate(table, *options)
     assert [int(row["rows"]) for row in found] == [1200, 1200]
     assert found[0]["value"] == found[1]["value"]  # UCB knows nothing, so it draws uniformly
@@ -444,7 +454,7 @@ def test_policies_learn_from_the_rows_before_a_time(evaluate, table, tmp_path, n
     file = tmp_path / name
     frame.to_csv(file) if file.suffix == ".csv" else frame.to_parquet(file)
     specs = ("--policy", "ucb:c=1", "--policy", "random", "--estimator", "snips", "--all-rows")
-    outcome, (learned, fixed) = evaluate(file, *NAMES, *FEATURES, *specs, "--train-until", limit)
+    outcome, (learned, fixed) = evaluate(file, *NAMES, *FEATURES, *specs, "--train", limit)
     policy = teach(UCBPolicy(1.0, num_actions=3), table[:400])
     rest = table[400:]
     expected = SelfNormalizedIPS().estimate(rest, probabilities_of(policy, rest))
@@ -454,7 +464,7 @@ def test_policies_learn_from_the_rows_before_a_time(evaluate, table, tmp_path, n
 
 
 def test_a_recorded_log_is_cut_at_a_step(evaluate, recorded):
-    options = ("--policy", "ucb:c=1", "--estimator", "snips", "--train-until", "step=15")
+    options = ("--policy", "ucb:c=1", "--estimator", "snips", "--train", "step=15")
     _, (row,) = evaluate(recorded, *options)
     assert int(row["rows"]) == 900
 
@@ -474,7 +484,7 @@ def test_a_time_that_cuts_no_log_in_two_is_refused(table, tmp_path, limit, messa
     frame = as_dated_frame(table)
     frame.loc[1020, "day"] = np.datetime64("2024-01-02")
     frame.to_csv(tmp_path / "clicks.csv")
-    options = (*NAMES, *FEATURES, "--policy", "random", "--train-until", limit)
+    options = (*NAMES, *FEATURES, "--policy", "random", "--train", limit)
     code, out, err = run(
         "evaluate", tmp_path / "clicks.csv", *options, "--output", tmp_path / "out"
     )
@@ -490,17 +500,17 @@ def test_a_time_that_cuts_no_log_in_two_is_refused(table, tmp_path, limit, messa
         (["--policy", "random", "--policy", "random"], "policy random is listed twice"),
         (["--policy", "mine/yours.py:Always"], "did you mean mine.yours:Always"),
         (["--policy", "constant:shoes"], "policy is 'constant:shoes'; .*: 'shoes' has no key"),
-        (["--policy", "hybrid_lin_ucb"], "policy hybrid_lin_ucb: observation_spec"),
+        (["--policy", HYBRID], "policy contextual:.*hybrid_ridge.*: observation_spec"),
         (["--policy", f"{MINE}:Always:action=9"], "policy .*Always:action=9: "),
         (["--policy", "random", "--estimator", "ipw"], "did you mean ips"),
         (["--policy", "random", "--estimator", "ips:max_weight=-1"], "max_weight is -1"),
         (["--policy", "random", "--estimator", f"{MINE}:Always:num_actions=3"], "Estimator"),
         (["--policy", "random", "--estimator", "replay"], "policy random: estimator replay: prob"),
         (["--policy", "random", "--confidence", "1"], "confidence is 1"),
-        (["--policy", "random", "--train-fraction", "1"], "learn from all 1200 rows"),
-        (["--policy", "ucb:c=1", "--train-fraction", "1e-9"], "too few to learn from a part"),
-        (["--policy", "random", "--train-fraction", "0"], "train-fraction is 0"),
-        (["--policy", "random", "--train-fraction", "-1"], "train-fraction is -1"),
+        (["--policy", "random", "--train", "1"], "learn from all 1200 rows"),
+        (["--policy", "ucb:c=1", "--train", "1e-9"], "too few to learn from a part"),
+        (["--policy", "random", "--train", "0"], "train is 0"),
+        (["--policy", "random", "--train", "-1"], "train is -1"),
         (
             ["--policy", "random", "--baseline", "x"],
             "baseline is 'x'; expected one of logged, rand",
@@ -621,7 +631,7 @@ def test_propensities_are_estimated_for_a_table_that_lacks_them(table, tmp_path)
     frame.to_csv(tmp_path / "a.csv", index=False)
     roles = ("--action", "item", "--reward", "paid", "--output", tmp_path / "out", "--overwrite")
     command = ("evaluate", tmp_path / "a.csv", *roles, "--policy", "random", "--policy", "ucb:c=1")
-    limit = ("--train-until", "day=5", "--features", "age,visits")
+    limit = ("--train", "day=5", "--features", "age,visits")
     code, out, _ = run(*command, "--estimate-propensities", *limit)
     assert code == 0
     assert "mean of 1/p (expected 1)" in out

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from bandit_envs.cli.examples import EXAMPLES
+from bandit_envs.cli.help_examples import EXAMPLES
 from bandit_envs.cli.parser import make_parser
 from tests.command_line import run
 from tests.serving.services import open_arms
@@ -175,7 +175,7 @@ def test_an_example_runs(folder, monkeypatch, example):
     if example.startswith("bandit-envs show"):
         pytest.importorskip("plotly", reason="plotly is not installed")
     _, command, *arguments = shlex.split(example)
-    if command in ("testbed", "run"):
+    if command == "run":
         sizes = ["--runs", "20", "--steps", "15", "--workers", "1"]
         arguments += sizes
     if command in ("learn", "run"):

@@ -18,7 +18,7 @@ pandas = pytest.importorskip("pandas")
 pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 
-COLUMNS = ("--features", "one,words", "--rewards", "small,large", "--costs", "{}_cost")
+COLUMNS = ("--features", "one,words", "--reward", "small,large", "--cost", "{}_cost")
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_its_gate_is_of_gains_at_the_budget(table, tmp_path):
 
 
 def test_it_writes_the_router_as_it_has_learned_from_all_requests(table, tmp_path):
-    greedy = ("--policy", "linear_epsilon_greedy:epsilon=0", "--all-outcomes", "--passes", "5")
+    greedy = ("--policy", "linear_epsilon_greedy:epsilon=0", "--all-outcomes")
     file = tmp_path / "routers" / "router.npz"
     results = ("--output", tmp_path / "out", "--overwrite", "--router", file)
     outcome = run("route", table, *COLUMNS, *greedy, "--prices", "0.1", *results)
@@ -179,10 +179,10 @@ def test_the_gate_of_the_workflow_on_the_page_tells_routers_apart(tmp_path, monk
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--features", "words"), "expected --features, --rewards and --costs, or --layout"),
-        ((*COLUMNS, "--layout", "routerbench"), "--layout routerbench names the columns"),
+        (("--features", "words"), "expected --features, --reward and --cost, or --layout"),
+        ((*COLUMNS, "--layout", "routerbench"), "layout 'routerbench' names the columns"),
         ((*COLUMNS, "--prices", "0,many"), "prices is 0,many; expected numbers with commas"),
-        ((*COLUMNS[:4], "--costs", "large"), "costs names 1 columns"),
+        ((*COLUMNS[:4], "--cost", "large"), "cost names 1 columns"),
         (("--features", "x", *COLUMNS[2:]), "no column 'x'"),
         (("--features", "x*", *COLUMNS[2:]), "no column 'x*'"),
         ((*COLUMNS, "--router", "r.npz"), "--router is of one price"),

@@ -5,16 +5,17 @@ import socket
 import numpy as np
 import pytest
 
-from bandit_envs import ClassificationBandit
-from bandit_envs.datasets import from_bunch, from_columns, from_frame, read_dataset
+from bandit_envs import ClassificationBandit, datasets
+from bandit_envs.datasets import read_dataset
 from bandit_envs.environments.registry import ENVIRONMENTS
 from tests.command_line import rows, run
 
+pandas = pytest.importorskip("pandas")
 COLUMNS = {"size": [1.0, 2.0, 3.0], "colour": ["red", "blue", "red"], "kind": ["b", "a", "b"]}
 
 
 def test_text_becomes_one_hot_features():
-    data = from_columns(COLUMNS, "kind")
+    data = read_dataset(pandas.DataFrame(COLUMNS), "kind")
     assert data.contexts.tolist() == [[1, 0, 1], [2, 1, 0], [3, 0, 1]]
     assert data.labels.tolist() == [1, 0, 1]
 
@@ -22,62 +23,58 @@ def test_text_becomes_one_hot_features():
 def test_text_with_a_value_for_almost_every_row_warns():
     names = {"kind": [0, 1] * 60, "text": [f"note {row}" for row in range(120)]}
     with pytest.warns(UserWarning, match="column text becomes 120 features"):
-        assert from_columns(names, "kind").contexts.shape == (120, 120)
-    from_columns({**names, "text": 2 * names["text"][:60], "number": range(120)}, "kind")
+        assert read_dataset(pandas.DataFrame(names), "kind").contexts.shape == (120, 120)
+    fewer = {**names, "text": 2 * names["text"][:60], "number": range(120)}
+    read_dataset(pandas.DataFrame(fewer), "kind")
 
 
 def test_some_columns_can_be_the_features():
     for features in ("size", ["size"]):
-        assert from_columns(COLUMNS, "kind", features).contexts.tolist() == [[1], [2], [3]]
+        data = read_dataset(pandas.DataFrame(COLUMNS), "kind", features)
+        assert data.contexts.tolist() == [[1], [2], [3]]
 
 
 def test_standardized_features_have_mean_0_and_variance_1():
-    contexts = from_columns({**COLUMNS, "same": [7, 7, 7]}, "kind").standardized().contexts
+    frame = pandas.DataFrame({**COLUMNS, "same": [7, 7, 7]})
+    contexts = read_dataset(frame, "kind").standardized().contexts
     assert contexts.mean(axis=0) == pytest.approx(0.0, abs=1e-6)
     assert contexts.std(axis=0) == pytest.approx([1.0, 1.0, 1.0, 0.0])
 
 
-def test_a_bunch_of_a_frame_may_have_text():
-    pandas = pytest.importorskip("pandas")
+def test_categories_of_pandas_are_text():
     frame = pandas.DataFrame(COLUMNS).astype({"colour": "category", "kind": "category"})
-    bunch = {"data": frame[["size", "colour"]], "target": frame["kind"], "frame": frame}
-    data = from_bunch(pytest.importorskip("sklearn.utils").Bunch(**bunch))
-    assert data.contexts.tolist() == from_columns(COLUMNS, "kind").contexts.tolist()
+    data = read_dataset(frame, "kind")
+    assert data.contexts.tolist() == [[1, 0, 1], [2, 1, 0], [3, 0, 1]]
     assert data.labels.tolist() == [1, 0, 1]
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_frames_and_files_are_read_as_columns(tmp_path, suffix):
-    pandas = pytest.importorskip("pandas")
+def test_files_are_read_as_frames_are(tmp_path, suffix):
     if suffix == "parquet":
         pytest.importorskip("pyarrow")
     frame, path = pandas.DataFrame(COLUMNS), tmp_path / f"data.{suffix}"
     frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
-    for data in (from_frame(frame, "kind"), read_dataset(path, "kind")):
-        expected = from_columns(COLUMNS, "kind")
-        assert (data.contexts == expected.contexts).all()
-        assert (data.labels == expected.labels).all()
+    data = read_dataset(path, "kind")
+    expected = read_dataset(frame, "kind")
+    assert (data.contexts == expected.contexts).all()
+    assert (data.labels == expected.labels).all()
 
 
 def test_what_is_missing_in_a_column_that_is_not_used_does_not_matter(tmp_path):
-    pytest.importorskip("pandas")
     path = tmp_path / "data.csv"
     path.write_text("a,b,c\n1,0,\n2,1,x\n")
     for features in ("a", ["a"]):
         assert read_dataset(path, "b", features).contexts.tolist() == [[1], [2]]
 
 
-@pytest.mark.parametrize("kind", ["arrays", "bunch", "frame", "csv", "parquet"])
+@pytest.mark.parametrize("kind", ["arrays", "frame", "csv", "parquet"])
 def test_a_bandit_is_made_of_it(tmp_path, kind):
     contexts, labels = np.arange(12.0).reshape(6, 2), np.array([0, 1, 2, 0, 1, 2])
     if kind == "arrays":
         data = contexts, labels
-    elif kind == "bunch":
-        data = from_bunch(pytest.importorskip("sklearn.utils").Bunch(data=contexts, target=labels))
     else:
-        pandas = pytest.importorskip("pandas")
         frame = pandas.DataFrame({"a": contexts[:, 0], "b": contexts[:, 1], "label": labels})
-        data, path = from_frame(frame, "label"), tmp_path / f"data.{kind}"
+        data, path = read_dataset(frame, "label"), tmp_path / f"data.{kind}"
         if kind == "csv":
             frame.to_csv(path, index=False)
         elif kind == "parquet":
@@ -98,8 +95,8 @@ def test_a_bandit_is_made_of_it(tmp_path, kind):
     ],
 )
 def test_bundled_data_sets_pay_their_largest_class(load, size, features, largest):
-    datasets = pytest.importorskip("sklearn.datasets")
-    data = from_bunch(getattr(datasets, load)())
+    pytest.importorskip("sklearn")
+    data = getattr(datasets, load)()
     assert data.contexts.shape == (size, features)
     env = ClassificationBandit(data.contexts, data.labels, batch_size=size, seed=0)
     env.reset()

@@ -86,8 +86,8 @@ def test_the_command_reads_a_table(tmp_path):
     env = ENVIRONMENTS["outcomes"].make(
         path=str(path),
         features="length",
-        rewards="small,large",
-        costs="small_cost,large_cost",
+        reward="small,large",
+        cost="small_cost,large_cost",
         price=1.0,
         batch_size=3,
     )
@@ -96,7 +96,7 @@ def test_the_command_reads_a_table(tmp_path):
 
 
 def test_the_command_reads_a_file_again_once_it_has_changed(tmp_path):
-    arguments = {"path": str(tmp_path / "wide.csv"), "features": "length", "rewards": "small,large"}
+    arguments = {"path": str(tmp_path / "wide.csv"), "features": "length", "reward": "small,large"}
     best = []
     for lines in (WIDE, [line.replace("0.5", "0.75") for line in WIDE]):
         path = write(tmp_path / "wide.csv", lines)
@@ -109,13 +109,13 @@ def test_the_command_reads_a_file_again_once_it_has_changed(tmp_path):
 
 def test_a_price_needs_costs(tmp_path):
     path = write(tmp_path / "wide.csv", WIDE)
-    with pytest.raises(ValueError, match="price is 2, but costs"):
-        ENVIRONMENTS["outcomes"].make(str(path), features="length", rewards="small", price=2.0)
+    with pytest.raises(ValueError, match="price is 2, but cost"):
+        ENVIRONMENTS["outcomes"].make(str(path), features="length", reward="small", price=2.0)
 
 
 def test_columns_need_a_table():
     with pytest.raises(ValueError, match="path is empty"):
-        ENVIRONMENTS["outcomes"].make(rewards="small,large")
+        ENVIRONMENTS["outcomes"].make(reward="small,large")
 
 
 @pytest.mark.parametrize(
@@ -164,11 +164,11 @@ def test_bad_lines_of_a_long_table_are_told(tmp_path, line, message):
     ("arguments", "message"),
     [
         ({"features": []}, "features names no columns"),
-        ({"rewards": []}, "rewards names no columns"),
-        ({"rewards": "small,large"}, "no column 'small,large'.*several names are a list"),
-        ({"rewards": ["small", "small"]}, "'small' is named twice"),
-        ({"features": ["prompt", "small"]}, "'small' is named twice"),
-        ({"costs": ["small_cost"]}, "costs names 1 columns; expected 2"),
+        ({"reward": []}, "reward names no columns"),
+        ({"reward": "small,large"}, "no column 'small,large'.*several names are a list"),
+        ({"reward": ["small", "small"]}, "reward has the column 'small' twice"),
+        ({"features": ["prompt", "small"]}, "'small' has two roles"),
+        ({"cost": ["small_cost"]}, "cost names 1 columns; expected 2"),
         ({"example": "prompt"}, "both example and action"),
         ({"example": "prompt", "action": "length"}, "expected one column"),
         ({"text_features": lambda texts: [[1.0]]}, "text_features returned shape"),
@@ -176,7 +176,7 @@ def test_bad_lines_of_a_long_table_are_told(tmp_path, line, message):
 )
 def test_columns_that_do_not_fit_are_refused(tmp_path, arguments, message):
     path = write(tmp_path / "wide.csv", WIDE)
-    columns = {"features": "prompt", "rewards": ["small", "large"], **arguments}
+    columns = {"features": "prompt", "reward": ["small", "large"], **arguments}
     with pytest.raises(ValueError, match=message):
         datasets.read_outcomes(path, **columns)
 
@@ -207,7 +207,7 @@ def test_columns_may_be_named_by_integers():
     found = datasets.read_outcomes(table, [0, 1], [2, 3], [4, 5])
     assert (found.features, found.actions) == (["0", "1"], ["2", "3"])
     assert found.contexts.tolist() == [[0.0, 1.0], [6.0, 7.0]]
-    with pytest.raises(ValueError, match="there is no column 9; the columns are 0, 1, 2"):
+    with pytest.raises(ValueError, match="it has no column 9; it has"):
         datasets.read_outcomes(table, [0, 9], [2, 3])
 
 

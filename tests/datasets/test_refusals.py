@@ -3,12 +3,12 @@
 import gzip
 import sys
 import tracemalloc
+import zipfile
 
-import numpy as np
 import pytest
 
 from bandit_envs import datasets
-from tests.datasets.test_files import ADULTS, DECISIONS, ITEMS, MUSHROOMS
+from tests.datasets.test_published import ADULTS, DECISIONS, ITEMS, MUSHROOMS
 
 COLUMNS = {"size": [1.0, 2.0, 3.0], "colour": ["red", "blue", "red"], "kind": ["b", "a", "b"]}
 RATED = "1\t1\t3\t0"
@@ -19,47 +19,36 @@ def frame(index=None, **columns):
     return pandas.DataFrame(columns, index=index)
 
 
-def bunch(target):
-    return pytest.importorskip("sklearn.utils").Bunch(data=[[0.0], [1.0]], target=target)
-
-
 def twice(name):
     """A data frame with two columns of one name."""
     return frame(a=[1.0, 2.0], b=[3.0, 4.0], label=[0, 1]).rename(columns={"b": name})
 
 
 REFUSALS = [
-    (
-        datasets.from_columns,
-        ({**COLUMNS, "colour": np.array(["red", None, "red"], object)}, "kind"),
-        "column colour: row 1",
-    ),
-    (
-        datasets.from_columns,
-        ({**COLUMNS, "size": [1.0, 2.0, np.nan]}, "kind"),
-        "column size: row 2",
-    ),
-    (
-        datasets.from_columns,
-        ({**COLUMNS, "kind": ["b", np.nan, "b"]}, "kind"),
-        "column kind: row 1",
-    ),
-    (datasets.from_columns, (COLUMNS, "kind", ["weight"]), "'weight'"),
-    (datasets.from_columns, ({0: [1.0], 1: [0]}, 2), "2; the columns are 0, 1"),
-    (datasets.from_columns, ({"kind": [0]}, "kind"), "no features"),
-    (datasets.from_bunch, lambda: (bunch([1.0, np.nan]),), "column target: row 1"),
-    (datasets.from_bunch, lambda: (bunch(np.array(["a", None], object)),), "column target: row 1"),
-    (datasets.from_frame, lambda: (twice("a"), "label"), "two columns of frame are called a"),
-    (datasets.from_frame, lambda: (twice("label"), "label"), "are called label"),
-    (datasets.ratings_matrix, ([[0, 0]],), "rows of user, item and rating"),
+    (COLUMNS, "kind", ["weight"], "no column 'weight'; it has"),
+    ({0: [1.0], 1: [0]}, 2, None, r"no column 2; it has \[0, 1\]"),
+    ({"kind": [0]}, "kind", None, "no features"),
+    (COLUMNS, "kind", ["size", "kind"], "'kind' has two roles, label and features"),
+    (COLUMNS, "kind", ["size", "size"], "features has the column 'size' twice"),
 ]
 
 
-@pytest.mark.parametrize(("make", "arguments", "message"), REFUSALS)
-def test_bad_data_are_refused(make, arguments, message):
-    arguments = arguments() if callable(arguments) else arguments
+@pytest.mark.parametrize(("columns", "label", "features", "message"), REFUSALS)
+def test_columns_that_are_no_data_set_are_refused(columns, label, features, message):
+    data = pytest.importorskip("pandas").DataFrame(columns)
     with pytest.raises(ValueError, match=message):
-        make(*arguments)
+        datasets.read_dataset(data, label, features)
+
+
+@pytest.mark.parametrize("name", ["a", "label"])
+def test_a_column_that_is_there_twice_is_refused_where_it_is_used(name):
+    with pytest.raises(ValueError, match=f"it has 2 columns '{name}'; expected one"):
+        datasets.read_dataset(twice(name), "label")
+
+
+def test_ratings_need_users_items_and_ratings():
+    with pytest.raises(ValueError, match="rows of user, item and rating"):
+        datasets.ratings_matrix([[0, 0]])
 
 
 @pytest.mark.parametrize("dtype", ["object", "string", "Int64", "boolean"])
@@ -69,11 +58,11 @@ def test_a_missing_value_of_a_frame_is_named_by_its_index(dtype, label):
     users = pandas.Index([7, 8], name="user")
     data = frame(users, a=[5.0, 6.0], b=pandas.array([None, True], dtype=dtype))
     with pytest.raises(ValueError, match="user 7, column b"):
-        datasets.from_frame(data, label)
+        datasets.read_dataset(data, label)
 
 
 def test_a_column_twice_does_not_matter_where_it_is_not_used():
-    data = datasets.from_frame(twice("a").assign(c=[5.0, 6.0]), "label", "c")
+    data = datasets.read_dataset(twice("a").assign(c=[5.0, 6.0]), "label", "c")
     assert data.contexts.tolist() == [[5.0], [6.0]]
 
 
@@ -145,6 +134,39 @@ def test_a_damaged_file_is_refused_by_name(tmp_path, content):
     path.write_bytes(content)
     with pytest.raises(ValueError, match=r"u\.data"):
         datasets.load_movielens(path)
+
+
+def test_an_encrypted_archive_is_refused_by_name(tmp_path):
+    pytest.importorskip("pandas")
+    path = tmp_path / "clicks.csv.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("clicks.csv", "a,b\n1,2\n")
+    content = bytearray(path.read_bytes())
+    for start in (b"PK\x03\x04", b"PK\x01\x02"):
+        place = content.index(start) + (6 if start[2] == 3 else 8)
+        content[place] |= 1  # the flag
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"clicks\.csv\.zip cannot be read: .*encrypted"):
+        datasets.read_dataset(path, label="b")
+
+
+class TimeIsUpError(Exception):
+    """An error of the application, which a signal may raise while a file is read."""
+
+
+@pytest.mark.parametrize("error", [TimeIsUpError(), TimeoutError("of the application")])
+def test_an_error_of_the_application_passes_a_reader_of_tables(tmp_path, monkeypatch, error):
+    pandas = pytest.importorskip("pandas")
+    path = tmp_path / "clicks.csv"
+    path.write_text("a,b\n1,2\n")
+
+    def change_and_fail(*arguments, **options):
+        path.write_text("a,b\n")
+        raise error
+
+    monkeypatch.setattr(pandas, "read_csv", change_and_fail)
+    with pytest.raises(type(error)):
+        datasets.read_dataset(path, label="b")
 
 
 def test_a_small_archive_of_a_large_file_is_refused_before_it_fills_the_memory(tmp_path):

@@ -24,7 +24,7 @@ from bandit_envs.logged import (
     write_log,
 )
 from bandit_envs.nests import map_structure
-from tests.datasets.test_files import DECISIONS, ITEMS
+from tests.datasets.test_published import DECISIONS, ITEMS
 from tests.logged.logs import logs, small_log
 
 anywhere = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from bandit_envs.datasets.tables import read_table
 from bandit_envs.logged import BanditLog, from_frame, to_frame
+from bandit_envs.tables.whole_table import read_table
 from tests.logged.logs import drawn, logs
 
 pandas = pytest.importorskip("pandas")
@@ -77,9 +77,11 @@ def test_numbers_of_any_type_are_read():
 
 def test_a_column_has_one_role():
     for name in ("arm", "paid", "p"):
-        with pytest.raises(ValueError, match=f"features has '{name}'; expected what is known"):
+        with pytest.raises(ValueError, match=f"column '{name}' has two roles, .* and features"):
             read_users_frame(users_frame(), ["age", name])
-    with pytest.raises(ValueError, match="are 'arm', 'p', 'p'; expected three columns"):
+    with pytest.raises(
+        ValueError, match="column 'p' has two roles, reward and propensity; expected"
+    ):
         from_frame(users_frame(), "arm", "p", "p", features="age")
 
 

@@ -21,7 +21,7 @@ from bandit_envs.logged import (
     scan_log,
     write_log,
 )
-from bandit_envs.logged.files.missing import MissingValues
+from bandit_envs.tables.missing import MissingValues
 from tests.logged.logs import drawn, logs, small_log
 
 pandas = pytest.importorskip("pandas")
@@ -221,7 +221,7 @@ def test_files_that_do_not_fit_or_are_damaged_are_named(tmp_path, read):
             r"that are read; .* \.parquet, .*\.csv",
         ),
         ({"path": ".", "batch_rows": 0}, ValueError, "batch_rows is 0"),
-        ({"path": "x.csv", "features": "reward"}, ValueError, "features has 'reward'"),
+        ({"path": "x.csv", "features": "reward"}, ValueError, "'reward' has two roles"),
     ],
 )
 def test_there_must_be_a_log_to_scan(arguments, error, message, tmp_path, monkeypatch):

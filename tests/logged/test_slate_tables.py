@@ -5,7 +5,7 @@ import pytest
 
 from bandit_envs import RandomSlatePolicy, SlatePolicy
 from bandit_envs.logged import PseudoInverse, RewardInteractionIPS, SlateMoments, SlateStandardIPS
-from bandit_envs.logged.files import read_slates, slates_from_frame
+from bandit_envs.logged.files import read_slates
 
 pandas = pytest.importorskip("pandas")
 ITEMS = np.array(["boots", "hats", "scarfs", "shoes"])
@@ -72,8 +72,8 @@ class ShoesFirst(SlatePolicy):
 
 def test_one_row_a_slate_and_one_row_a_slot_are_the_same_log():
     frame = wide()
-    log = slates_from_frame(frame, **WIDE)
-    assert are_equal(log, slates_from_frame(long(frame), **LONG))
+    log = read_slates(frame, **WIDE)
+    assert are_equal(log, read_slates(long(frame), **LONG))
     assert (len(log), log.num_slots, log.num_actions) == (400, S, 4)
     assert log.encoding.actions == tuple(ITEMS)
     assert log.encoding.labels() == ["country=DE", "country=FR"]
@@ -83,13 +83,13 @@ def test_one_row_a_slate_and_one_row_a_slot_are_the_same_log():
 
 def test_slots_may_have_names_which_are_sorted():
     frame = long(wide(20)).replace({"place": {9: "a", 10: "b"}})
-    assert are_equal(slates_from_frame(frame, **LONG), slates_from_frame(wide(20), **WIDE))
+    assert are_equal(read_slates(frame, **LONG), read_slates(wide(20), **WIDE))
 
 
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz", "parquet"])
 def test_files_and_folders_are_read_as_frames_are(tmp_path, suffix):
     frame = long(wide(60))
-    expected = slates_from_frame(frame, **LONG)
+    expected = read_slates(frame, **LONG)
     for part, rows in enumerate((frame[:70], frame[70:])):  # slates are in both
         path = tmp_path / f"part-{part}.{suffix}"
         if suffix == "parquet":
@@ -104,7 +104,7 @@ def test_files_and_folders_are_read_as_frames_are(tmp_path, suffix):
 
 def test_items_are_numbers_in_all_columns_or_names():
     frame = wide(30).replace({name: dict(zip(ITEMS, range(4))) for name in PLACES})
-    log = slates_from_frame(frame.infer_objects(), **WIDE, num_actions=7)
+    log = read_slates(frame.infer_objects(), **WIDE, num_actions=7)
     assert (log.num_actions, log.encoding.actions) == (7, ())
     np.testing.assert_array_equal(log.action, frame[PLACES].to_numpy(int))
 
@@ -113,9 +113,7 @@ def test_whole_slates_may_have_one_reward_and_one_propensity():
     frame = wide(5000)
     frame["clicks"] = frame["click_top"] + frame["click_below"]
     frame["p"] = 1 / 12
-    log = slates_from_frame(
-        frame, action=PLACES, reward="clicks", propensity="p", features=["country"]
-    )
+    log = read_slates(frame, action=PLACES, reward="clicks", propensity="p", features=["country"])
     policy = ShoesFirst(S, num_actions=4)
     found = SlateStandardIPS().estimate(log.reward, log.propensity, log.probabilities_of(policy))
     truth = 0.5 * (0.8 + 0.1) + 0.5 * (0.8 + 0.1)
@@ -128,7 +126,7 @@ def test_whole_slates_may_have_one_reward_and_one_propensity():
 
 
 def test_policies_that_know_their_probabilities_tell_them_and_others_draw():
-    log = slates_from_frame(wide(3000), **WIDE)
+    log = read_slates(wide(3000), **WIDE)
     same = log.probabilities_of(RandomSlatePolicy(S, num_actions=4))
     found = RewardInteractionIPS().estimate(log.reward, log.propensity, same)
     assert found.value == pytest.approx(log.reward.sum(axis=1).mean())
@@ -143,9 +141,9 @@ def test_slates_that_miss_a_value_are_counted_or_left_out_whole():
     frame = long(wide(20))
     frame.loc[[3, 25], "click"] = np.nan
     with pytest.raises(ValueError, match="2 of 40 rows miss values: 'click' 2, first in row 3"):
-        slates_from_frame(frame, **LONG)
+        read_slates(frame, **LONG)
     lacking = {frame["shown"][3], frame["shown"][25]}
-    log = slates_from_frame(frame, **LONG, drop_missing=True)
+    log = read_slates(frame, **LONG, drop_missing=True)
     assert len(log) == 20 - len(lacking)
 
 
@@ -169,16 +167,16 @@ def test_tables_that_cannot_be_slates_are_refused(change, roles, message):
     for name, value in change.items():
         frame[name] = [str(row) for row in range(40)] if value == "row" else value
     with pytest.raises(ValueError, match=message):
-        slates_from_frame(frame, **LONG | roles)
+        read_slates(frame, **LONG | roles)
 
 
 def test_reward_columns_are_one_for_each_slot():
     with pytest.raises(ValueError, match="slot_propensity has 1 columns; expected 2"):
-        slates_from_frame(wide(), **WIDE, slot_propensity="p")
+        read_slates(wide(), **WIDE, slot_propensity="p")
 
 
 def test_policies_of_other_sizes_are_refused():
-    log = slates_from_frame(wide(), **WIDE)
+    log = read_slates(wide(), **WIDE)
     with pytest.raises(ValueError, match="policy has 5 items; expected 4"):
         log.probabilities_of(RandomSlatePolicy(S, num_actions=5))
     with pytest.raises(ValueError, match="the slates of policy have"):

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from bandit_envs import ArraySpec, ContextualPolicy, EpsilonGreedyPolicy, UCBPolicy
-from bandit_envs.datasets import TableEncoding
 from bandit_envs.logged import read_log, scan_log
 from bandit_envs.policies import (
     BudgetedThompsonSamplingPolicy,
@@ -20,6 +19,7 @@ from bandit_envs.policies.models import Logistic, Ridge
 from bandit_envs.policies.rules import EpsilonGreedy
 from bandit_envs.serving import DecisionService, store
 from bandit_envs.serving.contexts import make_encoding
+from bandit_envs.tables import TableEncoding
 from tests.serving.services import CONTEXT, FEATURES, NAMES, arms, contextual, open_arms, open_shop
 
 

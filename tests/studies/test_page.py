@@ -1,4 +1,4 @@
-"""The page of a study: what is in it, and what a browser does with it."""
+"""The page of a study: what is in it."""
 
 import re
 import sys

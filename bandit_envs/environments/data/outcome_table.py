@@ -261,8 +261,8 @@ def outcomes(
     path: str = "",
     *,
     features: str = "",
-    rewards: str = "",
-    costs: str = "",
+    reward: str = "",
+    cost: str = "",
     example: str = "",
     action: str = "",
     price: float = 0.0,
@@ -278,8 +278,8 @@ def outcomes(
             1,000 prompts, drawn from `seed`.
         features: columns of features, or patterns such as "e*", joined by commas, as for
             `datasets.read_outcomes`.
-        rewards: columns of rewards.
-        costs: columns of costs, or a pattern such as "{}_cost".
+        reward: columns of rewards.
+        cost: columns of costs, or a pattern such as "{}_cost".
         example: of a table with a line for each outcome, the column that tells examples apart.
         action: of such a table, the column of the names of actions.
         price: of a unit of cost, in units of the reward.
@@ -293,8 +293,8 @@ def outcomes(
             path,
             modified,
             features=features,
-            rewards=rewards,
-            costs=costs,
+            reward=reward,
+            cost=cost,
             example=example,
             action=action,
         )
@@ -302,7 +302,7 @@ def outcomes(
         paid = table.rewards
         spent = table.costs
         available = table.available
-    elif features or rewards or costs or example or action:
+    elif features or reward or cost or example or action:
         raise ValueError("path is empty, but columns are named; expected the path of their table")
     else:
         contexts, paid, spent = _draw_outcomes(rng)
@@ -310,7 +310,7 @@ def outcomes(
     if spent is not None:
         paid = paid - worth * spent
     elif worth > 0.0:
-        raise ValueError(f"price is {worth:g}, but costs names no columns")
+        raise ValueError(f"price is {worth:g}, but cost names no columns")
     return OutcomeTableBandit(
         contexts, paid, batch_size=batch_size, replace=False, available=available, **options
     )
@@ -322,8 +322,8 @@ def _read_outcomes(
     modified: int,
     *,
     features: str,
-    rewards: str,
-    costs: str,
+    reward: str,
+    cost: str,
     example: str,
     action: str,
 ) -> Outcomes:
@@ -333,8 +333,8 @@ def _read_outcomes(
     return read_outcomes(
         path,
         features=_columns(features),
-        rewards=_columns(rewards),
-        costs=_columns(costs) or None,
+        reward=_columns(reward),
+        cost=_columns(cost) or None,
         example=example or None,
         action=action or None,
     )

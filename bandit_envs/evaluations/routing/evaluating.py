@@ -19,8 +19,7 @@ from bandit_envs.base.checks import (
     check_number,
     check_positive,
 )
-from bandit_envs.datasets import Outcomes, TableEncoding
-from bandit_envs.datasets.encoding import NumberColumn, name_some
+from bandit_envs.datasets import Outcomes
 from bandit_envs.evaluations.named import collect
 from bandit_envs.evaluations.observer import LogObserver, observed_pass
 from bandit_envs.evaluations.routing.curves import PriceCurves
@@ -38,6 +37,8 @@ from bandit_envs.evaluations.routing.routers import (
     route,
 )
 from bandit_envs.policies import Policy
+from bandit_envs.tables.encoding import NumberColumn, TableEncoding
+from bandit_envs.tables.errors import name_some
 
 FEWEST = 10
 """Each part has at least so many requests."""

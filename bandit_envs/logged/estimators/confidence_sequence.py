@@ -11,8 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_envs.arrays import Floats
-from bandit_envs.base.checks import MAX_REWARD, check_confidence, check_number, check_positive
-from bandit_envs.base.state import Stateful, check_fields
+from bandit_envs.base.checks import (
+    MAX_REWARD,
+    check_confidence,
+    check_fields,
+    check_number,
+    check_positive,
+)
+from bandit_envs.base.state import Stateful
 from bandit_envs.logged.columns import check_each
 from bandit_envs.logged.estimators.estimate import ROUNDING
 from bandit_envs.logged.estimators.single_actions import weigh_rows

@@ -8,13 +8,15 @@ less what they add to the second.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from bandit_envs.arrays import Floats
+from bandit_envs.logged.again import Again
 from bandit_envs.logged.estimators.estimate import Estimate, Terms, merge_sums, sum_terms
 from bandit_envs.logged.log import BanditLog, check_log, check_repeatable
 
@@ -34,7 +36,7 @@ def estimate_logged(log: BanditLog | Iterable[BanditLog]) -> Estimate:
     (0.6667, 0.0157)
     """
     batches = [log] if isinstance(log, BanditLog) else check_repeatable(log)
-    terms = LoggedTerms(batches)
+    terms = Again(functools.partial(map, logged_terms, batches))
     return merge_sums(sum_terms(terms)).estimate(terms)
 
 
@@ -59,7 +61,7 @@ def gain_over(estimate: Estimate, baseline: Estimate) -> Estimate:
     >>> round(gain.value, 4), round(gain.standard_error, 4)
     (0.0, 0.0163)
     """
-    terms = GainTerms(estimate, baseline)
+    terms = Again(functools.partial(map, subtract_terms, estimate.terms, baseline.terms))
     parts = list(sum_terms(terms))
     sizes = [estimate.sums.size, baseline.sums.size, sum(each.size for each in parts)]
     if len(set(sizes)) > 1:
@@ -71,43 +73,9 @@ def gain_over(estimate: Estimate, baseline: Estimate) -> Estimate:
         return sums.estimate(terms)
 
 
-@dataclasses.dataclass(frozen=True)
-class LoggedTerms:
-    """The terms of the mean reward, batch by batch.
-
-    Args:
-        batches: of a log, in order.
-    """
-
-    batches: Iterable[BanditLog]
-
-    def __iter__(self) -> Iterator[Terms]:
-        """Yields the terms of the batches."""
-        for batch in self.batches:
-            yield logged_terms(check_log(batch))
-
-
-@dataclasses.dataclass(frozen=True)
-class GainTerms:
-    """The terms of a gain, part by part. Every loop over them makes them anew.
-
-    Args:
-        estimate: of the policy.
-        baseline: the estimate of the other policy.
-    """
-
-    estimate: Estimate
-    baseline: Estimate
-
-    def __iter__(self) -> Iterator[Terms]:
-        """Yields the terms of the parts of the log."""
-        for terms, others in zip(self.estimate.terms, self.baseline.terms):
-            yield subtract_terms(terms, others)
-
-
 def logged_terms(log: BanditLog) -> Terms:
     """Returns what each row adds to the mean reward."""
-    return mean_terms(log.reward)
+    return mean_terms(check_log(log).reward)
 
 
 def mean_terms(rewards: Floats) -> Terms:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Iterator
 
 from numpy.typing import ArrayLike
 
 from bandit_envs.arrays import Floats
+from bandit_envs.logged.again import Again
 from bandit_envs.logged.estimators.estimate import Estimate, Terms, merge_sums, sum_terms
 from bandit_envs.logged.estimators.single_actions import Estimator
 from bandit_envs.logged.log import BanditLog, check_repeatable
@@ -62,13 +62,17 @@ def estimate_batches(
         if weigh is not None:
             of_batch = functools.partial(_weigh_batch, weigh, probabilities)
         model = fit_batches(batches, folds, of_batch)
-    terms = BatchTerms(estimator, batches, probabilities, model)
+    terms = Again(functools.partial(_make_terms, estimator, batches, probabilities, model))
     return merge_sums(sum_terms(terms)).estimate(terms, stacklevel=3)
 
 
-@dataclasses.dataclass(frozen=True)
-class BatchTerms:
-    """The terms of an estimate, batch by batch. Every loop over them makes them anew.
+def _make_terms(
+    estimator: Estimator,
+    batches: Iterable[BanditLog],
+    probabilities: Callable[[BanditLog], ArrayLike],
+    model: CrossFittedRidge | None,
+) -> Iterator[Terms]:
+    """Yields the terms of an estimate, batch by batch.
 
     Args:
         estimator: whose terms they are.
@@ -76,19 +80,11 @@ class BatchTerms:
         probabilities: of the policy, as for `estimate_batches`.
         model: predicts the rewards; None for estimators that need no predictions.
     """
-
-    estimator: Estimator
-    batches: Iterable[BanditLog]
-    probabilities: Callable[[BanditLog], ArrayLike]
-    model: CrossFittedRidge | None = None
-
-    def __iter__(self) -> Iterator[Terms]:
-        """Yields the terms of the batches."""
-        first_row = 0
-        for batch in self.batches:
-            predicted = None if self.model is None else self.model.predict(batch, first_row)
-            yield self.estimator.terms(batch, self.probabilities(batch), predicted)
-            first_row += len(batch)
+    first_row = 0
+    for batch in batches:
+        predicted = None if model is None else model.predict(batch, first_row)
+        yield estimator.terms(batch, probabilities(batch), predicted)
+        first_row += len(batch)
 
 
 def _weigh_batch(

@@ -17,7 +17,7 @@ import numpy as np
 
 from bandit_envs.arrays import Mask
 from bandit_envs.base.saving import check_format
-from bandit_envs.datasets.folders import ends_with
+from bandit_envs.tables.suffixes import ends_with
 
 if TYPE_CHECKING:
     import sqlite3

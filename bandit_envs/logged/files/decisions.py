@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bandit_envs.arrays import Floats, Mask
-from bandit_envs.datasets.encoding import TableEncoding
 from bandit_envs.logged.files.decision_tables import find_last_number, open_to_read, unpack_masks
-from bandit_envs.logged.files.times import TimesOfRows
+from bandit_envs.logged.files.scan import BATCH_ROWS, Scan, times_of_batches
 from bandit_envs.logged.log import BanditLog
+from bandit_envs.tables.encoding import TableEncoding
+from bandit_envs.tables.parts import FilePart, Parts
+from bandit_envs.tables.times import TimesOfRows, name_row_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -88,7 +90,7 @@ class DecisionFile:
         for rows in self.scan_rows(TIMES, batch_rows):
             seconds = np.array([time for _, time in rows])
             times = (seconds * 1e6).astype("M8[us]")
-            yield TimesOfRows(times, functools.partial(_place_of_row, name, first_row))
+            yield TimesOfRows(times, functools.partial(name_row_of, name, first_row))
             first_row += len(rows)
 
     def count_decisions(self) -> tuple[int, int]:
@@ -137,6 +139,54 @@ class DecisionFile:
         return unpack_masks(packed, self.num_first, len(self.encoding.actions))
 
 
+@dataclasses.dataclass(frozen=True)
+class DecisionScan(Scan):
+    """The log in a file of decisions, as it was when the scan was made.
+
+    Decisions without a reward are left out, and the others are in the order of their rewards: a
+    log that grows begins with the rows that it had.
+
+    Args:
+        parts: the file.
+        decisions: what it held.
+        batch_rows: the most rows of a batch.
+        time: the column of times: `time`, when the rewards came, in UTC; or one that `to_frame`
+            names.
+    """
+
+    parts: Parts[FilePart]
+    decisions: DecisionFile
+    batch_rows: int = BATCH_ROWS
+    time: str | None = None
+
+    condition = " of decisions that have a reward"
+
+    @classmethod
+    def open(
+        cls, path: Path, batch_rows: int = BATCH_ROWS, time: str | None = None
+    ) -> DecisionScan:
+        """Returns a scan of what a file of decisions holds now."""
+        decisions = DecisionFile.open(path)
+        return cls(Parts([FilePart.find(path, path.name)]), decisions, batch_rows, time)
+
+    def __iter__(self) -> Iterator[BanditLog]:
+        return self.decisions.scan(self.batch_rows)
+
+    def scan_part(self, number: int) -> Iterator[BanditLog]:
+        return iter(self)
+
+    def remarks(self) -> list[str]:
+        size, pending = self.decisions.count_decisions()
+        left_out = f"{pending} of {size} decisions have no reward, and are left out"
+        return [*super().remarks(), left_out]
+
+    def _scan_times(self, name: str) -> Iterator[TimesOfRows]:
+        source = self.parts.found[0].name
+        if name == "time":
+            return self.decisions.scan_times(self.batch_rows, source)
+        return times_of_batches(self, name, source, {})
+
+
 def read_encoding(connection: sqlite3.Connection, path: Path) -> TableEncoding:
     """Returns the encoding of the features in a file of decisions."""
     rows = connection.execute("SELECT value FROM meta WHERE name = 'encoding'").fetchall()
@@ -155,8 +205,3 @@ def read_features(packed: Sequence[bytes], path: Path) -> Floats:
         found = sorted(size / 8 for size in sizes)
         raise ValueError(f"{path} has contexts of {found} features; expected one number of them")
     return np.frombuffer(b"".join(packed), "<f8").reshape(len(packed), -1)
-
-
-def _place_of_row(name: str, first_row: int, row: int) -> str:
-    """Says where a row of a batch is in a log."""
-    return f"row {first_row + row} of {name}"

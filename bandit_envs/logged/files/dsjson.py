@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bandit_envs.arrays import Array, Floats
+from bandit_envs.base.archives import CONTENT_ERRORS
 from bandit_envs.base.checks import check_integer, check_number
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.logged.files.obp import check_features, refuse_columns
@@ -24,7 +25,7 @@ PRECISION = 1e-4  # relative, of probabilities that were printed with few digits
 Features = dict[str, float]
 
 
-class Decision(NamedTuple):
+class DsjsonLine(NamedTuple):
     """One line of a file."""
 
     shared: Features
@@ -70,7 +71,7 @@ def read_dsjson(path: str | os.PathLike[str]) -> BanditLog:
             num_actions=counts[0],
             action_probabilities=_join_probabilities(decisions),
         )
-    except Exception as error:  # damaged lines make the parser raise almost anything
+    except CONTENT_ERRORS as error:
         raise ValueError(f"{path} does not hold a log: {error}") from error
 
 
@@ -107,7 +108,7 @@ def _name_features(values: Array) -> Features:
     return {f"f{index}": float(value) for index, value in enumerate(values)}
 
 
-def _read_decisions(text: str) -> Iterator[Decision]:
+def _read_decisions(text: str) -> Iterator[DsjsonLine]:
     """Yields the decisions in the lines of a file; ValueError for a line that holds no decision."""
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
@@ -116,11 +117,11 @@ def _read_decisions(text: str) -> Iterator[Decision]:
             yield _read_decision(json.loads(line))
         except KeyError as error:
             raise ValueError(f"line {number} has no {error}") from error
-        except Exception as error:  # as above
+        except CONTENT_ERRORS as error:
             raise ValueError(f"line {number}: {error}") from error
 
 
-def _read_decision(document: Any) -> Decision:
+def _read_decision(document: Any) -> DsjsonLine:
     """Returns a decision; TypeError or ValueError names a value that is wrong."""
     context = dict(document["c"])
     items = [_flatten_features(item) for item in context.pop("_multi")]
@@ -132,7 +133,7 @@ def _read_decision(document: Any) -> Decision:
         if not math.isclose(probabilities[action], propensity, rel_tol=PRECISION):
             found = f"_label_probability is {propensity:g}, and p has {probabilities[action]:g}"
             raise ValueError(f"{found} for this action; expected the same")
-    return Decision(
+    return DsjsonLine(
         shared=_flatten_features(context),
         items=items,
         action=action,
@@ -175,7 +176,7 @@ def _flatten_features(features: Mapping[Any, Any], prefix: str = "") -> Features
     return found
 
 
-def _join_features(decisions: Sequence[Decision]) -> Nest:
+def _join_features(decisions: Sequence[DsjsonLine]) -> Nest:
     """Returns the features as [n, d], or as a dict if actions have any but their number."""
     shared = _as_matrix([decision.shared for decision in decisions])
     num_actions = len(decisions[0].items)
@@ -199,7 +200,7 @@ def _as_matrix(rows: Sequence[Features]) -> Floats:
     return matrix
 
 
-def _join_probabilities(decisions: Sequence[Decision]) -> Floats | None:
+def _join_probabilities(decisions: Sequence[DsjsonLine]) -> Floats | None:
     """Returns the probabilities of all actions, if every line has them."""
     known = [decision.probabilities for decision in decisions]
     if any(each is None for each in known):

@@ -3,39 +3,39 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write, check_format, load_state, save_state
-from bandit_envs.datasets.encoding import TableEncoding
-from bandit_envs.datasets.folders import (
-    TABLE_SUFFIXES,
-    Part,
-    ends_with,
-    is_parquet,
-    refuse_changes,
-)
-from bandit_envs.datasets.tables import (
-    errors_that_name,
-    read_csv,
-    read_first_line,
-)
 from bandit_envs.logged.files.frames import KEY, to_frame
-from bandit_envs.logged.files.tables import (
+from bandit_envs.logged.files.layout import (
     FORMAT,
     TableLayout,
     check_layout,
     find_text_columns,
+    has_plain_observation,
     join_columns,
     join_frame,
+    labels_of,
     split_log,
+    without_observation,
 )
-from bandit_envs.logged.log import COLUMNS, BanditLog
+from bandit_envs.logged.files.scan import BATCH_ROWS, Scan, are_parquet, times_of_batches
+from bandit_envs.logged.log import COLUMNS, BanditLog, concatenate, require_plain_actions
+from bandit_envs.tables.csv_files import read_first_line, scan_csv
+from bandit_envs.tables.encoding import TableEncoding
+from bandit_envs.tables.errors import errors_that_name
+from bandit_envs.tables.parquet_files import read_metadata, scan_parquet
+from bandit_envs.tables.parts import FilePart, Parts
+from bandit_envs.tables.suffixes import TABLE_SUFFIXES, ends_with, is_parquet
+from bandit_envs.tables.times import TimesOfRows
 
 ARCHIVE = ".npz"
 LOG_SUFFIXES = (ARCHIVE, *TABLE_SUFFIXES)
@@ -58,8 +58,10 @@ def write_log(path: str | os.PathLike[str], log: BanditLog) -> None:
 
     Raises:
         TypeError: the format cannot hold a column, which the message names; .npz holds them all.
-        ValueError: the suffix is another, or two columns would have the same name.
+        ValueError: the suffix is another, two columns would have the same name, or actions are
+            neither integers nor real numbers.
     """
+    require_plain_actions(log)
     file = Path(path)
     suffix = ends_with(check_suffix(file, WRITTEN_SUFFIXES).name, WRITTEN_SUFFIXES)
     if suffix == ARCHIVE:
@@ -107,13 +109,13 @@ def check_suffix(file: Path, suffixes: Sequence[str] = LOG_SUFFIXES) -> Path:
     return file
 
 
-def is_written(part: Part) -> bool:
+def is_written(part: FilePart) -> bool:
     """Whether `write_log` wrote a file, rather than that it is a user's table."""
     if is_archive(part.name):
         return True
-    with errors_that_name(part.name), refuse_changes(part):
+    with part.reading():
         if is_parquet(part.name):
-            return KEY.encode() in _read_metadata(part.file)
+            return KEY.encode() in _read_texts(part.file)
         return read_first_line(part.file).startswith(LAYOUT)
 
 
@@ -133,18 +135,15 @@ def csv_options(layout: TableLayout) -> dict[str, Any]:
 
 def read_parquet_layout(file: Path) -> TableLayout:
     """Returns the layout in the metadata of a Parquet file that `write_log` wrote."""
-    metadata = _read_metadata(file)
+    metadata = _read_texts(file)
     if KEY.encode() not in metadata:
         raise ValueError(NOT_WRITTEN)
     return check_layout(json.loads(metadata[KEY.encode()]))
 
 
-def _read_metadata(file: Path) -> dict[bytes, bytes]:
+def _read_texts(file: Path) -> dict[bytes, bytes]:
     """Returns what the writer of a Parquet file says of it."""
-    import_extra("pyarrow", "logged")
-    from pyarrow import parquet  # noqa: PLC0415
-
-    return parquet.read_metadata(file).metadata or {}
+    return read_metadata(file).metadata or {}
 
 
 def _write_npz(file: Path, log: BanditLog) -> None:
@@ -170,7 +169,8 @@ def _write_csv(file: Path, log: BanditLog) -> None:
 
 def _read_csv(file: Path) -> BanditLog:
     layout = read_csv_layout(file)
-    return join_frame(layout, read_csv(file, csv_options(layout)))
+    (frame,) = scan_csv(file, sys.maxsize, **csv_options(layout))
+    return join_frame(layout, frame)
 
 
 def _write_parquet(file: Path, log: BanditLog) -> None:
@@ -195,3 +195,95 @@ def _read_parquet(file: Path) -> BanditLog:
     layout = read_parquet_layout(file)
     table = parquet.read_table(io.BytesIO(file.read_bytes()))
     return join_columns(layout, {name: table[name].to_numpy() for name in table.column_names})
+
+
+@dataclasses.dataclass(frozen=True)
+class WrittenScan(Scan):
+    """A log in files that `write_log` wrote.
+
+    Args:
+        parts: the files, in order.
+        batch_rows: the most rows of a batch.
+        time: the column of times, named as `to_frame` names it, such as "step"; or a key of the
+            folders.
+        reads_observation: whether batches have the observation, rather than one of no features.
+    """
+
+    parts: Parts[FilePart]
+    batch_rows: int = BATCH_ROWS
+    time: str | None = None
+    reads_observation: bool = True
+
+    def __iter__(self) -> Iterator[BanditLog]:
+        first: BanditLog | None = None
+        for number, part in enumerate(self.parts.found):
+            for batch in self.scan_part(number):
+                with errors_that_name(part.name):
+                    first = batch[:0] if first is None else first
+                    concatenate([first, batch[:0]])  # an error if their columns differ
+                yield batch
+
+    def scan_part(self, number: int) -> Iterator[BanditLog]:
+        part = self.parts.found[number]
+        with part.reading():
+            yield from _scan_written(part.file, self.batch_rows, self.reads_observation)
+
+    def read(self) -> BanditLog:
+        """Returns the whole log, of which each file is read at once."""
+        logs: list[BanditLog] = []
+        for part in self.parts.found:
+            with part.reading():
+                logs.append(read_file(part.file))
+                concatenate([logs[0][:0], logs[-1][:0]])  # an error if their columns differ
+        return logs[0] if len(logs) == 1 else concatenate(logs)  # which is of native byte order
+
+    def keep_features(self, names: Sequence[str]) -> WrittenScan:
+        if names or not are_parquet(self.parts):
+            return self
+        for part in self.parts.found:
+            with part.reading():
+                layout = read_parquet_layout(part.file)
+            if not has_plain_observation(layout):
+                return self
+        return dataclasses.replace(self, reads_observation=False)
+
+    @property
+    def unread(self) -> str:
+        return "" if self.reads_observation else "observations are"
+
+    def _scan_times(self, name: str) -> Iterator[TimesOfRows]:
+        for number, part in enumerate(self.parts.found):
+            yield from times_of_batches(self.scan_part(number), name, part.name, part.keys)
+
+
+def _scan_written(file: Path, batch_rows: int, reads_observation: bool) -> Iterator[BanditLog]:
+    """Yields the batches of a file that `write_log` wrote.
+
+    Args:
+        file: which is read.
+        batch_rows: the most rows of a batch.
+        reads_observation: whether they have the observation, of which a file is read by column.
+    """
+    if is_archive(file.name):
+        log = read_file(file)
+        for start in range(0, len(log), batch_rows):
+            yield log[start : start + batch_rows]
+        return
+    if is_parquet(file):
+        layout = read_parquet_layout(file)
+        names = None
+        if not reads_observation:
+            layout = without_observation(layout)
+            names = list(labels_of(layout))
+        frames = scan_parquet(file, batch_rows, names)
+    else:
+        layout = read_csv_layout(file)
+        frames = scan_csv(file, batch_rows, **csv_options(layout))
+    rows = 0
+    for frame in frames:
+        rows += len(frame)
+        layout_of_batch = layout.copy()
+        layout_of_batch["rows"] = len(frame)
+        yield join_frame(layout_of_batch, frame)
+    if rows != layout["rows"]:
+        raise ValueError(f"it has {rows} rows; expected {layout['rows']}")

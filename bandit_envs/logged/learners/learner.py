@@ -17,7 +17,7 @@ from bandit_envs.logged.reward_models.reward_sums import (
     NumberedBatches,
     number_batches,
 )
-from bandit_envs.logged.seen_rows import RememberedBatches, SeenRows, remember
+from bandit_envs.logged.seen_rows import SeenRows, remember, remember_batches
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.seeding import Seed
 
@@ -84,7 +84,7 @@ class Learner(abc.ABC):
             here = functools.partial(pass_here, check_repeatable(batches))
             return self.fit_parts(here, batch_size, seed)
         seen = SeenRows()
-        log = concatenate(list(RememberedBatches(batches, seen)))
+        log = concatenate(list(remember_batches(batches, seen)))
         return remember(self._fit(log, batch_size, seed), seen)
 
     def fit_parts(

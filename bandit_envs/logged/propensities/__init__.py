@@ -2,14 +2,12 @@
 
 from bandit_envs.logged.propensities.calibration import Calibration
 from bandit_envs.logged.propensities.estimation import (
-    EstimatedBatches,
     EstimatedPropensities,
     estimate_propensities,
 )
 
 __all__ = [
     "Calibration",
-    "EstimatedBatches",
     "EstimatedPropensities",
     "estimate_propensities",
 ]

@@ -1,0 +1,170 @@
+"""Logs in files are opened to be read in batches, or are read into memory."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+from typing import TypeAlias
+
+from bandit_envs.base.checks import check_integer
+from bandit_envs.logged.files.decision_tables import is_decisions
+from bandit_envs.logged.files.decisions import DecisionScan
+from bandit_envs.logged.files.log_files import LOG_SUFFIXES, WrittenScan, check_suffix, is_written
+from bandit_envs.logged.files.logger_columns import LoggerColumns, Propensity
+from bandit_envs.logged.files.scan import BATCH_ROWS
+from bandit_envs.logged.files.table_scan import TableScan, name_log_roles
+from bandit_envs.logged.log import BanditLog, concatenate
+from bandit_envs.tables.folders import find_parts
+from bandit_envs.tables.roles import Names
+from bandit_envs.tables.suffixes import TABLE_SUFFIXES
+
+FileScan: TypeAlias = WrittenScan | TableScan | DecisionScan
+"""A log in files, as `scan_log` returns it."""
+
+
+def scan_log(
+    path: str | os.PathLike[str],
+    batch_rows: int = BATCH_ROWS,
+    *,
+    action: str = "action",
+    reward: str = "reward",
+    propensity: Propensity = "propensity",
+    features: Names | None = None,
+    num_actions: int | None = None,
+    drop_missing: bool = False,
+    time: str | None = None,
+    embedding: Names = (),
+    only: str | None = None,
+    logger: str | None = None,
+) -> FileScan:
+    """Returns an iterable over the batches of a log.
+
+    CSV and Parquet files are read one batch at a time; each npz file is read whole. Of the file of
+    a `DecisionService`, the decisions are read that have a reward when this is called. Names,
+    texts, dates and times become numbers as in `from_frame`: an extra pass over a table finds the
+    names of its actions and the levels of its texts, which all batches have as their `encoding`.
+
+    Args:
+        path: a file that `write_log` wrote; or any CSV or Parquet file; or a folder of such files,
+            also in folders inside it, which are taken in the order of their names; or a file of
+            decisions, which ends in .sqlite, .sqlite3 or .db. Names of folders such as day=2, as
+            pandas and Hive write them, are columns of a table; where they are numbers, these say
+            the order.
+        batch_rows: the most rows of a batch. The last batch of a file may have fewer.
+        action: the column of the actions, as for `from_frame`.
+        reward: the column of the rewards.
+        propensity: the column of the propensities; None if they are not known. With `logger`, a
+            dict as for `from_frame`.
+        features: the columns of the observation; None for all that have no other role. Of Parquet
+            files, no other columns are read.
+        num_actions: the number of actions of a table. By default, the extra pass finds the largest
+            action. If it is given, and the first batch has numbers alone, there is no such pass.
+            0 says that actions are real numbers, such as prices, and propensities their densities;
+            so they are by default, too, if some are not whole.
+        drop_missing: whether to drop rows of a table with missing values. By default, they raise a
+            ValueError that counts them.
+        time: a column that no batch has, such as the `time` of rewards.
+            `earlier, later = scan.split("2024-12-31")` cuts the log there.
+        embedding: the columns of the categories of the action, as for `from_frame`.
+        only: a pattern, such as `*.csv` or `day=2/*`, of the files of a folder that are read. By
+            default, a file that is not a log is an error, unless its name begins with "." or "_".
+        logger: the column of a table that says which of several logging policies a row is of.
+            Another pass counts the rows of each. Propensities are those of the mixture of all, in
+            proportion to these rows. A part of the log may have other proportions: `balance` counts
+            those of some rows, as `evaluate` and `learn` do of the rows that they use.
+
+    Raises:
+        ValueError: there is no log, a folder has other files, or without `features`, the first file
+            lacks a column of decisions; or, while batches are read, a file is damaged or changes,
+            or its columns are not those of the first. The message names the file.
+
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from bandit_envs.logged import write_log
+    >>> log = BanditLog(np.ones((5, 1)), [0, 1, 0, 1, 1], [1.0] * 5, [0.5] * 5)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_log(f"{folder}/part-0.npz", log)
+    ...     [len(batch) for batch in scan_log(folder, batch_rows=2)]
+    [2, 2, 1]
+    """
+    check_integer("batch_rows", batch_rows, minimum=1)
+    loggers = LoggerColumns.of(logger, propensity)
+    roles = name_log_roles(
+        features,
+        propensity,
+        loggers,
+        action=action,
+        reward=reward,
+        embedding=embedding,
+        time=time,
+    )
+    folder = Path(path)
+    if is_decisions(folder) and not folder.is_dir():
+        if features is not None or loggers is not None:
+            name = "features" if loggers is None else "logger"
+            raise ValueError(f"{name} is given; {path} says itself what its features are")
+        return DecisionScan.open(folder, batch_rows, time)
+    if features is None:
+        if not folder.is_dir() and folder.exists():
+            check_suffix(folder)
+        parts = find_parts(folder, LOG_SUFFIXES, only)
+        if is_written(parts.found[0]):
+            if loggers is not None:
+                raise ValueError(f"logger is for a table of your own; write_log wrote {path}")
+            return WrittenScan(parts, batch_rows, time)
+    return TableScan.open(
+        "it",
+        find_parts(folder, TABLE_SUFFIXES, only),
+        roles,
+        loggers=loggers,
+        num_actions=num_actions,
+        drop_missing=drop_missing,
+        batch_rows=batch_rows,
+    )
+
+
+def read_log(
+    path: str | os.PathLike[str],
+    *,
+    only: str | None = None,
+    action: str = "action",
+    reward: str = "reward",
+    propensity: Propensity = "propensity",
+    features: Names | None = None,
+    num_actions: int | None = None,
+    drop_missing: bool = False,
+    embedding: Names = (),
+    logger: str | None = None,
+) -> BanditLog:
+    """Reads what `write_log` wrote, a table, or all such files in a folder, by their names' order.
+
+    Nothing is unpickled. CSV may be compressed. Of the file of a `DecisionService`, the decisions
+    are read that have a reward. The arguments are those of `scan_log`, whose batches it joins:
+    those after `only` say what the columns of a table are.
+
+    Raises:
+        ValueError: a file is damaged, or changes while it is read; the message names it and the
+            column.
+    """
+    scan = scan_log(
+        path,
+        action=action,
+        reward=reward,
+        propensity=propensity,
+        features=features,
+        num_actions=num_actions,
+        drop_missing=drop_missing,
+        embedding=embedding,
+        only=only,
+        logger=logger,
+    )
+    if isinstance(scan, WrittenScan):
+        return scan.read()
+    batches = list(scan)
+    if isinstance(scan, TableScan):
+        for problem in scan.doubts:
+            warnings.warn(problem, stacklevel=2)
+    if isinstance(scan, DecisionScan) and not batches:
+        raise ValueError(f"{path} has no decision that has a reward")
+    return concatenate(batches)

@@ -1,0 +1,297 @@
+"""Logs in users' tables, in batches: a data frame is one part of such a log."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bandit_envs.base.checks import check_integer
+from bandit_envs.logged.columns import BadValueError
+from bandit_envs.logged.files.logger_columns import LoggerColumns, Propensity
+from bandit_envs.logged.files.scan import BATCH_ROWS, Scan, are_parquet
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.tables.cells import (
+    read_categories,
+    read_integers,
+    read_names,
+    read_numbers,
+    read_reals,
+)
+from bandit_envs.tables.encoding import TableEncoding, TextColumn
+from bandit_envs.tables.encoding_search import EncodingSearch
+from bandit_envs.tables.errors import bad_value
+from bandit_envs.tables.missing import MissingValues
+from bandit_envs.tables.parts import Part, Parts
+from bandit_envs.tables.roles import Names, Roles, check_column_names, describe_unnamed
+from bandit_envs.tables.times import TimesOfRows
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+ROLES_OF_ROWS = ("embedding", "time")
+"""Roles whose columns may have another role, too."""
+
+
+def name_log_roles(
+    features: Names | None, propensity: Propensity, loggers: LoggerColumns | None, **roles: Any
+) -> Roles:
+    """Returns the roles of the columns of a log; ValueError if a column has two.
+
+    Args:
+        features: the columns of the observation; None for all that have no other role.
+        propensity: the column of the propensities of one logging policy; None if not known.
+        loggers: the columns of several logging policies; None for one.
+        roles: the column or columns of each other role, such as `action`.
+    """
+    if loggers is None:
+        assert not isinstance(propensity, Mapping)  # which is for several
+        return Roles.of(features, ROLES_OF_ROWS, **roles, propensity=propensity)
+    propensities = dict.fromkeys(loggers.propensity.values())
+    roles |= {"propensity": tuple(propensities), "logger": loggers.logger}
+    return Roles.of(features, ROLES_OF_ROWS, **roles)
+
+
+@dataclasses.dataclass(frozen=True)
+class TableScan(Scan):
+    """A log in a user's table. `open` finds how its columns become numbers.
+
+    Args:
+        parts: of the table, in order: CSV or Parquet files, or a data frame.
+        roles: what its columns are.
+        loggers: the columns of several logging policies; None for one.
+        batch_rows: the most rows of a batch.
+        num_actions: 0 if actions are real numbers.
+        drop_missing: whether rows that miss values are left out; by default, they are an error.
+        encoding: how columns become numbers.
+        num_unread: how many columns of features `keep_features` has left out.
+    """
+
+    parts: Parts[Part]
+    roles: Roles
+    loggers: LoggerColumns | None
+    batch_rows: int
+    num_actions: int
+    drop_missing: bool
+    encoding: TableEncoding
+    num_unread: int = 0
+
+    @classmethod
+    def open(
+        cls,
+        table: str,
+        parts: Parts[Part],
+        roles: Roles,
+        *,
+        loggers: LoggerColumns | None = None,
+        num_actions: int | None = None,
+        drop_missing: bool = False,
+        batch_rows: int = BATCH_ROWS,
+    ) -> TableScan:
+        """Returns the log in a table, which is read once to find its encoding.
+
+        Args:
+            table: what messages call it.
+            parts: of the table.
+            roles: what its columns are.
+            loggers: the columns of several logging policies, whose rows another pass counts.
+            num_actions: the number of actions; by default, it is found.
+            drop_missing: whether rows that miss values are left out.
+            batch_rows: the most rows of a batch.
+
+        Raises:
+            ValueError: a column is missing, or `EncodingSearch.find` refuses what is in them.
+        """
+        if num_actions is not None:
+            check_integer("num_actions", num_actions, minimum=0)
+        first = parts.found[0]
+        found = first.column_names()
+        complete = roles.complete(found)
+        with first.reading():
+            check_column_names(table, complete.names(), found)
+        search = EncodingSearch(
+            parts=parts,
+            actions=() if num_actions == 0 else complete.all_of("action"),
+            features=complete.features,
+            batch_rows=batch_rows,
+        )
+        encoding, number = search.find(num_actions)
+        scan = cls(
+            parts=parts,
+            roles=complete,
+            loggers=loggers,
+            batch_rows=batch_rows,
+            num_actions=number,
+            drop_missing=drop_missing,
+            encoding=encoding,
+        )
+        if loggers is None:
+            return scan
+        return scan._replace(loggers=loggers.with_all_rows(scan._count_loggers(loggers)))
+
+    def __iter__(self) -> Iterator[BanditLog]:
+        for number in range(len(self.parts.found)):
+            yield from self.scan_part(number)
+
+    def scan_part(self, number: int) -> Iterator[BanditLog]:
+        part = self.parts.found[number]
+        for frame in self._complete_frames(part, self.roles.names()):
+            with part.reading():
+                yield self._make_batch(frame)
+
+    @property
+    def features(self) -> Sequence[str]:  # type: ignore[override]
+        return self.roles.features
+
+    @property
+    def time(self) -> str | None:  # type: ignore[override]
+        return self.roles.one_of("time")
+
+    @property
+    def condition(self) -> str:  # type: ignore[override]
+        return " without missing values" if self.drop_missing else ""
+
+    @property
+    def doubts(self) -> list[str]:
+        """Columns that are perhaps read in another way than they are meant, in words."""
+        unnamed = self.roles.unnamed
+        found = [describe_unnamed(unnamed)] if unnamed else []
+        return [*found, *self.encoding.find_other_dates()]
+
+    def remarks(self) -> list[str]:
+        lines = super().remarks()
+        if self.drop_missing:
+            missing = self.find_missing()
+            lines.append(f"{missing.rows} of {missing.size} rows miss values, and are left out")
+        lines += self.doubts
+        if self.loggers is not None:
+            found = f"logging policies: {self.loggers}"
+            lines.append(f"{found}; propensities are of their mixture in the rows that are used")
+        return lines
+
+    def limit(self, rows: int, numbers: int) -> TableScan:
+        # No batch is read first, which may have too many features.
+        width = max(self.num_actions, len(self.encoding.labels()), 1)
+        return self._replace(batch_rows=min(self.batch_rows, rows, max(1, numbers // width)))
+
+    def find_missing(self) -> MissingValues:
+        """Returns which values the columns miss."""
+        names = self.roles.names()
+        found = MissingValues(size=0, rows=0, columns={})
+        for part in self.parts.found:
+            for frame in self._frames(part, names):
+                found = found.merge(MissingValues.from_frame(frame, names, part.name))
+        return found
+
+    def keep_features(self, names: Sequence[str]) -> TableScan:
+        if self.drop_missing or not are_parquet(self.parts):
+            return self
+        roles = self.roles.keep_features(names)
+        left_out = len(self.roles.features) - len(roles.features)
+        return self._replace(
+            roles=roles,
+            encoding=self.encoding.keep(roles.features),
+            num_unread=self.num_unread + left_out,
+        )
+
+    @property
+    def unread(self) -> str:
+        if not self.num_unread:
+            return ""
+        return f"{self.num_unread} {'feature is' if self.num_unread == 1 else 'features are'}"
+
+    def balance(self, start: int, stop: int) -> TableScan:
+        if self.loggers is None:
+            return self
+        rows = self._count_loggers(self.loggers, start, stop)
+        return self._replace(loggers=self.loggers.with_some_rows(rows))
+
+    def with_time(self, name: str) -> TableScan:
+        roles = self.roles.with_time(name)
+        return self._replace(roles=roles, encoding=self.encoding.keep(roles.features))
+
+    def _scan_times(self, name: str) -> Iterator[TimesOfRows]:
+        for part in self.parts.found:
+            for frame in self._complete_frames(part, [name]):
+                place = functools.partial(_place_in_frame, part.name, frame.index)
+                yield TimesOfRows(frame[name].to_numpy(), place)
+
+    def _count_loggers(
+        self, loggers: LoggerColumns, start: int = 0, stop: int | None = None
+    ) -> collections.Counter[str]:
+        """Returns how many of some rows each of several logging policies has."""
+        counts: collections.Counter[str] = collections.Counter()
+        row = 0
+        for part in self.parts.found:
+            for frame in self._complete_frames(part, [loggers.logger]):
+                last = None if stop is None else max(stop - row, 0)
+                with part.reading():
+                    counts.update(loggers.count(frame.iloc[max(start - row, 0) : last]))
+                row += len(frame)
+        return counts
+
+    def _make_batch(self, frame: DataFrame) -> BanditLog:
+        """Returns the log of some rows, which miss no value; ValueError if a value cannot be."""
+        try:
+            return BanditLog(
+                observation=self.encoding.read(frame),
+                action=self._read_actions(frame),
+                reward=read_numbers(frame, self._column_of("reward")),
+                propensity=self._read_propensities(frame),
+                num_actions=self.num_actions,
+                embedding=read_categories(frame, self.roles.all_of("embedding")),
+                encoding=self.encoding,
+            )
+        except BadValueError as error:
+            column = self._column_of(error.name)
+            raise bad_value(frame, column, error.row, error.expected) from error
+
+    def _read_actions(self, frame: DataFrame) -> Any:
+        """Returns the actions: [n]."""
+        column = self._column_of("action")
+        if self.encoding.actions:
+            return read_names(frame, column, self.encoding.actions)
+        return read_integers(frame, column) if self.num_actions else read_reals(frame, column)
+
+    def _read_propensities(self, frame: DataFrame) -> Any:
+        """Returns the propensities, [n]; None if they are not known."""
+        if self.loggers is not None:
+            return self.loggers.mix(frame)
+        column = self.roles.one_of("propensity")
+        return None if column is None else read_numbers(frame, column)
+
+    def _column_of(self, role: str) -> str:
+        """Returns the column of a role that has one."""
+        (name,) = self.roles.all_of(role)
+        return name
+
+    def _complete_frames(self, part: Part, names: Sequence[str]) -> Iterator[DataFrame]:
+        """Yields the rows of a part that miss no value in any column; ValueError if others do.
+
+        Args:
+            part: of the table.
+            names: of columns to read; if rows may be left out, all columns decide which.
+        """
+        for frame in self._frames(part, self.roles.names() if self.drop_missing else names):
+            is_complete = frame.notna().all(axis=1)
+            if is_complete.all():
+                yield frame
+                continue
+            if not self.drop_missing:
+                self.find_missing().check_none()
+            yield frame[is_complete]
+
+    def _frames(self, part: Part, names: Sequence[str]) -> Iterator[DataFrame]:
+        """Yields some columns of a part."""
+        texts = [each.name for each in self.encoding.features if isinstance(each, TextColumn)]
+        texts += self.roles.all_of("action") if self.encoding.actions else ()
+        texts += self.roles.all_of("logger")
+        with part.reading():
+            yield from part.frames(names, self.batch_rows, texts)
+
+
+def _place_in_frame(name: str, index: Any, row: int) -> str:
+    """Says where a row of a data frame is in a file."""
+    return f"{index.name} {index[row]} of {name}"

@@ -1,0 +1,79 @@
+"""Policies that learn from the decisions in a log."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from bandit_envs.base.checks import check_integer
+from bandit_envs.logged.log import BanditLog, concatenate
+from bandit_envs.logged.seen_rows import SeenRows, remember, remember_batches
+from bandit_envs.logged.translation import translate_log
+from bandit_envs.nests import map_structure
+from bandit_envs.policies import Policy
+from bandit_envs.trajectories import Trajectory, restart, termination
+
+
+def learn_from_log(
+    policy: Policy, log: BanditLog | Iterable[BanditLog], batch_rows: int | None = None
+) -> Policy:
+    """Returns a copy of a policy that has learned from a log, as if it had decided itself.
+
+    Row i of the log is shown to row i modulo B of the policy. If rows of the policy learn by
+    themselves, and the log is of one problem, the policy must have one row.
+
+    Args:
+        policy: has the log's number of actions. The copy goes on from what it has learned.
+        log: decisions, or batches of them in order, such as `scan_log` returns.
+        batch_rows: how many decisions a policy whose rows share a model learns at a time; None for
+            its `log_rows`. Those that forget, such as with `gamma` below 1, forget once a batch.
+            Others learn as many as they have rows.
+
+    >>> from bandit_envs import UCBPolicy
+    >>> log = BanditLog(np.ones((4, 1)), [0, 1, 0, 1], [1.0, 2.0, 1.0, 2.0], [0.5] * 4)
+    >>> policy = learn_from_log(UCBPolicy(0.1, num_actions=2), log)
+    >>> policy.probabilities(restart(log.observation[:1]))
+    array([[0., 1.]])
+    """
+    shared = policy.log_rows if batch_rows is None else check_integer("batch_rows", batch_rows, 1)
+    learner = policy.replicate(policy.batch_size if policy.learns_by_row else shared)
+    seen = SeenRows()
+    batches = remember_batches([log] if isinstance(log, BanditLog) else log, seen)
+    for batch in align_batches(batches, learner.batch_size):
+        learner.encoding = learner.encoding or batch.encoding
+        learn_batch(learner, translate_log(batch, learner.encoding))
+    return remember(learner.replicate(policy.batch_size), seen)
+
+
+def learn_batch(policy: Policy, log: BanditLog) -> None:
+    """Lets a policy learn from decisions, of which the first belongs to its first row."""
+    if policy.num_actions != log.num_actions:
+        raise ValueError(f"policy has {policy.num_actions} actions; expected {log.num_actions}")
+    size = policy.batch_size
+    observations = log.seen()
+    before = restart((), size)
+    after = termination((), np.zeros(size))
+    for start in range(0, len(log), size):
+        places = np.arange(start, start + size)
+        rows = places % len(log)  # the last rows are filled up, but not learned from
+        observation = map_structure(operator.itemgetter(rows), observations)
+        now = before._replace(observation=observation)
+        then = after._replace(reward=log.reward[rows])
+        trajectory = Trajectory.from_transition(now, log.action[rows], then)
+        is_complete = start + size <= len(log)
+        policy.learn(trajectory, None if is_complete else places < len(log))
+
+
+def align_batches(batches: Iterable[BanditLog], multiple: int) -> Iterator[BanditLog]:
+    """Yields the rows of batches in batches whose sizes, except for the last, are multiples."""
+    rest: BanditLog | None = None
+    for batch in batches:
+        joined = batch if rest is None else concatenate([rest, batch])
+        size = len(joined) // multiple * multiple
+        rest = joined[size:] if size < len(joined) else None
+        if size:
+            yield joined[:size]
+    if rest is not None:
+        yield rest

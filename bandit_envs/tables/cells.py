@@ -1,0 +1,199 @@
+"""What cells of tables say: numbers, times and names. Errors of columns name the first bad cell."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import numbers
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandit_envs.arrays import Array, Floats
+from bandit_envs.base.extras import import_extra
+from bandit_envs.tables.errors import check_cells, check_column
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+LARGEST = 2.0**63
+"""What integers of 64 bits are below."""
+
+NUMBER = re.compile(
+    r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?|nan", re.IGNORECASE
+)
+TRUTHS = {"true": 1, "false": 0}
+TIME = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?)?)"
+    r"(Z|[+-][0-9]{2}(:?[0-9]{2})?)?"
+)
+
+
+def parse_number(value: Any) -> int | float | None:
+    """Returns the number of a cell of a table, or the one that its text says; None if it has none.
+
+    Booleans are 1 and 0, as pandas reads a column of them. Texts are as pandas reads columns of
+    numbers: 1_000 is not a number, and neither are digits other than 0 to 9.
+
+    >>> [parse_number(cell) for cell in (True, " 2.5", "1_0", "red")]
+    [1, 2.5, None, None]
+    """
+    if isinstance(value, str):
+        text = value.strip()
+        if re.fullmatch(r"[+-]?[0-9]{1,18}", text):
+            return int(text)
+        return float(text) if NUMBER.fullmatch(text) else TRUTHS.get(text.lower())
+    if isinstance(value, (numbers.Integral, np.bool_)):
+        return int(value)
+    is_number = isinstance(value, numbers.Number) and not isinstance(value, numbers.Complex)
+    if not is_number and not isinstance(value, numbers.Real):
+        return None
+    try:
+        return float(value)
+    except (OverflowError, ValueError):  # such as a large fraction, and Decimal("sNaN")
+        return math.nan
+
+
+def parse_time(value: Any) -> np.datetime64 | None:
+    """Returns the time of a cell, as a clock showed it there; None if it has none.
+
+    Texts are as in 2024-12-31, 2024-12-31 23:59 or 2024-12-31T23:59:30.5+01:00.
+
+    >>> parse_time("2024-12-31 23:59+01:00")
+    np.datetime64('2024-12-31T23:59:00.000000')
+    """
+    try:
+        if isinstance(value, str):
+            match = TIME.fullmatch(value.strip())
+            return np.datetime64(match[1], "us") if match else None
+        if isinstance(value, datetime.datetime):
+            return np.datetime64(value.replace(tzinfo=None).isoformat(), "us")
+        if isinstance(value, datetime.date):
+            return np.datetime64(value.isoformat(), "us")
+        if isinstance(value, np.datetime64):
+            time: np.datetime64 = value.astype("M8[us]")
+            return time
+    except ValueError:  # such as of February 30
+        pass
+    return None
+
+
+def as_numbers(cells: Array) -> Floats:
+    """Returns the numbers of cells, or of their texts; NaN where a cell has no number."""
+    if cells.dtype.kind in "biuf":
+        return np.asarray(cells, np.float64)
+    parsed = [parse_number(cell) for cell in cells.tolist()]
+    return np.array([np.nan if number is None else number for number in parsed], np.float64)
+
+
+def as_times(cells: Array) -> NDArray[np.datetime64]:
+    """Returns the times of cells in microseconds; NaT where a cell has none."""
+    if cells.dtype.kind == "M":
+        return np.asarray(cells.astype("M8[us]"))
+    known: dict[Any, np.datetime64] = {}
+    nothing = np.datetime64("NaT", "us")
+    for cell in dict.fromkeys(cells.tolist()):
+        known[cell] = parse_time(cell) or nothing
+    return np.array([known[cell] for cell in cells.tolist()], "M8[us]")
+
+
+def find_places(names: Sequence[str], cells: Array) -> NDArray[np.int64]:
+    """Returns the places of cells [n] among names: [n]; -1 where a cell is not a name."""
+    places = {name: place for place, name in enumerate(names)}
+    texts = as_objects(cells)
+    found = {cell: places.get(str(cell), -1) for cell in dict.fromkeys(texts)}
+    return np.fromiter(map(found.__getitem__, texts), np.int64, len(texts))
+
+
+def as_objects(cells: Array) -> list[Any]:
+    """Returns cells as Python's objects; times as texts, which pandas keeps as numbers."""
+    objects: list[Any] = (cells.astype(np.str_) if cells.dtype.kind == "M" else cells).tolist()
+    return objects
+
+
+def read_integers(frame: DataFrame, name: str) -> Array:
+    """Returns the actions or categories in a column, which must be whole numbers.
+
+    Booleans are 1 and 0; texts may have numbers.
+    """
+    cells = frame[name].to_numpy()
+    if cells.dtype.kind in "iu":
+        return np.asarray(cells)
+    numbers = as_numbers(cells)
+    is_whole = (np.floor(numbers) == numbers) & (np.abs(numbers) < LARGEST)
+    expected = "an integer"
+    if not is_whole.all() and np.isfinite(numbers[is_whole.argmin()]):
+        expected += "; num_actions=0 reads real numbers such as prices"
+    check_column(frame, name, is_whole, expected)
+    return numbers.astype(np.int64)
+
+
+def read_categories(frame: DataFrame, names: Sequence[str]) -> Array | None:
+    """Returns the categories [n, D] in some columns, integers from 0; None without columns."""
+    if not names:
+        return None
+    columns = []
+    for name in names:
+        categories = read_integers(frame, name)
+        check_column(frame, name, categories >= 0, "an integer from 0")
+        columns.append(categories)
+    return np.stack(columns, axis=1)
+
+
+def has_fractions(cells: Array) -> bool:
+    """Returns whether some cells are finite numbers that are not whole."""
+    numbers = as_numbers(cells)
+    return bool((np.isfinite(numbers) & (np.floor(numbers) != numbers)).any())
+
+
+def read_numbers(frame: DataFrame, name: str) -> Floats:
+    """Returns the numbers in a column; ValueError names the first value that is not a number.
+
+    Booleans are 1 and 0; texts may have numbers.
+    """
+    cells = frame[name].to_numpy()
+    numbers = as_numbers(cells)
+    if cells.dtype.kind not in "biuf":
+        check_column(frame, name, ~np.isnan(numbers), "a number")
+    return numbers
+
+
+def read_reals(frame: DataFrame, name: str) -> Floats:
+    """Returns the numbers in a column; ValueError names the first cell without a finite one."""
+    numbers = read_numbers(frame, name)
+    check_column(frame, name, np.isfinite(numbers), "a finite number")
+    return numbers
+
+
+def read_names(frame: DataFrame, name: str, names: Sequence[str]) -> Array:
+    """Returns the numbers of the actions whose names a column has."""
+    places = find_places(names, frame[name].to_numpy())
+    check_column(frame, name, places >= 0, "the name of an action that was found before")
+    return places
+
+
+def to_numbers(frame: DataFrame) -> NDArray[np.float64]:
+    """Returns the cells of a data frame, which must be finite numbers."""
+    pandas = import_extra("pandas", "datasets")
+    columns = [pandas.to_numeric(frame[name], errors="coerce") for name in frame]
+    numbers = np.column_stack(columns).astype(np.float64)
+    check_cells(frame, np.isfinite(numbers), "a number")
+    return numbers
+
+
+def to_costs(frame: DataFrame) -> Floats:
+    """Returns the cells of a data frame, which must be numbers that are at least 0."""
+    costs = to_numbers(frame)
+    check_cells(frame, costs >= 0.0, "a cost of at least 0")
+    return costs
+
+
+def to_texts(frame: DataFrame) -> NDArray[np.object_]:
+    """Returns the cells of a data frame as texts without spaces around them; none may be empty."""
+    columns = [frame[name].astype(str).str.strip() for name in frame]
+    texts = np.column_stack(columns).astype(object)
+    check_cells(frame, texts != "", "a value")
+    return texts

@@ -1,0 +1,154 @@
+"""The roles of the columns of a table: which are the actions, the rewards, the features and so on.
+
+All readers of tables name roles alike: `action`, `reward`, `cost`, `propensity`, `features`,
+`embedding`, `time`, and for rows that belong together `slate`, `slot`, `example` and `logger`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+UNNAMED = re.compile(r"Unnamed: [0-9]+(\.[0-9]+)?|__index_level_[0-9]+__")
+"""What pandas calls a column without a name, such as the index that it writes to CSV or Parquet."""
+
+FEATURES = "features"
+
+SHOWN = 20  # columns that a message has at most
+
+Names: TypeAlias = str | Sequence[str]
+"""The name of a column, or of several."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Roles:
+    """What the columns of a table are. A role has one column, or several, or none.
+
+    Args:
+        columns: of each role but features, by its name; see `Roles.of`.
+        features: the columns of what is known before the action.
+        are_all: whether features are all columns that have a name, and no other role.
+        unnamed: columns that are not features for want of a name.
+    """
+
+    columns: Mapping[str, tuple[str, ...]]
+    features: tuple[str, ...] = ()
+    are_all: bool = False
+    unnamed: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls, features: Names | None, shared: Collection[str] = (), **roles: Names | None
+    ) -> Roles:
+        """Returns the roles that a user names.
+
+        Args:
+            features: the columns of the features; None for all that have no other role, which
+                `complete` finds.
+            shared: roles whose columns may have another one, too.
+            roles: the column or columns of each other role; None for none.
+
+        Raises:
+            ValueError: a column has two roles, or one twice.
+        """
+        columns = {role: _as_tuple(names) for role, names in roles.items()}
+        described = _as_tuple(features)
+        known: dict[str, str] = {}
+        for role, names in {**columns, FEATURES: described}.items():
+            for name in () if role in shared else names:
+                if name in known:
+                    raise ValueError(_describe_twice(name, known[name], role))
+                known[name] = role
+        return cls(columns, described, are_all=features is None)
+
+    def complete(self, found: Iterable[str]) -> Roles:
+        """Returns the same roles with their features, if these are all other columns of a table."""
+        if not self.are_all:
+            return self
+        known = self.names()
+        rest = [name for name in found if name not in known]
+        unnamed = find_unnamed(rest)
+        features = tuple(name for name in rest if name not in unnamed)
+        return dataclasses.replace(self, features=features, unnamed=tuple(unnamed))
+
+    def all_of(self, role: str) -> tuple[str, ...]:
+        """Returns the columns of a role."""
+        return self.columns.get(role, ())
+
+    def one_of(self, role: str) -> str | None:
+        """Returns the column of a role that has one at most."""
+        names = self.all_of(role)
+        return names[0] if names else None
+
+    def names(self) -> list[str]:
+        """Returns the names of all columns that have a role, each once."""
+        named = [name for names in self.columns.values() for name in names]
+        return list(dict.fromkeys([*named, *self.features]))
+
+    def keep_features(self, names: Collection[str]) -> Roles:
+        """Returns the same roles with some of the features."""
+        kept = tuple(name for name in self.features if name in names)
+        return dataclasses.replace(self, features=kept)
+
+    def with_time(self, name: str) -> Roles:
+        """Returns the same roles with another time, a feature only if it was named as one."""
+        features = [each for each in self.features if not self.are_all or each != name]
+        columns = {**self.columns, "time": (name,)}
+        return dataclasses.replace(self, columns=columns, features=tuple(features))
+
+
+def _as_tuple(names: Names | None) -> tuple[str, ...]:
+    """Returns no name, one or several; the name of a column of a data frame may be a number."""
+    if names is None:
+        return ()
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        return (names,)
+    return tuple(names)
+
+
+def _describe_twice(name: str, first: str, second: str) -> str:
+    """Returns the message of a column that has two roles, or one twice."""
+    if first == second:
+        return f"{first} has the column {name!r} twice; expected each column once"
+    problem = f"column {name!r} has two roles, {first} and {second}; expected one"
+    if second == FEATURES:
+        return f"{problem}: features are what is known before the action"
+    return problem
+
+
+def find_unnamed(names: Iterable[str]) -> list[str]:
+    """Returns the columns without a name of their own, as pandas calls them.
+
+    >>> find_unnamed(["Unnamed: 0", "age", "__index_level_0__"])
+    ['Unnamed: 0', '__index_level_0__']
+    """
+    texts = dict.fromkeys(name for name in names if isinstance(name, str))
+    return [name for name in texts if UNNAMED.fullmatch(name)]
+
+
+def describe_unnamed(names: Sequence[str]) -> str:
+    """Returns the line that says why columns without names are not features."""
+    found = ", ".join(map(repr, names))
+    return f"columns without a name, such as an index, are not features: {found}"
+
+
+def check_column_names(table: str, names: Iterable[str], found: Sequence[str]) -> None:
+    """Raises ValueError if a table does not have a column, or has several of its name.
+
+    Args:
+        table: what messages call it.
+        names: of the columns that are needed.
+        found: those that it has.
+    """
+    for name in names:
+        count = found.count(name)
+        if count > 1:
+            raise ValueError(f"{table} has {count} columns {name!r}; expected one")
+        if count == 0:
+            problem = f"{table} has no column {name!r}; it has {list(found)[:SHOWN]}"
+            is_one = len(found) == 1 and any(mark in str(found[0]) for mark in ";\t|")
+            problem += "; commas separate columns" if is_one else ""
+            problem += "; several names are a list" if "," in str(name) else ""
+            raise ValueError(problem)

@@ -1,0 +1,42 @@
+"""How the names of files of tables end, and what these ends say."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+COMPRESSIONS = {
+    ".gz": "gzip",
+    ".gzip": "gzip",
+    ".bz2": "bz2",
+    ".zip": "zip",
+    ".xz": "xz",
+    ".zst": "zstd",
+}
+"""How pandas calls what compressed a file, by the file's suffix."""
+
+PARQUET_SUFFIXES = (".parquet", ".parq", ".pq")
+CSV_SUFFIXES = (".csv", *(f".csv{suffix}" for suffix in COMPRESSIONS))
+TABLE_SUFFIXES = (*PARQUET_SUFFIXES, *CSV_SUFFIXES)
+"""How the names of tables end, in capitals or not."""
+
+
+def ends_with(name: str, suffixes: Sequence[str]) -> str:
+    """Returns the longest of some suffixes that a name has, in capitals or not; "" if it has none.
+
+    >>> ends_with("clicks.CSV", [".csv", ".csv.gz"])
+    '.csv'
+    """
+    fitting = [suffix for suffix in suffixes if name.lower().endswith(suffix)]
+    return max(fitting, key=len, default="")
+
+
+def is_parquet(name: str | os.PathLike[str]) -> bool:
+    """Whether the name of a file is that of a Parquet file."""
+    return bool(ends_with(os.fspath(name), PARQUET_SUFFIXES))
+
+
+def compression_of(file: Path) -> str:
+    """Returns how pandas calls what compressed a file, as its name says."""
+    return COMPRESSIONS.get(file.suffix.lower(), "infer")
