@@ -135,6 +135,22 @@ def test_a_module_imports_only_from_its_own_storey_or_those_below():
     assert not wrong
 
 
+@pytest.mark.parametrize(
+    ("own", "others"),
+    [
+        ("studies", {"evaluations", "serving"}),
+        ("evaluations", {"studies", "serving"}),
+        ("serving", {"studies"}),
+    ],
+)
+def test_rooms_that_show_results_do_not_import_each_other_but_the_service(own, others):
+    wrong = []
+    for name in MODULES:
+        if room(name) == own:
+            wrong += [module for module in ours(imports(name)) if room(module) in others]
+    assert not wrong
+
+
 def test_no_modules_import_each_other_in_a_circle():
     check_no_circles({name: ours(imports(name)) & MODULES.keys() for name in MODULES})
 

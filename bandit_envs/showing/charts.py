@@ -124,6 +124,7 @@ def draw_panels(groups: Sequence[Facet], scale: Scale) -> Chart:
     chart.update_annotations(font={"size": 13, "weight": 700}, x=0.0, xanchor="left")
     total = sum(len(panel.curves) for group in groups for panel in group.panels)
     points = min(POINTS, max(40, ALL_POINTS // max(total, 1)))
+    traces: list[dict[str, Any]] = []
     for place, group in enumerate(groups):
         first = place * rows + 1
         name = "legend" if place == 0 else f"legend{place + 1}"
@@ -133,13 +134,16 @@ def draw_panels(groups: Sequence[Facet], scale: Scale) -> Chart:
         for index, panel in enumerate(group.panels):
             at = {"row": first + index // columns, "col": 1 + index % columns}
             is_log = "y" in scale.log_axes and not panel.limits
+            axes = chart.get_subplot(**at)
+            own = {
+                "xaxis": axes.xaxis.plotly_name.replace("axis", ""),
+                "yaxis": axes.yaxis.plotly_name.replace("axis", ""),
+                "legend": name,
+            }
             for curve in panel.curves:
-                traces = _traces(curve, points, scale, is_log)
-                traces[-1].showlegend = index == 0
-                chart.add_traces(traces, rows=at["row"], cols=at["col"])
+                traces += _traces(curve, points, scale, is_log, {**own, "showlegend": index == 0})
             _finish_panel(chart, panel, is_log, at)
-        for row in range(first, first + rows):
-            chart.update_traces(legend=name, row=row)
+    chart.add_traces(traces)
     kind = "category" if scale.names else "log" if "x" in scale.log_axes else "linear"
     chart.update_xaxes(type=kind, showticklabels=True)
     chart.update_xaxes(title=_escape(scale.label), row=rows * len(groups))
@@ -152,7 +156,8 @@ def _finish_panel(chart: Chart, panel: Panel, is_log: bool, at: Mapping[str, int
         mark = {"symbol": "x", "color": "black"}
         chart.add_scatter(x=[x], y=[y], name=_escape(name), marker=mark, showlegend=False, **at)
     if panel.level is not None:
-        chart.add_hline(panel.level, line=REFERENCE, opacity=1.0, **at)
+        look = {"line": REFERENCE, "opacity": 1.0}
+        chart.add_hline(panel.level, exclude_empty_subplots=False, **look, **at)
     chart.update_yaxes(
         title=panel.label,
         type="log" if is_log else "linear",
@@ -271,8 +276,18 @@ def _finish(chart: Chart, height: int) -> Chart:
     )
 
 
-def _traces(curve: Curve, points: int, scale: Scale, is_log: bool) -> list[Any]:
-    """Returns the band of a curve, if it has one, and its line."""
+def _traces(
+    curve: Curve, points: int, scale: Scale, is_log: bool, place: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Returns the band of a curve, if it has one, and its line, for `add_traces` of Plotly.
+
+    Args:
+        curve: the curve.
+        points: it has at most about so many.
+        scale: of the horizontal axis.
+        is_log: whether the vertical axis is logarithmic.
+        place: what says in which panel it is, and whether a legend names it.
+    """
     x, y, low, high = _thin(curve.band, points)
     if is_log and (low > 0.0).any():
         low = np.where(low > 0.0, low, low[low > 0.0].min())
@@ -283,30 +298,29 @@ def _traces(curve: Curve, points: int, scale: Scale, is_log: bool) -> list[Any]:
     known = np.isfinite(low) & np.isfinite(high)
     value = VALUE if known.any() else "%{y:.4g}"
     position = "%{x}" if scale.names else "%{x:,}"
-    line = graph_objects.Scatter(
-        x=at,
-        y=y,
-        name=name,
-        legendgroup=name,
-        mode="lines+markers" if len(x) <= FEW else "lines",
-        line={"color": color, "dash": dash, "width": 1.5},
-        customdata=np.stack([low, high], axis=1),
-        hovertemplate=f"{name}<br>{position}: {value}<extra></extra>",
-    )
+    shared = {"type": "scatter", "name": name, "legendgroup": name, **place}
+    line = {
+        **shared,
+        "x": at,
+        "y": y,
+        "mode": "lines+markers" if len(x) <= FEW else "lines",
+        "line": {"color": color, "dash": dash, "width": 1.5},
+        "customdata": np.stack([low, high], axis=1),
+        "hovertemplate": f"{name}<br>{position}: {value}<extra></extra>",
+    }
     if not known.any():
         return [line]
-    band = graph_objects.Scatter(
-        x=np.append(at[known], at[known][::-1]),
-        y=np.append(high[known], low[known][::-1]),
-        name=name,
-        legendgroup=name,
-        mode="lines",
-        fill="toself",
-        line={"width": 0, "color": color},
-        opacity=0.45,
-        hoverinfo="skip",
-        showlegend=False,
-    )
+    band = {
+        **shared,
+        "x": np.append(at[known], at[known][::-1]),
+        "y": np.append(high[known], low[known][::-1]),
+        "mode": "lines",
+        "fill": "toself",
+        "line": {"color": color, "width": 0},
+        "opacity": 0.45,
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
     return [band, line]
 
 

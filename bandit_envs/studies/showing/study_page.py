@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.showing.page import Section, has_charts, make_page
 from bandit_envs.showing.styles import MOST
 from bandit_envs.showing.tables import Grid
@@ -42,14 +43,17 @@ def study_page(study: Study, pairs: Sequence[PairResult], note: str = "") -> str
     """
     lines = [f"{study.runs} runs of {study.steps} steps, {study.spread}"]
     notes = [note if pairs else "Nothing has finished."]
-    sections = [*_ranking(study, pairs)]
+    ranked = rank_policies(study, pairs) if len(study.policy) > MOST else []
+    sections = []
+    if ranked:
+        sections.append(Section("Ranking", [RANKED], table=ranking_table(study, pairs, ranked)))
     sections.append(Section("Results", table=_summary(study, pairs), texts=2, notes=notes))
     comparison = compare_with_expected(study, pairs)
     if comparison:
         grid = [Comparison._fields, *(list(map(str, row)) for row in comparison)]
         sections.append(Section("Expected values", table=grid, texts=len(Comparison._fields)))
     if pairs:
-        sections += _drawn(study, pairs)
+        sections += _drawn(study, pairs, [each.policy for each in ranked if each.ranks])
     sections.append(Section("The study", code=study_text(study)))
     return make_page(study.title, lines, sections)
 
@@ -67,15 +71,16 @@ def _summary(study: Study, pairs: Sequence[PairResult]) -> Grid:
     return grid
 
 
-def _ranking(study: Study, pairs: Sequence[PairResult]) -> Iterator[Section]:
-    """Yields the ranks of the policies, if they are too many to tell lines apart."""
-    ranked = rank_policies(study, pairs) if len(study.policy) > MOST else []
-    if ranked:
-        yield Section("Ranking", [RANKED], table=ranking_table(study, pairs, ranked))
+def _drawn(
+    study: Study, pairs: Sequence[PairResult], best: Sequence[PolicyChoice]
+) -> Iterator[Section]:
+    """Yields the figure that is no chart, and the curves over steps.
 
-
-def _drawn(study: Study, pairs: Sequence[PairResult]) -> Iterator[Section]:
-    """Yields the figure that is no chart, and the curves over steps."""
+    Args:
+        study: the study.
+        pairs: what has finished of it.
+        best: policies that are drawn where not all can be, the best first; none to take the first.
+    """
     panels = [name for name in study.panels if name != "arms"]
     has_figure = not study.panels or bool(study.over)
     if has_figure or not (panels and has_charts()):
@@ -86,12 +91,11 @@ def _drawn(study: Study, pairs: Sequence[PairResult]) -> Iterator[Section]:
     environments = choose_most_different(study, pairs, panels[0])
     lines = [describe_most_different(study)]
     measured = {str(pair.policy) for pair in pairs}
-    policies = [each for each in study.policy if str(each) in measured]
+    policies = best or [each for each in study.policy if str(each) in measured]
     if len(policies) > MOST:
-        ranked = rank_policies(study, pairs)
-        policies = [each.policy for each in ranked][:MOST] or policies[:MOST]
-        which = "best" if ranked else "first"
+        which = "best" if best else "first"
         lines.append(f"the {MOST} {which} of {len(study.policy)} policies")
+        policies = policies[:MOST]
     shown = " and ".join(line for line in lines if line)
 
     def draw() -> Chart:
