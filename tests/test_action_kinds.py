@@ -192,6 +192,22 @@ def test_a_class_that_chooses_otherwise_does_not_inherit_what_is_told_of_choices
     assert not BestOfNothing.knows_probabilities
 
 
+def test_a_table_of_single_actions_tells_nothing_of_slates():
+    class Uniform(Policy):
+        def _select(self, rng, learned, time_step):
+            return self.action_kind.draw(rng)
+
+        def _probabilities(self, learned, time_step):
+            return np.full((self.batch_size, self.num_actions), 1.0 / self.num_actions)
+
+    assert Uniform(num_actions=K).knows_probabilities
+    slates = Uniform(action_spec=SlateSpec.of(2, K))
+    assert not slates.knows_probabilities
+    time_step = CascadeBandit().reset()
+    with pytest.raises(NotImplementedError, match=r"have no table of probabilities\Z"):
+        slates.probabilities(time_step)
+
+
 def test_a_log_in_memory_holds_actions_of_ones_own_kind():
     log = record_pairs()
     assert log.action.shape == (6 * B, 2)
@@ -281,6 +297,7 @@ def test_a_nest_of_specs_needs_no_class_at_all():
         (BoundedArraySpec((), np.int32, 0, 3), SingleAction),
         (BoundedArraySpec((), np.int64, 0, 3), SingleAction),
         (BoundedArraySpec((), np.int32, 1, 3), ActionKind),
+        (BoundedArraySpec((), np.int64, 0), ActionKind),
         (ArraySpec((), np.int32), ActionKind),
         (BoundedArraySpec((2,), np.int32, 0, 3), IndexedAction),
         (BoundedArraySpec((2,), np.int32, 0, [3, 4]), ActionKind),

@@ -1,6 +1,7 @@
 """What the modules may import, and that their examples are true."""
 
 import ast
+import collections
 import doctest
 import functools
 import importlib
@@ -272,6 +273,38 @@ def test_a_library_is_imported_only_in_its_rooms():
 def test_one_module_changes_where_python_looks_for_modules():
     found = [name for name, path in MODULES.items() if "sys.path" in path.read_text("utf-8")]
     assert found == ["bandit_envs.names.users_code"]
+
+
+STAND_INS = (
+    "adapters.gym",
+    "adapters.gymnasium",
+    "adapters.rlberry",
+    "adapters.tf_agents.environments",
+)
+"""Modules that stand in for those of other libraries: they keep the names of these."""
+
+SAME_CLASSES = {"Decision", "NumberColumn", "Source"}
+"""Classes of one name that are still to be renamed."""
+
+
+def named_twice(pairs):
+    """The names that several modules have, of pairs of a name and a module."""
+    found = collections.defaultdict(set)
+    for name, module in pairs:
+        if not any(is_in(module, place) for place in STAND_INS):
+            found[name].add(module)
+    return {name for name, modules in found.items() if len(modules) > 1}
+
+
+def test_no_two_classes_have_one_name():
+    """Private ones count, too: one word means one thing to who reads a traceback or a search."""
+    classes = [
+        (node.name, module)
+        for module in MODULES
+        for node in ast.walk(parse(module))
+        if isinstance(node, ast.ClassDef)
+    ]
+    assert named_twice(classes) <= SAME_CLASSES
 
 
 BELOW_STUDIES = [name for name in MODULES if storey(name) < storey("bandit_envs.studies")]

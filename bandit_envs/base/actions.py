@@ -22,12 +22,7 @@ from bandit_envs.base.checks import (
     short_repr,
 )
 from bandit_envs.nests import Nest, flatten, map_structure
-from bandit_envs.specs import (
-    ArraySpec,
-    BoundedArraySpec,
-    is_continuous,
-    sample_spec_nest,
-)
+from bandit_envs.specs import ArraySpec, BoundedArraySpec, is_continuous, sample_spec_nest
 from bandit_envs.trajectories import PolicyInfo
 
 __all__ = [
@@ -134,7 +129,8 @@ class ActionKind:
 
         Args:
             rng: draws.
-            available: [B, K], which actions may be drawn; None for all.
+            available: [B, K], which actions may be drawn; None for all. It counts for single
+                actions and slates; a kind of your own may ask it in its own `draw`.
         """
         return sample_spec_nest(rng, map_structure(_bounded, self.spec), (self.batch_size,))
 

@@ -19,11 +19,7 @@ from bandit_envs.base.shown_bandit import shown_arms
 from bandit_envs.base.state import Memo
 from bandit_envs.nests import Nest, flatten
 from bandit_envs.seeding import Seed
-from bandit_envs.specs import (
-    ArraySpec,
-    add_outer_dims_nest,
-    assert_arrays_nest,
-)
+from bandit_envs.specs import ArraySpec, add_outer_dims_nest, assert_arrays_nest
 from bandit_envs.trajectories import REWARD_SPEC, StepType, TimeStep, restart
 
 State = TypeVar("State")
@@ -347,9 +343,6 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
         fields = (self._step_types[ends], reward, self._step_discounts, observation)
         time_step = new_tuple(TimeStep, fields)
         return new_tuple(BanditState, (next_state, steps, state, action)), time_step
-
-    def _is_over(self) -> bool:
-        return self._horizon is not None and self._state.latent.steps >= self._horizon
 
     def _state_key(self) -> dict[str, int | None]:
         return {

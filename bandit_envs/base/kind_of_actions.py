@@ -14,6 +14,9 @@ __all__ = [
     "kind_of_actions",
 ]
 
+MAX_ACTIONS = 2**31
+"""The largest K. Integers from 0 to larger numbers are quantities: they have no table [B, K]."""
+
 
 def kind_of_actions(spec: Nest, batch_size: int = 1) -> ActionKind:
     """Returns what an action is.
@@ -47,7 +50,7 @@ def kind_of(num_actions: int | None, action_spec: Nest | None, batch_size: int =
     if (num_actions is None) == (action_spec is None):
         raise TypeError("expected num_actions or action_spec, and not both")
     if action_spec is None:
-        last = check_integer("num_actions", num_actions, 1, 2**31) - 1
+        last = check_integer("num_actions", num_actions, 1, MAX_ACTIONS) - 1
         action_spec = BoundedArraySpec((), np.int32, 0, last, "action")
     return kind_of_actions(action_spec, batch_size)
 
@@ -56,4 +59,5 @@ def _counts_from_0(spec: BoundedArraySpec) -> bool:
     """Returns whether all numbers of an array are integers from 0 to K - 1."""
     if spec.dtype.kind not in "iu" or spec.minimum.any():
         return False
-    return bool((spec.maximum == spec.maximum.max()).all())
+    largest = spec.maximum.max()
+    return bool((spec.maximum == largest).all() and largest < MAX_ACTIONS)

@@ -30,7 +30,8 @@ class Optimum(NamedTuple):
 class Means:
     """The expected rewards in one state of a bandit: `of` an action, as a `table`, the `optimum`.
 
-    Each raises NotImplementedError for what is unknown. Tables and optima are read-only.
+    Each raises NotImplementedError for what is unknown. Tables and optima are read-only. `of` does
+    not check actions: it takes what `check` of their kind returned, as `means_met` has it.
 
     Args:
         of, table, optimum: find them when they are asked for; the last two are then kept.
@@ -108,7 +109,7 @@ class KnownState(Means):
         if found is None:
             return None
         spec = bandit._observation_spec
-        return check_availability(bandit._name, found, bandit.num_actions, spec)
+        return check_availability(bandit._name, found, bandit.action_kind, spec)
 
     def of(self, action: Nest) -> Array:
         bandit = self._bandit

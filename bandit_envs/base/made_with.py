@@ -25,7 +25,8 @@ PASSED_ON = {"count_pending": True}
 LONGEST = 60
 """Values of more letters are shortened."""
 
-_KNOWN: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+_KNOWN: dict[int, int] = {}
+"""The digests of objects that live, by `id`: a class may define when its objects are equal."""
 
 
 def made_with(instance: Any) -> str:
@@ -87,13 +88,15 @@ def digest_of_constants(instance: Any) -> int:
     These are the arrays among the attributes, and among those of its parts that are of this package
     or derive from its classes. They are constant after the constructor, so they are read once.
     """
-    if instance not in _KNOWN:
+    key = id(instance)
+    if key not in _KNOWN:
         digest = hashlib.blake2b(digest_size=7)
         for array in _arrays(vars(instance), {id(instance)}):
             digest.update(f"{array.dtype.str}{array.shape}".encode())
             digest.update(np.ascontiguousarray(array).data)
-        _KNOWN[instance] = int.from_bytes(digest.digest(), "big")
-    return _KNOWN[instance]
+        _KNOWN[key] = int.from_bytes(digest.digest(), "big")
+        weakref.finalize(instance, _KNOWN.pop, key, None)
+    return _KNOWN[key]
 
 
 def _arrays(value: Any, seen: set[int]) -> Iterator[np.ndarray[Any, Any]]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.arrays import Array, Floats, Indices
+from bandit_envs.arrays import Array, Floats, Indices, Mask, Rng
 from bandit_envs.base.actions import IndexedAction
 from bandit_envs.base.checks import MAX_REWARD, check_indices, check_rewards, short_repr
 from bandit_envs.specs import SlateSpec
@@ -63,6 +63,13 @@ class SlateAction(IndexedAction):
 
     def total(self, reward: Array) -> Array:
         return sum_over_slots(reward)
+
+    def draw(self, rng: Rng, available: Mask | None = None) -> Indices:
+        if available is None:
+            drawn: Indices = super().draw(rng)
+            return drawn
+        keys = np.where(available, rng.random(available.shape), 1.0)
+        return keys.argsort(axis=1)[:, : self.spec.shape[0]].astype(self.spec.dtype)
 
     def check_probability(self, told: Any) -> SlateProbabilities:
         if not isinstance(told, SlateProbabilities):

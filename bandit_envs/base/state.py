@@ -1,7 +1,7 @@
 """The rule that makes every run savable: all that changes lives in one attribute, `_state`.
 
-A state says by its sizes which object it belongs to. A `Memo` is kept beside the state: it holds
-results that follow from it.
+A state says by its sizes, one of which is a digest of constant arrays, which object it belongs to.
+A `Memo` is kept beside the state: it holds results that follow from it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ State = TypeVar("State")
 Result = TypeVar("Result")
 
 CONSTANTS = "constants"
-"""The size that tells objects with other constants apart."""
+"""The name, among the sizes, of a digest that tells objects with other constant arrays apart."""
 
 
 class SavedState(NamedTuple):

@@ -187,7 +187,7 @@ class ContextualPolicy(Policy):
         seen = self._seen(learned, time_step.observation, self.batch_size)
         if self._num_slots is None:
             return self.rule.select(rng, seen, available)
-        ranks = seen.checked("rank", self.rule.rank(rng, seen))
+        ranks = np.asarray(self.rule.rank(rng, seen))
         check_array("rank returned", ranks, seen.shape)  # no NaN
         if available is not None:
             ranks = np.where(available, ranks, -np.inf)

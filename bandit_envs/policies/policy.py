@@ -164,8 +164,11 @@ class Policy(Servable):
     ) -> None:
         is_counting = check_bool("count_pending", count_pending)
         self._count_pending = is_counting or not self.can_count_pending
-        self.can_count_pending = self.can_count_pending and is_counting
         self.action_kind = kind_of(num_actions, action_spec)  #: what an action is
+        is_single = self.action_kind.is_single
+        self.can_count_pending = self.can_count_pending and is_counting and is_single
+        if not is_single and type(self)._probability_of is Policy._probability_of:
+            self.knows_probabilities = False  # `_probabilities` is of single actions
         self.num_actions = self.action_kind.num_actions  #: K; 0 if actions have no numbers
         self._set_batch_size(batch_size)
         self._state = PolicyState(generator(seed), self._initial(), False)

@@ -26,8 +26,8 @@ from bandit_envs.trajectories import TimeStep, Trajectory
 class SlatePolicy(Policy):
     """Shows the items with the largest scores, best first; ties are broken uniformly at random.
 
-    Actions and rewards are [B, S], with S slots and K items. A subclass implements `_scores`, and
-    `_learn` if it learns.
+    It shows available items only. Actions and rewards are [B, S], with S slots and K items. A
+    subclass implements `_scores`, and `_learn` if it learns.
 
     Args:
         num_slots: S, the number of items in a slate, at most K.
@@ -59,6 +59,9 @@ class SlatePolicy(Policy):
         scores = self._scores(learned, time_step)
         self._check_table("_scores", scores)
         check_array("_scores returned", scores, self._table_shape)  # no NaN
+        available = self._available(time_step.observation)
+        if available is not None:
+            scores = np.where(available, scores, -np.inf)
         return largest_random_ties(rng, scores, self._num_slots)
 
     def _state_key(self) -> dict[str, int | None]:
@@ -85,10 +88,14 @@ class RandomSlatePolicy(SlatePolicy):
     def _probability_of(
         self, learned: None, time_step: TimeStep, action: Indices
     ) -> SlateProbabilities:
-        left = self.num_actions - np.arange(self._num_slots)  # items, as slots are filled
-        prefix = np.tile(1.0 / left.cumprod(dtype=np.float64), (self.batch_size, 1))
-        slot = np.full_like(prefix, 1.0 / self.num_actions)
-        return SlateProbabilities(prefix[:, -1], slot, prefix)
+        available = self._available(time_step.observation)
+        if available is None:
+            available = np.ones(self._table_shape, np.bool_)
+        num_items = available.sum(axis=1)[:, np.newaxis]
+        left = num_items - np.arange(self._num_slots)  # items, as slots are filled
+        is_shown = np.take_along_axis(available, action, axis=1)
+        prefix = is_shown.cumprod(axis=1) / left.cumprod(axis=1, dtype=np.float64)
+        return SlateProbabilities(prefix[:, -1], is_shown / num_items, prefix)
 
 
 class Clicks(NamedTuple):

@@ -90,7 +90,7 @@ class Follower(PolicyKeeper):
         self.prepare()
 
 
-class Learner(PolicyKeeper):
+class LearningKeeper(PolicyKeeper):
     """Keeps the policy as the rewards in the file have made it, and learns from new ones.
 
     Args:

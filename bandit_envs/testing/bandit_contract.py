@@ -105,7 +105,7 @@ class BanditContract(ContractPart):
             require(agree.all(), f"available are {available}, but expected_rewards() is {means}")
             for row, unavailable in np.argwhere(~available)[:1]:
                 bad = action.copy()
-                bad[row] = unavailable
+                bad[(row, 0)[: bad.ndim]] = unavailable
                 require_refusal(environment, environment.step, bad, "an unavailable action")
 
     def test_the_mean_of_many_rewards_is_the_expected_reward(self) -> None:

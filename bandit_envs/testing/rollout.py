@@ -116,10 +116,14 @@ def require_refusal(
 
 
 def availability(environment: PyEnvironment) -> Mask | None:
-    """Returns which actions the observation, with or without wrappers, makes available: [B, K]."""
+    """Returns which actions, or items, the observation of a bandit makes available: [B, K].
+
+    It is that of the environment, or the one within its wrappers.
+    """
     bandit: Any = environment.unwrapped
     wrapped: Any = environment
-    if not environment.action_kind.is_single or not is_bandit(environment):
+    kind = environment.action_kind
+    if not (kind.is_single or kind.is_slate) or not is_bandit(environment):
         return None
     for shown in (wrapped, bandit):
         mask = available_actions(shown.current_time_step().observation, shown.num_actions)

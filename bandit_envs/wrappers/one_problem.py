@@ -36,7 +36,7 @@ class OneProblem(BanditPyEnvironment[Any]):
         name: the name of this environment; by default, it has that of `env` in it.
 
     Raises:
-        TypeError: `env` is no bandit, or a wrapper.
+        TypeError: `env` is no bandit, or a wrapper, or its class overrides `_reset` or `_step`.
         ValueError: rows are users of one problem already. At a reset: the means of rows differ,
             though they have one state, as of constants for each row. Constants that no known mean
             depends on are not found.
@@ -180,6 +180,10 @@ def _check_problems(env: PyEnvironment) -> BanditPyEnvironment[Any]:
         if isinstance(env.unwrapped, BanditPyEnvironment):
             expected += f" without wrappers: they go around OneProblem({env.unwrapped.name})"
         raise TypeError(f"env is {env.name}; {expected}")
+    own = [name for name in ("_reset", "_step") if has_own_hook(type(env), name)]
+    if own:
+        expected = f"expected the hooks of a bandit alone, not {' and '.join(own)}"
+        raise TypeError(f"env is {env.name}, whose class makes its own steps; {expected}")
     if not env.independent_rows:
         problem = "whose rows are users of one problem already"
         raise ValueError(f"env is {env.name}, {problem}; expected independent_rows")

@@ -202,9 +202,6 @@ class Wrapper(KnownMeans, PyEnvironment):
     def _check_action(self, action: Nest) -> Nest:
         return action  # the wrapped environment checks it before anything changes
 
-    def _is_over(self) -> bool:
-        return self._state.time_step is not None and self._env._is_over()
-
     def _bandit(self) -> KnownMeans:
         if not is_bandit(self._env):
             raise NotImplementedError(f"{self._env.name} is not a bandit")

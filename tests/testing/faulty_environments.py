@@ -100,7 +100,8 @@ class ResetsTooEarly(KArmedTestbed):
 @caught_by("test_steps_reset_exactly_when_should_reset_says_so")
 class UsesTheIgnoredAction(KArmedTestbed):
     def step(self, action):
-        if self._state.time_step is not None and self._is_over():
+        time_step = self._state.time_step
+        if time_step is not None and self.should_reset(time_step):
             self.np_random.random(int(np.sum(action)) + 1)
         return super().step(action)
 

@@ -327,6 +327,19 @@ def test_rows_that_are_users_already_are_refused():
         OneProblem(Payer([1.0, 2.0]))
 
 
+class Doubled(KArmedTestbed):
+    """Makes its own steps."""
+
+    def _step(self, action):
+        latent, time_step = super()._step(action)
+        return latent, time_step._replace(reward=2.0 * time_step.reward)
+
+
+def test_a_class_that_makes_its_own_steps_is_refused():
+    with pytest.raises(TypeError, match="expected the hooks of a bandit alone, not _step"):
+        OneProblem(Doubled(batch_size=2))
+
+
 def test_wrappers_are_told_to_go_around():
     masked = RandomActionMask(AffineReward(KArmedTestbed(k=4, batch_size=3), 2.0), 0.5)
     for env in (masked, KnapsackBandit(batch_size=3), DelayedBernoulliBandit(batch_size=3)):

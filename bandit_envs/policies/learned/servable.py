@@ -46,7 +46,8 @@ class Servable(Stateful, abc.ABC):
 
     can_count_pending: bool = False
     """Whether it counts choices whose rewards come later. Of a class: whether it says so, or
-    defines `_with_pending`; of an instance: also whether it was asked to."""
+    defines `_with_pending`; of an instance: also whether it was asked to, and whether an action is
+    one integer."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Sees whether a class says how it counts pending choices."""

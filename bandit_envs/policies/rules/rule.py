@@ -202,7 +202,7 @@ class IndexRule(Rule):
         return explore(rng, best, epsilon, available, index.shape[1])
 
     def rank(self, rng: Rng, seen: Predictions) -> Floats:
-        index = seen.checked("index", self.index(seen))
+        index = self.index(seen)
         epsilon = check_exploration("exploration", self.exploration(seen), len(index))
         if isinstance(epsilon, float) and epsilon == 0.0:
             return index

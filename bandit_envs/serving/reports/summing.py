@@ -101,7 +101,7 @@ class DecisionSums:
 
 
 @dataclasses.dataclass
-class ActionValues:
+class ValueByPeriod:
     """The value of an action after each of P periods, and all its rewards.
 
     Args:
@@ -128,7 +128,7 @@ class ActionValues:
                 self.highs[period] = ends[1]
 
 
-class RewardSums:
+class RewardsByPeriod:
     """The rewards by period, and the value of each action with its interval, after each period.
 
     Args:
@@ -158,7 +158,7 @@ class RewardSums:
         nothing = np.full(periods.number, np.nan)
         size = WEIGHTS * num_first if has_contexts else 1.0
         self.actions = [
-            ActionValues(
+            ValueByPeriod(
                 _make_sequence(reward_range, confidence, size),
                 values=nothing.copy(),
                 lows=nothing.copy(),

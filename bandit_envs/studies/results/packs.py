@@ -24,7 +24,7 @@ from bandit_envs.base.archives import (
     read_array_header,
 )
 from bandit_envs.base.saving import atomic_file
-from bandit_envs.studies.results.records import Arrays, Column, Record, columns_of
+from bandit_envs.studies.results.records import Arrays, Record, ResultColumn, columns_of
 
 STUDY = "study"
 """The name of the array with the digest of the study."""
@@ -189,7 +189,7 @@ class Pack:
             }
             yield task, runs, arrays
 
-    def read_slice(self, task: int, columns: Sequence[Column]) -> Arrays:
+    def read_slice(self, task: int, columns: Sequence[ResultColumn]) -> Arrays:
         """Returns arrays of a task, which are read without the others.
 
         Args:
@@ -251,7 +251,7 @@ class Slices:
             for info in archive.infolist():
                 self._members[info.filename] = _find_member(self._file, info)
 
-    def read(self, task: int, columns: Sequence[Column]) -> Arrays:
+    def read(self, task: int, columns: Sequence[ResultColumn]) -> Arrays:
         """Returns arrays of a task, as `Pack.read_slice` does."""
         row = self._rows[task]
         end = self._ends[row]
@@ -283,7 +283,7 @@ class Member(NamedTuple):
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
 
-    def check(self, column: Column, shape: tuple[int, ...]) -> None:
+    def check(self, column: ResultColumn, shape: tuple[int, ...]) -> None:
         """Raises ValueError if it is not of the dtype of a column and of a shape."""
         _check_kind(column, self.dtype, self.shape, shape)
 
@@ -302,7 +302,7 @@ def _find_member(file: IO[bytes], info: zipfile.ZipInfo) -> Member:
 
 
 def _check_kind(
-    column: Column, dtype: np.dtype[Any], shape: tuple[int, ...], expected: tuple[int, ...]
+    column: ResultColumn, dtype: np.dtype[Any], shape: tuple[int, ...], expected: tuple[int, ...]
 ) -> None:
     """Raises ValueError if an array is not of the dtype of a column and of a shape."""
     if dtype != np.dtype(column.dtype) or shape != expected:

@@ -22,7 +22,7 @@ from bandit_envs.arrays import Floats
 from bandit_envs.nests import Nest
 
 
-class Table(Protocol):
+class TableFunction(Protocol):
     """The probabilities of all actions under a policy of TF-Agents."""
 
     def __call__(self, observation: Nest) -> Floats:
@@ -147,7 +147,9 @@ class MixtureTable:
         tables: the probabilities of these policies.
     """
 
-    def __init__(self, policy: mixture_policy.MixturePolicy, tables: Sequence[Table]) -> None:
+    def __init__(
+        self, policy: mixture_policy.MixturePolicy, tables: Sequence[TableFunction]
+    ) -> None:
         self._policy = policy
         self._tables = tables
 
@@ -164,7 +166,7 @@ class MixtureTable:
         return tf.linalg.matvec(tables, weights)
 
 
-def find_table(policy: tf_policy.TFPolicy) -> Table | None:
+def find_table(policy: tf_policy.TFPolicy) -> TableFunction | None:
     """Returns the probabilities of a policy; None if it draws by itself, or shows slates."""
     if not kind_of_tf_agents_actions(policy.action_spec).is_single:
         return None
