@@ -9,7 +9,7 @@ import pytest
 def no_figures(monkeypatch):
     """Draws no figure of a study or an evaluation in this process, to save time."""
     try:
-        figures = importlib.import_module("bandit_envs.studies.showing.figures")
+        figures = importlib.import_module("bandit_envs.studies.showing.study_figures")
     except ModuleNotFoundError:  # of a package that tests of the command need
         return
     monkeypatch.setattr(figures, "study_figure", lambda *arguments: b"a figure")
@@ -19,7 +19,7 @@ def no_figures(monkeypatch):
 @pytest.fixture
 def drawn(no_figures, monkeypatch):
     """The figures that the command has drawn."""
-    figures = importlib.import_module("bandit_envs.studies.showing.figures")
+    figures = importlib.import_module("bandit_envs.studies.showing.study_figures")
     kept = []
 
     def draw(study, pairs, file_format):

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from bandit_envs import evaluations
 from bandit_envs.cli.console import ERR, OUT, RowProgress
-from bandit_envs.cli.logs import open_log, read_training
-from bandit_envs.cli.slates import names_slates, open_slates
+from bandit_envs.cli.log_options import open_log, read_training
+from bandit_envs.cli.printed_tables import show_estimates
+from bandit_envs.cli.slate_options import names_slates, open_slates
 from bandit_envs.cli.studies import check_latex, folder_of, write_latex
-from bandit_envs.cli.tables import show_estimates
 from bandit_envs.evaluations import Evaluation
 from bandit_envs.evaluations.evaluation import ESTIMATES
 

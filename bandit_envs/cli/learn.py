@@ -5,7 +5,7 @@ from pathlib import Path
 
 from bandit_envs import evaluations
 from bandit_envs.cli.console import OUT, RowProgress
-from bandit_envs.cli.logs import open_log, read_training
+from bandit_envs.cli.log_options import open_log, read_training
 
 
 def learn(options: argparse.Namespace) -> int:

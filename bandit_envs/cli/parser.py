@@ -7,13 +7,13 @@ called, because it needs more than NumPy.
 from pathlib import Path
 
 from bandit_envs import __version__
-from bandit_envs.cli.examples import EXAMPLES
 from bandit_envs.cli.help import (
     FirstHelp,
     Parser,
     Subcommands,
     format_examples,
 )
+from bandit_envs.cli.help_examples import EXAMPLES
 from bandit_envs.cli.options import (
     add_backend,
     add_latex,

@@ -25,7 +25,7 @@ from bandit_envs.cli.console import (
     describe_seconds,
     track,
 )
-from bandit_envs.cli.tables import show_comparison, show_differences, show_summary
+from bandit_envs.cli.printed_tables import show_comparison, show_differences, show_summary
 from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.names.notation import parse_toml
 from bandit_envs.names.registry import near_miss

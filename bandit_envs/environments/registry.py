@@ -25,7 +25,7 @@ from bandit_envs.environments.arms.rested import rising, rotting
 from bandit_envs.environments.arms.restless_markov import RestlessMarkovBandit
 from bandit_envs.environments.contexts.continuous import ContinuousBandit
 from bandit_envs.environments.contexts.drifting_linear import drifting_linear
-from bandit_envs.environments.contexts.logistic import logistic_context
+from bandit_envs.environments.contexts.logistic_clicks import logistic_context
 from bandit_envs.environments.contexts.nonlinear import neural_context
 from bandit_envs.environments.contexts.piecewise_linear import piecewise_linear
 from bandit_envs.environments.contexts.ratings import (

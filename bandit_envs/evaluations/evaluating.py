@@ -31,9 +31,9 @@ from bandit_envs.evaluations.given_estimators import (
     tell_others,
 )
 from bandit_envs.evaluations.kinds.log_kind import LogKind, ShownSums
-from bandit_envs.evaluations.kinds.numbers import Numbers
-from bandit_envs.evaluations.kinds.single import SingleActions
-from bandit_envs.evaluations.kinds.slates import Slates, open_slates
+from bandit_envs.evaluations.kinds.number_kind import Numbers
+from bandit_envs.evaluations.kinds.single_kind import SingleActions
+from bandit_envs.evaluations.kinds.slate_kind import Slates, open_slates
 from bandit_envs.evaluations.logs import AnyLog, OpenLog, as_source, open_log
 from bandit_envs.evaluations.named import collect
 from bandit_envs.evaluations.observer import LogObserver
@@ -42,7 +42,7 @@ from bandit_envs.evaluations.segments import Segmentation
 from bandit_envs.evaluations.training import Training
 from bandit_envs.logged import RewardSums
 from bandit_envs.logged.seen_rows import warn_if_seen
-from bandit_envs.logged.slates import SlateLog
+from bandit_envs.logged.slate_log import SlateLog
 
 Result = TypeVar("Result")
 

@@ -14,7 +14,7 @@ from bandit_envs.evaluations.candidates import Candidate
 from bandit_envs.evaluations.estimate_rows import EstimateRow, Evaluated, make_tables
 from bandit_envs.evaluations.policy_sums import FEWEST, Found, Key
 from bandit_envs.evaluations.segments import order_names
-from bandit_envs.evaluations.showing.tables import latex_of_estimates
+from bandit_envs.evaluations.showing.estimate_tables import latex_of_estimates
 from bandit_envs.logged.summary import LogSummary
 from bandit_envs.policies import Policy
 from bandit_envs.showing.tables import csv_rows, text_cell
@@ -141,14 +141,14 @@ class Evaluation:
     def plot(self) -> Figure:
         """Returns a figure of the estimates and the gains, with their intervals."""
         import_extra("matplotlib", "cli")
-        from bandit_envs.evaluations.showing.figures import draw_estimates  # noqa: PLC0415
+        from bandit_envs.evaluations.showing.estimate_figures import draw_estimates  # noqa: PLC0415
 
         return draw_estimates(self.rows, self.baseline)
 
     def plot_weights(self) -> Figure:
         """Returns a figure of the weights of the rows, by policy."""
         import_extra("matplotlib", "cli")
-        from bandit_envs.evaluations.showing.figures import (  # noqa: PLC0415
+        from bandit_envs.evaluations.showing.estimate_figures import (  # noqa: PLC0415
             draw_weights,
             weights_of,
         )
@@ -170,7 +170,7 @@ class Evaluation:
         without it, there are pictures.
         """
         import_extra("matplotlib", "cli")
-        from bandit_envs.evaluations.showing.page import page_of  # noqa: PLC0415
+        from bandit_envs.evaluations.showing.evaluation_page import page_of  # noqa: PLC0415
 
         page = page_of(self, self._evaluated[1:])
         atomic_write(Path(file), [page.encode()])

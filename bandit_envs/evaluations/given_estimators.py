@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from bandit_envs.evaluations.kinds.log_kind import LogKind
 from bandit_envs.evaluations.named import Kind, collect, short_name
 from bandit_envs.logged import Estimator, KernelIPS
-from bandit_envs.logged.estimators.slates import SlateEstimator
+from bandit_envs.logged.estimators.slate_estimators import SlateEstimator
 from bandit_envs.logged.registry import ESTIMATORS, EstimatorEntry
 from bandit_envs.names.choice import Choice
 from bandit_envs.names.notation import without_quotes

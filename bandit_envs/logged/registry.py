@@ -12,7 +12,7 @@ from bandit_envs.logged.estimators.bandwidths import (
     make_kernel_ips,
     make_kernel_snips,
 )
-from bandit_envs.logged.estimators.slates import SlateEstimator
+from bandit_envs.logged.estimators.slate_estimators import SlateEstimator
 from bandit_envs.logged.learners.direct_method import DirectMethodLearner
 from bandit_envs.logged.learners.doubly_robust import DoublyRobustLearner
 from bandit_envs.logged.learners.ips_learner import IPSLearner

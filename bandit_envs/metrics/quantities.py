@@ -33,7 +33,7 @@ from bandit_envs.metrics.exploration import (
     MinimalFractionMetric,
     SuffixFailureMetric,
 )
-from bandit_envs.metrics.knapsack import KnapsackRegretMetric
+from bandit_envs.metrics.knapsack_regret import KnapsackRegretMetric
 from bandit_envs.metrics.metric import Metric
 from bandit_envs.metrics.statistics import MetricResult, Statistics
 from bandit_envs.policies import Policy

@@ -43,7 +43,6 @@ from bandit_envs.policies.best_arm import (
 )
 from bandit_envs.policies.constant import ConstantPolicy
 from bandit_envs.policies.contextual import ContextualPolicy
-from bandit_envs.policies.continuous import ContinuousPolicy, GaussianPolicy, RandomNumberPolicy
 from bandit_envs.policies.delayed import DelayedLearning
 from bandit_envs.policies.draws import argmax_random_ties
 from bandit_envs.policies.knapsacks import (
@@ -57,10 +56,15 @@ from bandit_envs.policies.linear import (
     LinUCBPolicy,
     TopKLinUCBPolicy,
 )
+from bandit_envs.policies.number_policies import (
+    ContinuousPolicy,
+    GaussianPolicy,
+    RandomNumberPolicy,
+)
 from bandit_envs.policies.policy import Policy
 from bandit_envs.policies.random import RandomPolicy
 from bandit_envs.policies.row_by_row import RowByRowPolicy
-from bandit_envs.policies.slates import (
+from bandit_envs.policies.slate_policies import (
     CascadeUCBPolicy,
     PBMUCBPolicy,
     RandomSlatePolicy,

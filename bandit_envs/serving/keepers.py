@@ -15,7 +15,7 @@ from bandit_envs.arrays import Floats, Mask
 from bandit_envs.logged.files.decision_tables import pack_mask, unpack_masks
 from bandit_envs.nests import Nest
 from bandit_envs.policies import Policy
-from bandit_envs.serving.actions import ActionTable
+from bandit_envs.serving.action_table import ActionTable
 from bandit_envs.serving.laws import ChoiceLaw
 from bandit_envs.serving.schedule import Schedule
 from bandit_envs.serving.store import DecisionRow, Event, SeenEvent, Store

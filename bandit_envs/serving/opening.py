@@ -13,7 +13,7 @@ from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.base.state import sizes_of
 from bandit_envs.logged.files.decision_tables import DECISION_SUFFIXES
 from bandit_envs.policies import KnapsackPolicy, Policy
-from bandit_envs.serving.actions import check_names
+from bandit_envs.serving.action_table import check_names
 from bandit_envs.serving.contexts import Features, describe_columns, make_encoding
 from bandit_envs.serving.store import Store
 from bandit_envs.tables.encoding import TableEncoding

@@ -21,7 +21,7 @@ from bandit_envs.logged.files.decision_tables import errors_of
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.policies import Policy
 from bandit_envs.policies.learned import Warm, check_warm
-from bandit_envs.serving.actions import ActionTable, check_name, check_text
+from bandit_envs.serving.action_table import ActionTable, check_name, check_text
 from bandit_envs.serving.contexts import ContextEncoder, Features, check_width
 from bandit_envs.serving.keepers import Follower, LearningKeeper, PolicyKeeper, observe
 from bandit_envs.serving.laws import make_law

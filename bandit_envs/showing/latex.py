@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bandit_envs.showing.tables import SMALLEST, Cell, NumberColumn, Table
+from bandit_envs.showing.tables import SMALLEST, Cell, NumericColumn, Table
 
 GREEK = {
     "α": "alpha",
@@ -118,7 +118,7 @@ def _headings(table: Table) -> list[str]:
     return cells
 
 
-def _numbers(columns: Sequence[NumberColumn], cells: Sequence[Cell | None]) -> Iterator[str]:
+def _numbers(columns: Sequence[NumericColumn], cells: Sequence[Cell | None]) -> Iterator[str]:
     """Yields the numbers of a row."""
     for column, cell in zip(columns, cells):
         yield "" if cell is None else _number(cell, column.has_stars)

@@ -43,7 +43,7 @@ class Cell(NamedTuple):
         return f"{self.value} ±{self.error}" if self.error else self.value
 
 
-class NumberColumn(NamedTuple):
+class NumericColumn(NamedTuple):
     """A column of numbers."""
 
     heading: str
@@ -75,7 +75,7 @@ class Table:
     """
 
     stubs: Sequence[str]
-    columns: Sequence[NumberColumn]
+    columns: Sequence[NumericColumn]
     groups: Sequence[Group]
 
     def grid(self, group: Group) -> list[list[str]]:

@@ -11,7 +11,7 @@ from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.showing.tables import csv_rows, text_cell
-from bandit_envs.studies.definition.row_by_row import Pair, describe_row_by_row
+from bandit_envs.studies.definition.rows_in_turn import Pair, describe_row_by_row
 from bandit_envs.studies.definition.study import Study, View
 from bandit_envs.studies.results.differences import (
     Difference,
@@ -21,7 +21,7 @@ from bandit_envs.studies.results.differences import (
 )
 from bandit_envs.studies.results.expected import Comparison, compare_with_expected
 from bandit_envs.studies.showing.study_latex import latex_table
-from bandit_envs.studies.showing.tables import study_tables, write_tables
+from bandit_envs.studies.showing.study_tables import study_tables, write_tables
 from bandit_envs.studies.showing.tracking import Track, track_nothing
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class LoadedStudy:
                 `log_axes`, `labels` and `colors`.
         """
         import_extra("matplotlib", "cli")
-        from bandit_envs.studies.showing.figures import draw_study  # noqa: PLC0415
+        from bandit_envs.studies.showing.study_figures import draw_study  # noqa: PLC0415
 
         study = self.shown(**view).study
         if "arms" in study.panels:
@@ -203,7 +203,7 @@ class LoadedStudy:
             file: ends in .png, .svg or .pdf.
         """
         import_extra("matplotlib", "cli")
-        from bandit_envs.studies.showing.figures import study_figure  # noqa: PLC0415
+        from bandit_envs.studies.showing.study_figures import study_figure  # noqa: PLC0415
 
         path = Path(file)
         file_format = path.suffix.removeprefix(".")
@@ -219,7 +219,7 @@ class LoadedStudy:
             file: ends in .html.
         """
         import_extra("matplotlib", "cli")
-        from bandit_envs.studies.showing.page import study_page  # noqa: PLC0415
+        from bandit_envs.studies.showing.study_page import study_page  # noqa: PLC0415
 
         page = study_page(self.study, self.pairs, self.note)
         atomic_write(Path(file), [page.encode()])

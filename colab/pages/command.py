@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterable
 from pathlib import Path
 
-from bandit_envs.cli.examples import EXAMPLES
+from bandit_envs.cli.help_examples import EXAMPLES
 from bandit_envs.cli.parser import make_parser
 from bandit_envs.metrics import QUANTITIES
 from colab.pages.markdown import fence, paragraphs, table

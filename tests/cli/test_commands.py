@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import bandit_envs
-from bandit_envs.cli.examples import EXAMPLES
+from bandit_envs.cli.help_examples import EXAMPLES
 from bandit_envs.cli.parser import make_parser
 from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.environments.registry import ENVIRONMENTS

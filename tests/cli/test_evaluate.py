@@ -606,7 +606,7 @@ def test_a_page_is_replaced_with_the_numbers_beside_it(table, tmp_path, monkeypa
     def fail(*_):
         raise OSError("the disk is full")
 
-    monkeypatch.setattr("bandit_envs.evaluations.showing.page.page_of", fail)
+    monkeypatch.setattr("bandit_envs.evaluations.showing.evaluation_page.page_of", fail)
     assert run(*command, "--policy", "random", "--overwrite").code == 2
     assert {row["policy"] for row in rows(out / "estimates.csv")} == {"logged", "random"}
     assert not page.exists()

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from bandit_envs.cli.examples import EXAMPLES
+from bandit_envs.cli.help_examples import EXAMPLES
 from bandit_envs.cli.parser import make_parser
 from tests.command_line import run
 from tests.serving.services import open_arms

@@ -29,7 +29,7 @@ from bandit_envs.logged import (
 )
 from bandit_envs.logged.learners.policy_files import read_policy, write_policy
 from bandit_envs.policies.models import LinearScores
-from bandit_envs.policies.parts.files import WrittenPart
+from bandit_envs.policies.parts.written_parts import WrittenPart
 from bandit_envs.policies.rules import Greedy
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
 from tests.command_line import rows, run

@@ -6,7 +6,7 @@ import pytest
 from bandit_envs import RandomSlatePolicy
 from bandit_envs.evaluations import evaluate
 from bandit_envs.logged import BanditLog
-from bandit_envs.logged.slates import SlateLog
+from bandit_envs.logged.slate_log import SlateLog
 from bandit_envs.trajectories import restart
 
 KNOWN = {

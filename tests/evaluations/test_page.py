@@ -47,7 +47,7 @@ def test_the_page_has_estimates_gains_weights_and_notes(log, tmp_path):
 
 
 def test_a_chart_has_estimators_that_have_no_gains(log):
-    from bandit_envs.evaluations.showing.charts import estimates_chart  # noqa: PLC0415
+    from bandit_envs.evaluations.showing.estimate_charts import estimates_chart  # noqa: PLC0415
 
     found = evaluate(log, ["random", "constant:number=1"], ["ips", "dr"], baseline="random")
     rows = [
@@ -99,7 +99,7 @@ def test_a_page_without_matplotlib_names_the_extra(log, tmp_path, monkeypatch):
 
 
 def test_gains_in_segments_have_a_dot_each(log):
-    from bandit_envs.evaluations.showing.figures import draw_segments  # noqa: PLC0415
+    from bandit_envs.evaluations.showing.estimate_figures import draw_segments  # noqa: PLC0415
 
     found = evaluate(log, ["random", "constant:number=1"], ["ips", "snips"], by="action")
     figure = draw_segments(found.segments, "logged")

@@ -14,7 +14,7 @@ from bandit_envs.logged import (
     SlateProbabilities,
     SlateStandardIPS,
 )
-from bandit_envs.logged.slates import SlateLog
+from bandit_envs.logged.slate_log import SlateLog
 from bandit_envs.tables.encoding import NumberColumn, TableEncoding
 from bandit_envs.trajectories import restart
 

@@ -17,8 +17,8 @@ from bandit_envs.policies.models import (
     Ridge,
     ValueModel,
 )
-from bandit_envs.policies.parts.files import WrittenPart
 from bandit_envs.policies.parts.registry import MODELS, RULES, make_model, make_rule
+from bandit_envs.policies.parts.written_parts import WrittenPart
 from bandit_envs.policies.rules import (
     AdaptiveGreedy,
     FirstPulls,

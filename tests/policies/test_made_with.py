@@ -5,9 +5,9 @@ import pytest
 
 from bandit_envs import ArraySpec
 from bandit_envs.policies import KLLUCBPolicy, Policy, TrackAndStopPolicy
-from bandit_envs.policies.continuous import GaussianPolicy
+from bandit_envs.policies.number_policies import GaussianPolicy
 from bandit_envs.policies.registry import POLICIES
-from bandit_envs.policies.slates import PBMUCBPolicy
+from bandit_envs.policies.slate_policies import PBMUCBPolicy
 from bandit_envs.specs import BoundedArraySpec
 from tests.policies.examples import ARGUMENTS, is_class_of, make_environment, make_policy
 

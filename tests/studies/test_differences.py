@@ -157,7 +157,9 @@ def test_the_report_compares_with_any_policy_and_tells_p_values(folder):
 
 
 def test_a_report_that_shows_some_rows_corrects_for_all_policies(folder, monkeypatch):
-    monkeypatch.setattr("bandit_envs.cli.tables.MAX_ROWS", 4)  # 3 of an environment, 1 of the next
+    monkeypatch.setattr(
+        "bandit_envs.cli.printed_tables.MAX_ROWS", 4
+    )  # 3 of an environment, 1 of the next
     shown = command_line.run("report", folder).out.partition("Differences to")[2]
     frame = load(folder).differences()
     rows = frame[frame.quantity == frame.quantity[0]].iloc[:4]

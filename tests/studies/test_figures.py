@@ -17,8 +17,8 @@ from bandit_envs.studies.definition import study as studying
 from bandit_envs.studies.results.results import PairResult, merge
 from bandit_envs.studies.running.tasks import run_task
 from bandit_envs.studies.showing.axes import wrap
-from bandit_envs.studies.showing.figures import draw_study, study_figure
 from bandit_envs.studies.showing.shown_environments import page_environments
+from bandit_envs.studies.showing.study_figures import draw_study, study_figure
 from tests.studies.test_study import study
 
 PANELS = ["reward", "percent_optimal"]

@@ -13,7 +13,7 @@ pytest.importorskip("pandas")
 pytest.importorskip("scipy")
 
 from bandit_envs.showing.latex import escape, to_latex
-from bandit_envs.showing.tables import Cell, Group, NumberColumn, Table, rounded
+from bandit_envs.showing.tables import Cell, Group, NumericColumn, Table, rounded
 from bandit_envs.studies import Study, load, run
 from tests import command_line
 
@@ -202,7 +202,7 @@ def test_one_run_has_no_error_and_nothing_to_compare(tmp_path):
 
 def test_texts_of_a_table_are_escaped_where_they_come_in():
     row = (["a_b", "$5"], [Cell("1.0", ends=("0.5", "1.5"), p_value=0.2), None])
-    columns = [NumberColumn("x & y", has_p=True), NumberColumn("z")]
+    columns = [NumericColumn("x & y", has_p=True), NumericColumn("z")]
     table = to_latex(Table(["policy", "100%"], columns, [Group("", [row])]), ["Caption."])
     assert r"policy & 100\% & x \& y & $p$ & z \\" in table
     assert r"a\_b & \$5 & $1.0$ ($0.5$ to $1.5$) & $0.2$ &  \\" in table

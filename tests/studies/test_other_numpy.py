@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bandit_envs.studies import load
-from bandit_envs.studies.showing.tables import study_tables
+from bandit_envs.studies.showing.study_tables import study_tables
 from tests.command_line import CONTEXTUAL, TESTBED, rows, sweep
 
 pytest.importorskip("filelock")

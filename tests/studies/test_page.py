@@ -15,7 +15,7 @@ pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 from bandit_envs.names.notation import parse_toml
 from bandit_envs.studies import Study, load, run
 from bandit_envs.studies.definition.study_file import study_text
-from bandit_envs.studies.showing.ranking import rank_policies
+from bandit_envs.studies.showing.ranked_policies import rank_policies
 from tests import command_line
 from tests.command_line import example_text, gallery
 

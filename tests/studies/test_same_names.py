@@ -11,7 +11,7 @@ pytest.importorskip("rich")
 
 from bandit_envs.studies import run as run_study
 from bandit_envs.studies.definition.study import Study
-from bandit_envs.studies.showing.figures import draw_study
+from bandit_envs.studies.showing.study_figures import draw_study
 from tests.command_line import rows, run, sweep
 
 MODULE = """

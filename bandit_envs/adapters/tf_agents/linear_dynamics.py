@@ -9,12 +9,12 @@ import numpy as np
 import tensorflow as tf
 from tf_agents.specs import tensor_spec
 
-from bandit_envs.adapters.tf_agents.distributions import (
+from bandit_envs.adapters.tf_agents.tf_environment import Clock, as_it_is
+from bandit_envs.adapters.tf_agents.tfp_distributions import (
     Distribution,
     DistributionSampler,
     check_distribution,
 )
-from bandit_envs.adapters.tf_agents.tf_environment import Clock, as_it_is
 from bandit_envs.arrays import Array
 from bandit_envs.environments.contexts.drifting_linear import DriftingLinearBandit
 from bandit_envs.environments.contexts.piecewise_linear import PiecewiseLinearBandit

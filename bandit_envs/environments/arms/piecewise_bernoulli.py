@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from bandit_envs.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import check_integer, check_number, check_table
-from bandit_envs.rewards.contextual import CLICK_SPEC
+from bandit_envs.rewards.item_models import CLICK_SPEC
 from bandit_envs.sampling.durations import Durations
 from bandit_envs.seeding import Seed
 from bandit_envs.specs import ArraySpec

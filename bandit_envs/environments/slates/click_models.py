@@ -12,7 +12,7 @@ from bandit_envs.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import check_integer, check_parameters, check_table
 from bandit_envs.base.slates import best_slate
-from bandit_envs.rewards.contextual import CLICK_SPEC
+from bandit_envs.rewards.item_models import CLICK_SPEC
 from bandit_envs.specs import SlateSpec
 
 ATTRACTIONS = 0.5, 0.4, 0.3, 0.2, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05

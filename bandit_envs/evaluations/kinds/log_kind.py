@@ -60,7 +60,7 @@ class ShownSums:
 
 
 @dataclasses.dataclass(frozen=True)
-class Expected:
+class ExpectedPolicies:
     """Which policies fit a log.
 
     Args:
@@ -206,7 +206,7 @@ class LogKind(abc.ABC):
         return ShownSums(found, candidates, {})
 
 
-def enter_as_is(contender: Contender, env: SpecsOfLog, expected: Expected) -> Candidate:
+def enter_as_is(contender: Contender, env: SpecsOfLog, expected: ExpectedPolicies) -> Candidate:
     """Returns a policy that does not learn; ValueError if it chooses actions of another kind.
 
     Args:

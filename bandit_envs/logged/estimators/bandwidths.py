@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_envs.base.checks import check_positive, short_repr
-from bandit_envs.logged.estimators.continuous import KernelIPS
+from bandit_envs.logged.estimators.kernel_estimators import KernelIPS
 from bandit_envs.metrics.statistics import Statistics
 
 Found: TypeAlias = Literal["rule", "slope"]

@@ -6,7 +6,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from bandit_envs.base.extras import import_extra
-from bandit_envs.logged.files.layout import TableLayout, check_layout, join_frame, split_log
+from bandit_envs.logged.files.column_layout import TableLayout, check_layout, join_frame, split_log
 from bandit_envs.logged.files.logger_columns import LoggerColumns, Propensity
 from bandit_envs.logged.files.table_scan import TableScan, name_log_roles
 from bandit_envs.logged.log import BanditLog

@@ -17,7 +17,7 @@ from bandit_envs.arrays import Array, Floats
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.extras import import_extra
 from bandit_envs.base.slates import SlateProbabilities
-from bandit_envs.logged.slates import SlateLog
+from bandit_envs.logged.slate_log import SlateLog
 from bandit_envs.tables.cells import as_numbers, read_integers, read_names, read_numbers, read_reals
 from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.encoding_search import EncodingSearch

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from bandit_envs.logged.features import spec_of_rows
 from bandit_envs.logged.learners.learner import Learner
-from bandit_envs.logged.learners.learning import learn_from_log
+from bandit_envs.logged.learners.log_learning import learn_from_log
 from bandit_envs.logged.log import (
     BanditLog,
     check_repeatable,

@@ -29,7 +29,7 @@ from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.linear import LinearThompsonSamplingPolicy, LinUCBPolicy
 from bandit_envs.policies.models import Model
 from bandit_envs.policies.models.inputs import InputReader
-from bandit_envs.policies.parts.files import PartReader, WrittenPart, write_part
+from bandit_envs.policies.parts.written_parts import PartReader, WrittenPart, write_part
 from bandit_envs.policies.policy import Policy
 from bandit_envs.policies.rules import Rule
 from bandit_envs.seeding import Seed

@@ -13,7 +13,7 @@ from bandit_envs.arrays import Array, Floats, Indices, Mask, Rng
 from bandit_envs.base.checks import check_integer, check_number
 from bandit_envs.policies.arms.averages import optimistic_means
 from bandit_envs.policies.beliefs import Beliefs
-from bandit_envs.policies.best_arm.report import BestArmReport, log_term_of, names_of
+from bandit_envs.policies.best_arm.best_arm_report import BestArmReport, log_term_of, names_of
 from bandit_envs.policies.best_arm.reward_laws import BernoulliLaw, NormalLaw, RewardLaw
 from bandit_envs.policies.draws import argmax_random_ties, index_probabilities
 from bandit_envs.policies.policy import Actions, Policy, PolicyOptions

@@ -10,7 +10,7 @@ import numpy as np
 
 from bandit_envs.arrays import Array, Floats, Indices
 from bandit_envs.nests import Nest
-from bandit_envs.policies.models.features import ContextReader, ItemReader, item_products
+from bandit_envs.policies.models.feature_readers import ContextReader, ItemReader, item_products
 from bandit_envs.policies.models.single_precision import in_dtype
 
 SCRATCH = 2**21

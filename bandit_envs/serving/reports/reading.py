@@ -19,7 +19,7 @@ from bandit_envs.logged.files.decision_tables import open_to_read, unpack_masks
 from bandit_envs.logged.files.decisions import DecisionFile
 from bandit_envs.serving.reports.periods import Periods
 from bandit_envs.serving.reports.report import ServiceReport
-from bandit_envs.serving.reports.rows import ActionReport, PeriodReport
+from bandit_envs.serving.reports.report_rows import ActionReport, PeriodReport
 from bandit_envs.serving.reports.summing import (
     DecisionRows,
     DecisionSums,

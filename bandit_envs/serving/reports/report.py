@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.serving.reports.periods import to_utc
-from bandit_envs.serving.reports.rows import ActionReport, PeriodReport
+from bandit_envs.serving.reports.report_rows import ActionReport, PeriodReport
 from bandit_envs.serving.reports.texts import count, format_age
 from bandit_envs.showing.page import Section, make_page
 from bandit_envs.showing.tables import Grid, interval_text, to_text
@@ -159,7 +159,7 @@ class ServiceReport:
     def plot(self) -> Figure:
         """Returns a figure of shares, values and weights over time."""
         import_extra("matplotlib", "cli")
-        from bandit_envs.serving.reports.figures import draw_report  # noqa: PLC0415
+        from bandit_envs.serving.reports.service_figures import draw_report  # noqa: PLC0415
 
         return draw_report(
             periods=self.periods, actions=self.actions, shown=self._find_shown(), length=self.period
@@ -184,14 +184,14 @@ class ServiceReport:
             ),
         ]
         if self.evaluation is not None:
-            from bandit_envs.evaluations.showing.page import estimates_section  # noqa: PLC0415
+            from bandit_envs.evaluations.showing.evaluation_page import estimates_section  # noqa: PLC0415
 
             sections.append(estimates_section(self.evaluation, "Other policies on this log"))
         atomic_write(Path(file), [make_page(title, summary, sections).encode()])
 
     def _draw_chart(self) -> Chart:
         """Returns what `plot` shows as a chart."""
-        from bandit_envs.serving.reports.charts import report_chart  # noqa: PLC0415
+        from bandit_envs.serving.reports.service_charts import report_chart  # noqa: PLC0415
 
         return report_chart(
             periods=self.periods, actions=self.actions, shown=self._find_shown(), length=self.period
@@ -206,7 +206,7 @@ class ServiceReport:
 
 def _estimates(evaluation: Evaluation) -> Grid:
     """Returns the headings, and a row for each policy and estimator."""
-    from bandit_envs.evaluations.showing.tables import estimates_table  # noqa: PLC0415
+    from bandit_envs.evaluations.showing.estimate_tables import estimates_table  # noqa: PLC0415
 
     table = estimates_table(evaluation, ())
     return table.grid(table.groups[0])

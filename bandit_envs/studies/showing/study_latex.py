@@ -9,11 +9,11 @@ from bandit_envs.base.checks import short_repr
 from bandit_envs.metrics import Quantity
 from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.showing.latex import escape, explain_stars, to_latex
-from bandit_envs.showing.tables import Cell, Group, NumberColumn, Table
+from bandit_envs.showing.tables import Cell, Group, NumericColumn, Table
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.results.differences import compare_to, corrected_p_values
-from bandit_envs.studies.showing.cells import paper_cell
-from bandit_envs.studies.showing.tables import explain_quantities
+from bandit_envs.studies.showing.study_cells import paper_cell
+from bandit_envs.studies.showing.study_tables import explain_quantities
 
 if TYPE_CHECKING:
     from bandit_envs.studies.results.results import PairResult
@@ -113,7 +113,7 @@ def _make_table(
     found = [_make_group(study, heading, places, cells) for heading, places in groups.items()]
     return Table(
         stubs=["policy"],
-        columns=[NumberColumn(heading, has_stars) for heading in columns],
+        columns=[NumericColumn(heading, has_stars) for heading in columns],
         groups=[group for group in found if group.rows],
     )
 

@@ -17,7 +17,6 @@ from tf_agents.policies import py_policy, tf_policy
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory as tf_trajectory
 
-from bandit_envs.adapters.tf_agents.draws import TrackableDraws, first_state
 from bandit_envs.adapters.tf_agents.policies.choosers import SeededChooser
 from bandit_envs.adapters.tf_agents.policies.compiled import (
     CompiledFunction,
@@ -26,8 +25,9 @@ from bandit_envs.adapters.tf_agents.policies.compiled import (
     batched,
 )
 from bandit_envs.adapters.tf_agents.policies.mixtures import ResponsibleAgents
-from bandit_envs.adapters.tf_agents.policies.probabilities import find_table
+from bandit_envs.adapters.tf_agents.policies.probability_tables import find_table
 from bandit_envs.adapters.tf_agents.policies.variables import AgentVariables, Values
+from bandit_envs.adapters.tf_agents.trackable_draws import TrackableDraws, first_state
 from bandit_envs.adapters.tf_agents.users import kind_of_tf_agents_actions
 from bandit_envs.arrays import Array, Floats, Rng
 from bandit_envs.base.actions import ActionKind

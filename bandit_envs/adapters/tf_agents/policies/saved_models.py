@@ -14,7 +14,7 @@ from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import policy_step
 from tf_agents.trajectories import time_step as ts
 
-from bandit_envs.adapters.tf_agents.policies.probabilities import TableFunction, find_table
+from bandit_envs.adapters.tf_agents.policies.probability_tables import TableFunction, find_table
 from bandit_envs.base.checks import short_repr
 from bandit_envs.nests import Nest
 

@@ -18,7 +18,7 @@ from bandit_envs.logged.reward_models.reward_sums import (
     CrossFittedRidge,
     NumberedBatches,
 )
-from bandit_envs.logged.reward_models.ridge import RidgeSums
+from bandit_envs.logged.reward_models.ridge_regression import RidgeSums
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.models.value_model import NEVER
 from bandit_envs.seeding import Seed

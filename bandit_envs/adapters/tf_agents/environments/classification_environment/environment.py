@@ -12,13 +12,13 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from bandit_envs.adapters.tf_agents.distributions import (
+from bandit_envs.adapters.tf_agents.gin_names import configurable
+from bandit_envs.adapters.tf_agents.tf_environment import BanditTFPyEnvironment, as_it_is
+from bandit_envs.adapters.tf_agents.tfp_distributions import (
     Distribution,
     DistributionRewards,
     check_distribution,
 )
-from bandit_envs.adapters.tf_agents.gin_names import configurable
-from bandit_envs.adapters.tf_agents.tf_environment import BanditTFPyEnvironment, as_it_is
 from bandit_envs.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.rewards import RewardDistribution

@@ -17,7 +17,6 @@ from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
 
 from bandit_envs.adapters.tf_agents.baselines import AnyEnvironment
-from bandit_envs.adapters.tf_agents.draws import KEYS
 from bandit_envs.adapters.tf_agents.environment import (
     observation_spec_for_tf_agents,
     to_tf_agents_spec,
@@ -25,6 +24,7 @@ from bandit_envs.adapters.tf_agents.environment import (
 from bandit_envs.adapters.tf_agents.policies.models import AgentModel, PyPolicyModel, TFPolicyModel
 from bandit_envs.adapters.tf_agents.policies.saved_models import load_policy
 from bandit_envs.adapters.tf_agents.policies.variables import Values
+from bandit_envs.adapters.tf_agents.trackable_draws import KEYS
 from bandit_envs.arrays import Array, Floats, Rng
 from bandit_envs.base.checks import check_rewards, short_repr
 from bandit_envs.base.py_environment import PyEnvironment

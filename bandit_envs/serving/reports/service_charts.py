@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bandit_envs.serving.reports.rows import ActionReport, PeriodReport
+from bandit_envs.serving.reports.report_rows import ActionReport, PeriodReport
 from bandit_envs.showing.charts import Chart, Curve, Facet, Panel, Scale, draw_panels
 
 

@@ -15,7 +15,7 @@ from tf_agents.trajectories import time_step as ts
 
 from bandit_envs.adapters.tf_agents.environment import with_boolean_mask
 from bandit_envs.adapters.tf_agents.policies.compiled import CompiledFunction, initial_state
-from bandit_envs.adapters.tf_agents.policies.probabilities import ProbabilityTable
+from bandit_envs.adapters.tf_agents.policies.probability_tables import ProbabilityTable
 from bandit_envs.adapters.tf_agents.tf_environment import as_it_is
 from bandit_envs.arrays import Array
 from bandit_envs.base.checks import short_repr

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from bandit_envs.evaluations.estimate_rows import EstimateRow, Evaluated
-from bandit_envs.evaluations.showing.figures import shown_bins, weights_of
+from bandit_envs.evaluations.showing.estimate_figures import shown_bins, weights_of
 from bandit_envs.evaluations.showing.weight_histogram import EDGES
 from bandit_envs.showing.charts import Chart, Dots, Interval, draw_intervals, draw_steps
 

@@ -10,7 +10,7 @@ import numpy as np
 from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.showing.tables import Grid
 from bandit_envs.studies.definition.study import Study
-from bandit_envs.studies.showing.cells import summary_cell
+from bandit_envs.studies.showing.study_cells import summary_cell
 
 if TYPE_CHECKING:
     from bandit_envs.studies.results.results import PairResult

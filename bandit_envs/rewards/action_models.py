@@ -17,7 +17,7 @@ from bandit_envs.base.checks import (
     check_table,
     short_repr,
 )
-from bandit_envs.rewards.contextual import CLICK_SPEC
+from bandit_envs.rewards.item_models import CLICK_SPEC
 from bandit_envs.specs import ArraySpec
 
 

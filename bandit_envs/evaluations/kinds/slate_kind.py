@@ -12,7 +12,7 @@ import numpy as np
 from bandit_envs.arrays import Floats
 from bandit_envs.base.slates import SlateProbabilities
 from bandit_envs.evaluations.candidates import Candidate, Contender
-from bandit_envs.evaluations.kinds.log_kind import Expected, LogKind, enter_as_is
+from bandit_envs.evaluations.kinds.log_kind import ExpectedPolicies, LogKind, enter_as_is
 from bandit_envs.evaluations.kinds.specs_of_log import SpecsOfLog
 from bandit_envs.evaluations.logs import OpenLog
 from bandit_envs.evaluations.passes import LogPart, Passes
@@ -20,17 +20,17 @@ from bandit_envs.evaluations.policy_sums import PolicyRows, PolicySums
 from bandit_envs.evaluations.sources import Source
 from bandit_envs.logged.estimators.estimate import Terms
 from bandit_envs.logged.estimators.gains import mean_terms
-from bandit_envs.logged.estimators.slates import SlateEstimator
+from bandit_envs.logged.estimators.slate_estimators import SlateEstimator
 from bandit_envs.logged.features import spec_of_rows
 from bandit_envs.logged.files.scan import BatchScan
 from bandit_envs.logged.row_order import RowOrder
-from bandit_envs.logged.slates import SlateLog
+from bandit_envs.logged.slate_log import SlateLog
 from bandit_envs.logged.summary import LogSummary
 from bandit_envs.metrics.statistics import Statistics
 from bandit_envs.policies import SlatePolicy
 from bandit_envs.specs import SlateSpec
 
-EXPECTED = Expected(
+EXPECTED = ExpectedPolicies(
     base=SlatePolicy,
     is_right=operator.attrgetter("is_slate"),
     actions="slates",

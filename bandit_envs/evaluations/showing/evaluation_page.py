@@ -7,13 +7,13 @@ from types import ModuleType
 
 from bandit_envs.evaluations.candidates import LOGGED
 from bandit_envs.evaluations.estimate_rows import Evaluated
-from bandit_envs.evaluations.showing.figures import (
+from bandit_envs.evaluations.showing.estimate_figures import (
     draw_estimates,
     draw_segments,
     draw_weights,
     weights_of,
 )
-from bandit_envs.evaluations.showing.tables import (
+from bandit_envs.evaluations.showing.estimate_tables import (
     STUBS,
     Shown,
     estimates_table,
@@ -103,9 +103,7 @@ def _count_first(found: Shown) -> int:
 
 def _charts() -> ModuleType:
     """Returns the module that draws charts, which needs Plotly."""
-    from bandit_envs.evaluations.showing import charts  # noqa: PLC0415
-
-    return charts
+    return estimate_charts
 
 
 def _explain(found: Shown) -> Iterator[str]:

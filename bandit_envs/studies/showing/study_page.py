@@ -11,13 +11,13 @@ from bandit_envs.showing.tables import Grid
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.definition.study_file import study_text
 from bandit_envs.studies.results.expected import Comparison, compare_with_expected
-from bandit_envs.studies.showing.cells import summary_cell
-from bandit_envs.studies.showing.figures import study_figure
-from bandit_envs.studies.showing.ranking import rank_policies, ranking_table
+from bandit_envs.studies.showing.ranked_policies import rank_policies, ranking_table
 from bandit_envs.studies.showing.shown_environments import (
     choose_most_different,
     describe_most_different,
 )
+from bandit_envs.studies.showing.study_cells import summary_cell
+from bandit_envs.studies.showing.study_figures import study_figure
 
 if TYPE_CHECKING:
     from bandit_envs.showing.charts import Chart
@@ -95,7 +95,7 @@ def _drawn(study: Study, pairs: Sequence[PairResult]) -> Iterator[Section]:
     shown = " and ".join(line for line in lines if line)
 
     def draw() -> Chart:
-        from bandit_envs.studies.showing.charts import study_chart  # noqa: PLC0415 - needs Plotly
+        from bandit_envs.studies.showing.study_charts import study_chart  # noqa: PLC0415 - needs Plotly
 
         return study_chart(study, pairs, panels, environments, policies)
 

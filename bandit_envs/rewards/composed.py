@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from bandit_envs.arrays import Array, Indices, Rng
 from bandit_envs.base.checks import check_parameters, short_repr
-from bandit_envs.rewards.arms import Bernoulli, ParametricDistribution, RewardDistribution
+from bandit_envs.rewards.arm_rewards import Bernoulli, ParametricDistribution, RewardDistribution
 
 
 class Corrupted(RewardDistribution):

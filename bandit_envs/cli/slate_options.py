@@ -3,9 +3,9 @@
 import argparse
 from collections.abc import Sequence
 
-from bandit_envs.cli.logs import named_features
+from bandit_envs.cli.log_options import named_features
 from bandit_envs.logged.files import read_slates
-from bandit_envs.logged.slates import SlateLog
+from bandit_envs.logged.slate_log import SlateLog
 
 OF_SLATES = ("slate", "slot", "slot_propensity", "prefix_propensity")
 """The options that are of slates alone."""

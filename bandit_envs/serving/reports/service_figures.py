@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bandit_envs.serving.reports.rows import ActionReport, PeriodReport
+from bandit_envs.serving.reports.report_rows import ActionReport, PeriodReport
 from bandit_envs.showing.fonts import fonts_for
 from bandit_envs.showing.plots import plain_texts
 from bandit_envs.showing.styles import COLORS

@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 from bandit_envs.evaluations.candidates import LOGGED
 from bandit_envs.evaluations.estimate_rows import EstimateRow, Evaluated
 from bandit_envs.showing.latex import escape, to_latex
-from bandit_envs.showing.tables import Cell, Grid, Group, NumberColumn, Table, rounded
+from bandit_envs.showing.tables import Cell, Grid, Group, NumericColumn, Table, rounded
 
 MakeCell: TypeAlias = Callable[[Sequence[float], float, str], Cell]
 """Makes a cell of a value with the ends of its interval, its error, and a sign of its format."""
@@ -57,7 +57,7 @@ def estimates_table(found: Shown, warnings: Sequence[str]) -> Table:
     columns, groups = _numbers(found, _with_four_decimals, f"value {level}", f" {level}")
     return Table(
         stubs=STUBS,
-        columns=[*columns, *map(NumberColumn, names)],
+        columns=[*columns, *map(NumericColumn, names)],
         groups=[
             Group(heading, [(texts, [*cells, *details(row)]) for row, texts, cells in rows])
             for heading, rows in groups
@@ -119,14 +119,14 @@ Numbers: TypeAlias = list[tuple[EstimateRow, list[str], list[Cell | None]]]
 
 def _numbers(
     found: Shown, cell: MakeCell, value: str, level: str
-) -> tuple[list[NumberColumn], list[tuple[str, Numbers]]]:
+) -> tuple[list[NumericColumn], list[tuple[str, Numbers]]]:
     """Returns the columns of estimates and gains, and the rows below each heading."""
     has_truth = any(not math.isnan(row.truth) for row in found.all_rows)
     has_gains = any(row.gain_rows for row in found.all_rows)
-    columns = [NumberColumn("truth")] if has_truth else []
-    columns.append(NumberColumn(value))
+    columns = [NumericColumn("truth")] if has_truth else []
+    columns.append(NumericColumn(value))
     if has_gains:
-        columns.append(NumberColumn(f"gain over {found.baseline}{level}", has_p=True))
+        columns.append(NumericColumn(f"gain over {found.baseline}{level}", has_p=True))
 
     def number(row: EstimateRow) -> list[Cell | None]:
         truth = None if math.isnan(row.truth) else Cell(f"{row.truth:.4f}")

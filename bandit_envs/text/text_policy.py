@@ -13,7 +13,7 @@ from bandit_envs.arrays import Array, Floats, Mask, Rng
 from bandit_envs.base.checks import check_integer
 from bandit_envs.nests import Nest
 from bandit_envs.policies.draws import draw_indices
-from bandit_envs.policies.models.features import ContextReader
+from bandit_envs.policies.models.feature_readers import ContextReader
 from bandit_envs.policies.policy import Actions, Policy, PolicyOptions
 from bandit_envs.text.answers import (
     AnswerFormat,

@@ -7,7 +7,11 @@ import numpy as np
 
 from bandit_envs.cli.console import OUT, new_table, print_grid
 from bandit_envs.evaluations import EstimateRow, Evaluation
-from bandit_envs.evaluations.showing.tables import estimates_table, find_warnings, number_texts
+from bandit_envs.evaluations.showing.estimate_tables import (
+    estimates_table,
+    find_warnings,
+    number_texts,
+)
 from bandit_envs.showing.tables import Cell, p_text, with_decimals
 from bandit_envs.studies import LoadedStudy
 from bandit_envs.studies.definition.study import Study
@@ -18,8 +22,8 @@ from bandit_envs.studies.results.differences import (
 )
 from bandit_envs.studies.results.expected import Comparison
 from bandit_envs.studies.results.results import PairResult
-from bandit_envs.studies.showing.cells import summary_cell
-from bandit_envs.studies.showing.tables import explain_quantities
+from bandit_envs.studies.showing.study_cells import summary_cell
+from bandit_envs.studies.showing.study_tables import explain_quantities
 
 MAX_ROWS = 60
 """A table shows at most so many pairs; the files have all."""

@@ -39,7 +39,7 @@ from bandit_envs.studies.showing.shown_environments import (
     describe_choice,
     page_environments,
 )
-from bandit_envs.studies.showing.tables import shows_shares
+from bandit_envs.studies.showing.study_tables import shows_shares
 
 if TYPE_CHECKING:
     from bandit_envs.studies.results.results import PairResult

@@ -13,7 +13,7 @@ import numpy as np
 
 from bandit_envs.arrays import Floats
 from bandit_envs.evaluations.candidates import Candidate, Contender
-from bandit_envs.evaluations.kinds.log_kind import Expected, LogKind, ShownSums, enter_as_is
+from bandit_envs.evaluations.kinds.log_kind import ExpectedPolicies, LogKind, ShownSums, enter_as_is
 from bandit_envs.evaluations.kinds.specs_of_log import SpecsOfLog
 from bandit_envs.evaluations.logs import OpenLog
 from bandit_envs.evaluations.passes import LogPart
@@ -21,14 +21,14 @@ from bandit_envs.evaluations.policy_sums import FEWEST, Found, Key, PolicySums
 from bandit_envs.logged import BanditLog
 from bandit_envs.logged.estimators import EstimateSums, KernelIPS, actions_of
 from bandit_envs.logged.estimators.bandwidths import SHARES, KernelOfLog, NumberSums
-from bandit_envs.logged.estimators.continuous import find_moved
 from bandit_envs.logged.estimators.estimate import Terms
+from bandit_envs.logged.estimators.kernel_estimators import find_moved
 from bandit_envs.logged.estimators.tuning import find_last_accepted
 from bandit_envs.logged.features import spec_of_rows
 from bandit_envs.policies import ContinuousPolicy
 from bandit_envs.specs import BoundedArraySpec
 
-EXPECTED = Expected(
+EXPECTED = ExpectedPolicies(
     base=ContinuousPolicy,
     is_right=operator.attrgetter("is_number"),
     actions="numbers",
