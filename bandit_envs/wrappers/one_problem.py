@@ -61,9 +61,12 @@ class OneProblem(BanditPyEnvironment[Any]):
             name=f"{type(self).__name__}({env.name})" if name is None else name,
         )
         self._says_what_is_shared = has_own_hook(type(env), "_share")
+        self._says_when_to_reset = has_own_hook(type(env), "should_reset")
 
     def should_reset(self, time_step: TimeStep) -> bool:
-        return self._env.should_reset(time_step)
+        if self._says_when_to_reset:
+            return self._now().should_reset(time_step)
+        return super().should_reset(time_step)
 
     def expected_rewards_for(self, observation: Nest) -> Array:
         return self._env.expected_rewards_for(observation)

@@ -340,6 +340,19 @@ def test_a_class_that_makes_its_own_steps_is_refused():
         OneProblem(Doubled(batch_size=2))
 
 
+class Short(KArmedTestbed):
+    """Ends its episodes after two steps."""
+
+    def should_reset(self, time_step):
+        return self.bandit_state().steps == 2
+
+
+def test_a_class_that_says_when_to_reset_is_asked_in_the_state_of_the_one_problem():
+    env = OneProblem(Short(horizon=9, batch_size=2))
+    steps = [env.step([0, 0]) for _ in range(6)]
+    assert [step.is_first().all() for step in steps] == [True, False, False, True, False, False]
+
+
 def test_wrappers_are_told_to_go_around():
     masked = RandomActionMask(AffineReward(KArmedTestbed(k=4, batch_size=3), 2.0), 0.5)
     for env in (masked, KnapsackBandit(batch_size=3), DelayedBernoulliBandit(batch_size=3)):
