@@ -38,7 +38,7 @@ from bandit_envs.logged.estimators import estimate_logged, gain_over
 from bandit_envs.metrics.holm import holm
 from bandit_envs.policies.models import Ridge
 from bandit_envs.policies.rules import Greedy
-from tests.evaluations.logs import Batches, Unread, record_log, split_log, write_parts
+from tests.evaluations.logs import KINDS_OF_LOG, Batches, Unread, record_log, split_log, write_parts
 
 TEXTS = ["random", "ucb:c=1", "lin_ucb"]
 CONTEXT = ArraySpec((2,), np.float64)
@@ -214,7 +214,7 @@ def test_p_values_are_corrected_for_the_number_of_policies(log):
 
 
 @pytest.mark.parametrize("backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("kind", ["files", "log", "batches", "iterable"])
+@pytest.mark.parametrize("kind", KINDS_OF_LOG)
 def test_two_workers_find_what_one_process_finds(log, folder, monkeypatch, backend, kind):
     pytest.importorskip("joblib")
     monkeypatch.setattr("bandit_envs.evaluations.logs.BATCH_ROWS", 500)

@@ -11,7 +11,7 @@ from bandit_envs.logged import (
     probabilities_of,
     read_policy,
 )
-from tests.evaluations.logs import Batches, Unread, record_log, split_log, write_parts
+from tests.evaluations.logs import KINDS_OF_LOG, Batches, Unread, record_log, split_log, write_parts
 
 LEARNERS = ["direct_method", "doubly_robust"]
 
@@ -65,7 +65,7 @@ def test_what_is_learned_is_what_the_learner_learns_from_the_first_rows(log, tex
 
 
 @pytest.mark.parametrize("backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("kind", ["files", "log", "batches", "iterable"])
+@pytest.mark.parametrize("kind", KINDS_OF_LOG)
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("options", [{}, {"train": 1.0}, {"until": "step=13"}], ids=str)
 def test_two_workers_learn_what_one_process_learns(

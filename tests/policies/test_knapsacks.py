@@ -134,6 +134,7 @@ def test_the_optimum_mixes_the_actions_on_both_sides_of_the_budget():
     assert rich.shadow_prices.of_cost == 0.0
 
 
+@pytest.mark.slow
 def test_with_a_budget_alone_the_regret_grows_like_its_logarithm():
     means = []
     for budget in (40, 160, 640):
@@ -144,6 +145,7 @@ def test_with_a_budget_alone_the_regret_grows_like_its_logarithm():
     assert 0 < second < 1.3 * first  # of a square root, 2 times; of a line, 4 times
 
 
+@pytest.mark.slow
 def test_with_a_limit_of_rounds_the_regret_grows_like_a_square_root():
     means = []
     for rounds in (100, 400, 1600):

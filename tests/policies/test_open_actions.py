@@ -26,7 +26,10 @@ KINDS = {
     "lucb": LUCBPolicy,
     "successive elimination": SuccessiveEliminationPolicy,
 }
-kinds = pytest.mark.parametrize("kind", KINDS)
+QUICK = ("successive elimination", "top-two thompson")
+kinds = pytest.mark.parametrize(
+    "kind", [pytest.param(k, marks=[pytest.mark.slow] * (k not in QUICK)) for k in KINDS]
+)
 
 OF_K = {"lucb", "successive elimination"}
 """Those whose bounds are for all the places that there are, so that spare ones cost some steps."""
