@@ -1,5 +1,6 @@
 """Batched bandit environments with the TF-Agents `PyEnvironment` interface, written in NumPy."""
 
+from bandit_envs.base.actions import ActionKind
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.saving import load_state, save_state
@@ -88,6 +89,7 @@ from bandit_envs.wrappers import (
 )
 
 __all__ = [
+    "ActionKind",
     "AddActionMask",
     "AdversarialBandit",
     "AffineReward",

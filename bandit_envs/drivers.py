@@ -9,10 +9,9 @@ from typing import Any
 from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.base.py_environment import PyEnvironment, check_environment
 from bandit_envs.base.saving import load_state, save_state
-from bandit_envs.base.state import SavedState, Stateful, state_to_write
+from bandit_envs.base.state import SavedState, Stateful, check_saved, state_to_write
 from bandit_envs.policies import BestArmPolicy, DelayedLearning, Policy
 from bandit_envs.policies.row_by_row import check_problems
-from bandit_envs.specs import BoundedArraySpec, SlateSpec, is_discrete
 from bandit_envs.trajectories import TimeStep, Trajectory
 from bandit_envs.wrappers.delays import max_delay_of
 
@@ -207,16 +206,17 @@ class StepDriver(Stateful):
 
     def _check_content(self, content: Any) -> None:
         for part, part_state in zip(self._parts, content, strict=True):
-            part._restored(part_state)
+            check_saved(part, part_state)
 
 
 def _check_sizes(env: PyEnvironment, policy: Policy) -> None:
     """Raises ValueError if a policy is not of the environment's batch size and actions."""
     _check_size("batch_size", policy.batch_size, env, env.batch_size)
-    spec = env.action_spec()
-    if isinstance(spec, SlateSpec) or (isinstance(spec, BoundedArraySpec) and not spec.shape):
-        num_actions = int(spec.maximum.max()) + 1 if is_discrete(spec) else 0
-        _check_size("num_actions", policy.num_actions, env, num_actions)
+    chosen = policy.action_kind
+    taken = env.action_kind
+    if chosen.is_single != taken.is_single:
+        raise ValueError(f"policy chooses {chosen}; expected {taken}, as {env.name} takes")
+    _check_size("num_actions", chosen.num_actions, env, taken.num_actions)
 
 
 def _check_size(name: str, found: int, env: PyEnvironment, expected: int) -> None:

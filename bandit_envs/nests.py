@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from bandit_envs.arrays import read_only
+from bandit_envs.arrays import Array, read_only
 
 __all__ = [
     "flatten",
@@ -67,3 +68,18 @@ def read_only_nest(nest: Nest) -> Nest:
             for key, leaf in nest.items()
         }
     return map_structure(lambda leaf: read_only(np.asarray(leaf)), nest)
+
+
+def flat_leaves(nest: Nest, dims: int) -> list[Array]:
+    """Returns the leaves of a nest of arrays, flattened after the first `dims` dimensions."""
+    leaves = []
+    for leaf in flatten(nest):
+        count = math.prod(leaf.shape[dims:])
+        leaves.append(leaf.reshape(*leaf.shape[:dims], count))
+    return leaves
+
+
+def join_leaves(nest: Nest, dims: int) -> Array:
+    """Returns the `flat_leaves` of a nest in one array."""
+    flat = flat_leaves(nest, dims)
+    return flat[0] if len(flat) == 1 else np.concatenate(flat, axis=-1)

@@ -18,7 +18,6 @@ from bandit_envs.specs import ArraySpec, BoundedArraySpec
 
 __all__ = [
     "PolicyInfo",
-    "SlateProbabilities",
     "StepType",
     "TimeStep",
     "Trajectory",
@@ -92,27 +91,6 @@ class PolicyInfo(NamedTuple):
     """What a policy reports if asked: [B], the logarithm of the probability of the action taken."""
 
     log_probability: NDArray[np.float64]
-
-
-class SlateProbabilities(NamedTuple):
-    """How probable slates are under a policy, which reports it if asked; None for what is unknown.
-
-    Fields:
-        slate: [B], the probability of the slate.
-        slot: [B, S], the probability that the slot shows its item, whatever the others show.
-        prefix: [B, S], the probability that the slots down to this one show their items.
-    """
-
-    slate: NDArray[np.float64] | None = None
-    slot: NDArray[np.float64] | None = None
-    prefix: NDArray[np.float64] | None = None
-
-    @classmethod
-    def of_slates(cls, shown: Any, slates: Any) -> SlateProbabilities:
-        """Returns the probabilities of `slates` under a policy that shows `shown`, both [B, S]."""
-        slot = np.equal(shown, slates).astype(np.float64)
-        prefix = slot.cumprod(axis=1)
-        return cls(prefix[:, -1], slot, prefix)
 
 
 class Trajectory(NamedTuple):

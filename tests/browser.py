@@ -1,5 +1,7 @@
 """A headless Chromium, for tests of pages."""
 
+import contextlib
+import importlib
 import os
 import shutil
 
@@ -30,3 +32,20 @@ def browser():
     started = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
     yield started
     started.quit()
+
+
+@contextlib.contextmanager
+def without_network(driver):
+    """Takes the network away from a browser, and empties its console."""
+    driver.execute_cdp_cmd("Network.enable", {})
+    off = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
+    driver.execute_cdp_cmd("Network.emulateNetworkConditions", off)
+    driver.get_log("browser")
+    yield driver
+    driver.execute_cdp_cmd("Network.emulateNetworkConditions", {**off, "offline": False})
+
+
+def wait_for(driver, script, value):
+    """Waits until a script returns a value."""
+    wait = importlib.import_module("selenium.webdriver.support.ui").WebDriverWait
+    wait(driver, 20).until(lambda shown: shown.execute_script(script) == value)

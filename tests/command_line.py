@@ -115,8 +115,8 @@ def run(*arguments):
 
 
 def run_testbed(folder, *arguments, output="results"):
-    """Runs `bandit-envs testbed` with its output below `folder`."""
-    return run("testbed", *arguments, "--output", folder / output)
+    """Runs `bandit-envs run testbed` with its output below `folder`."""
+    return run("run", "testbed", *arguments, "--output", folder / output)
 
 
 def sweep(folder, study, *arguments, output="results"):

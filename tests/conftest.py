@@ -5,6 +5,7 @@ import os
 import re
 import signal
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -66,9 +67,17 @@ def pytest_cmdline_main(config):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Says in one line which packages skipped tests need, above the list of failures."""
+    """Says in one line which packages skipped tests need, above the list of failures.
+
+    If the variable SKIPPED_TESTS names a file, it gets the skipped tests in place of that: pytest
+    runs them by `@FILE`, once the packages are installed.
+    """
+    skipped = terminalreporter.stats.get("skipped", [])
+    if file := os.environ.get("SKIPPED_TESTS"):
+        Path(file).write_text("".join(f"{each.nodeid}\n" for each in skipped), encoding="utf-8")
+        return
     needed: Counter[str] = Counter()
-    for report in terminalreporter.stats.get("skipped", []):
+    for report in skipped:
         reason = report.longrepr[2].removeprefix("Skipped: ")
         found = MISSING.search(reason)
         needed[next(filter(None, found.groups())) if found else reason] += 1

@@ -7,7 +7,7 @@ any other  does not run
 
 A block below the name of a file, in bold, does not run. It is appended to that file.
 A block below `<!-- cluster: NAME -->` is run by tests/studies/test_clusters.py, and not here.
-Blocks of parts that `python -m colab.pages` writes do not run: what is in docstrings runs there.
+Blocks of parts that `python -m colab.pages` writes do not run.
 """
 
 import doctest

@@ -1,6 +1,7 @@
 """What the modules may import, and that their examples are true."""
 
 import ast
+import collections
 import doctest
 import functools
 import importlib
@@ -9,32 +10,34 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import bandit_envs
+from bandit_envs.trajectories import restart
 
 ROOT = Path(bandit_envs.__file__).parent
 STOREYS = (
     {"arrays", "seeding", "nests", "specs", "trajectories", "rendering", "base", "names"},
     {"environments", "wrappers", "rewards", "sampling", "tables", "datasets"},
-    {"drivers", "metrics", "logged", "policies", "testing"},
+    {"drivers", "metrics", "logged", "policies", "running", "showing", "testing"},
     {"bandit_envs"},
-    {"studies", "evaluations", "showing", "text", "serving", "adapters", "cli", "__main__"},
+    {"studies", "evaluations", "text", "serving", "adapters", "cli", "__main__"},
 )
 ROOMS_OF_LIBRARIES = {
     "cycler": {"studies.showing"},
-    "distributed": {"studies.running"},
+    "distributed": {"running"},
     "filelock": {"studies.results", "studies.running"},
     "gin": {"adapters.tf_agents"},
     "gym": {"adapters"},
     "gymnasium": {"adapters"},
-    "joblib": {"studies.running"},
+    "joblib": {"running"},
     "matplotlib": {"evaluations", "rendering", "serving.reports", "showing", "studies"},
     "pandas": {"datasets", "evaluations", "logged.files", "studies", "tables"},
-    "plotly": {"evaluations", "showing", "studies"},
+    "plotly": {"showing"},
     "pooch": {"datasets"},
     "pyarrow": {"logged.files", "tables"},
-    "ray": {"studies.running"},
+    "ray": {"running"},
     "rich": {"cli"},
     "rlberry": {"adapters"},
     "scipy": {"policies.arms", "policies.beliefs", "policies.scikit_learn", "studies.results"},
@@ -132,8 +135,105 @@ def test_a_module_imports_only_from_its_own_storey_or_those_below():
     assert not wrong
 
 
+@pytest.mark.parametrize(
+    ("own", "others"),
+    [
+        ("studies", {"evaluations", "serving"}),
+        ("evaluations", {"studies", "serving"}),
+        ("serving", {"studies"}),
+    ],
+)
+def test_rooms_that_show_results_do_not_import_each_other_but_the_service(own, others):
+    wrong = []
+    for name in MODULES:
+        if room(name) == own:
+            wrong += [module for module in ours(imports(name)) if room(module) in others]
+    assert not wrong
+
+
 def test_no_modules_import_each_other_in_a_circle():
     check_no_circles({name: ours(imports(name)) & MODULES.keys() for name in MODULES})
+
+
+OF_TUPLES = {"_asdict", "_field_defaults", "_fields", "_make", "_replace"}
+"""What named tuples have for everyone."""
+
+OF_LIBRARIES = {("adapters", "_policies")}
+"""Attributes that objects of other libraries have, too: a mixture of TF-Agents, its policies."""
+
+
+def is_private(name):
+    return name.startswith("_") and not name.startswith("__") and name not in {"_", *OF_TUPLES}
+
+
+def is_own(node):
+    """Whether an expression is `self`, `cls` or `super()`."""
+    if isinstance(node, ast.Call):
+        node = node.func
+    return isinstance(node, ast.Name) and node.id in ("self", "cls", "super")
+
+
+def is_set(node):
+    """Whether a name or an attribute is assigned to."""
+    return isinstance(node.ctx, ast.Store)
+
+
+def defined_in(tree):
+    """Yields the private names that a module defines: functions, classes, attributes, variables."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, ast.Name) and is_set(node):
+            yield node.id
+        elif isinstance(node, ast.Attribute) and is_set(node) and is_own(node.value):
+            yield node.attr
+
+
+def imported_from_other_rooms(name):
+    """The names in a module that it imports from other rooms of the package."""
+    return {
+        alias.asname or alias.name
+        for node in ast.walk(parse(name))
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("bandit_envs")
+        for alias in node.names
+        if room(f"{node.module}.{alias.name}") != room(name)
+    }
+
+
+@functools.cache
+def private_names():
+    """The private names that each room defines."""
+    names = {}
+    for name in MODULES:
+        found = set(filter(is_private, defined_in(parse(name))))
+        names.setdefault(room(name), set()).update(found)
+    return names
+
+
+def private_reads(name):
+    """Yields the private attributes of other rooms that a module reads or sets."""
+    own = private_names()[room(name)]
+    all_names = set().union(*private_names().values())
+    others = imported_from_other_rooms(name)
+    for node in ast.walk(parse(name)):
+        if isinstance(node, ast.Attribute) and is_private(node.attr) and not is_own(node.value):
+            is_of_other = isinstance(node.value, ast.Name) and node.value.id in others
+            if is_of_other or (node.attr in all_names and node.attr not in own):
+                yield node.attr, f"{name}:{node.lineno} reads {ast.unparse(node)}"
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                if alias.name in others and is_private(alias.name):
+                    yield alias.name, f"{name}:{node.lineno} imports {alias.name}"
+
+
+def test_no_room_reads_what_is_private_to_another():
+    wrong = [
+        found
+        for name in MODULES
+        for attribute, found in private_reads(name)
+        if (room(name), attribute) not in OF_LIBRARIES
+    ]
+    assert not wrong
 
 
 def imports_by_name(name):
@@ -149,6 +249,28 @@ def imports_by_name(name):
 def is_in(name, package):
     """Whether a module is a package of `bandit_envs` or in it."""
     return f"{name}.".startswith(f"bandit_envs.{package}.")
+
+
+ROOMS_OF_POLICIES = ("learned", "models", "rules", "scikit_learn", "parts")
+"""What contextual policies are made of: each room imports only from itself and those before it."""
+
+
+def room_of_policies(name):
+    """The place of the room that a module is in, among `ROOMS_OF_POLICIES`; -1 in no room."""
+    for place, inner in enumerate(ROOMS_OF_POLICIES):
+        if is_in(name, f"policies.{inner}"):
+            return place
+    return -1
+
+
+def test_the_rooms_of_contextual_policies_import_in_one_direction():
+    wrong = [
+        f"{name} imports {module}"
+        for name in MODULES
+        for module in ours(imports(name))
+        if -1 < room_of_policies(name) < room_of_policies(module)
+    ]
+    assert not wrong
 
 
 def test_a_library_is_imported_only_in_its_rooms():
@@ -169,6 +291,43 @@ def test_one_module_changes_where_python_looks_for_modules():
     assert found == ["bandit_envs.names.users_code"]
 
 
+STAND_INS = (
+    "adapters.gym",
+    "adapters.gymnasium",
+    "adapters.rlberry",
+    "adapters.tf_agents.environments",
+)
+"""Modules that stand in for those of other libraries: they keep the names of these."""
+
+OF_ONE_KIND = {"__init__", "__main__", "presets", "registry"}
+"""Names of files that hold the same of different rooms."""
+
+
+def named_twice(pairs):
+    """The names that several modules have, of pairs of a name and a module."""
+    found = collections.defaultdict(set)
+    for name, module in pairs:
+        if not any(is_in(module, place) for place in STAND_INS):
+            found[name].add(module)
+    return {name for name, modules in found.items() if len(modules) > 1}
+
+
+def test_no_two_classes_have_one_name():
+    """Private ones count, too: one word means one thing to who reads a traceback or a search."""
+    classes = [
+        (node.name, module)
+        for module in MODULES
+        for node in ast.walk(parse(module))
+        if isinstance(node, ast.ClassDef)
+    ]
+    assert not named_twice(classes)
+
+
+def test_no_two_files_have_one_name():
+    files = [(path.stem, module) for module, path in MODULES.items()]
+    assert named_twice(files) <= OF_ONE_KIND
+
+
 BELOW_STUDIES = [name for name in MODULES if storey(name) < storey("bandit_envs.studies")]
 
 
@@ -179,7 +338,8 @@ def need_more():
 
 
 def test_modules_that_need_more_than_numpy_are_imported_inside_functions():
-    wrong = {name for name in BELOW_STUDIES if set(imports_at_once(name)) & need_more()}
+    others = set(BELOW_STUDIES) - need_more()
+    wrong = {name for name in others if set(imports_at_once(name)) & need_more()}
     assert not wrong
 
 
@@ -191,6 +351,24 @@ def run_python(program):
         check=True,
         cwd=ROOT.parent,
     ).stdout
+
+
+def test_an_action_of_lin_ucb_goes_through_nine_files_at_most():
+    spec = bandit_envs.ArraySpec((3,), "float64")
+    policy = bandit_envs.LinUCBPolicy(observation_spec=spec, num_actions=4)
+    time_step = restart(np.ones((1, 3)))
+    files = set()
+
+    def note(frame, event, argument):
+        if event == "call":
+            files.add(frame.f_code.co_filename)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    policy.action(time_step)
+    sys.setprofile(before)
+    root = str(Path(bandit_envs.__file__).parent)
+    assert 1 < len([file for file in files if file.startswith(root)]) <= 9
 
 
 def test_importing_the_package_loads_numpy_and_nothing_else():
@@ -221,7 +399,7 @@ def test_everything_below_the_studies_works_with_numpy_alone():
 NEEDED_BY_EXAMPLES = {
     "bandit_envs.policies.scikit_learn.estimators": "sklearn",
     "bandit_envs.policies.arms.bayes_ucb": "scipy",
-    "bandit_envs.policies.models.fitted_estimators": "sklearn",
+    "bandit_envs.policies.scikit_learn.fitted_estimators": "sklearn",
     "bandit_envs.logged.learners.ips_learner": "sklearn",
 }
 

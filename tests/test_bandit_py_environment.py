@@ -3,8 +3,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandit_envs import ArraySpec, BanditPyEnvironment, BoundedArraySpec
+from bandit_envs import (
+    ArraySpec,
+    BanditPyEnvironment,
+    BoundedArraySpec,
+    KArmedTestbed,
+    RandomPolicy,
+    StepDriver,
+)
 from bandit_envs.testing import assert_identical
+from bandit_envs.wrappers import AffineReward
 from tests.testing.sound_environments import Preferences, Table
 
 INTEGERS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">i4", ">u8"]
@@ -93,6 +101,35 @@ def test_an_episode_is_cut_off_at_its_horizon(horizon, batch_size):
         assert all((time_step.discount == 1).all() for time_step in time_steps)
         assert [int(time_step.observation[0]) for time_step in time_steps] == [*range(horizon + 1)]
         assert env.should_reset(time_steps[-1])
+
+
+class Endless(KArmedTestbed):
+    """Goes on after the end of an episode."""
+
+    def should_reset(self, time_step):
+        return False
+
+
+class Impatient(KArmedTestbed):
+    """Starts anew after two steps, before an episode ends."""
+
+    def should_reset(self, time_step):
+        return super().should_reset(time_step) or self._state.latent.steps == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"), [(Endless, [0, 1, 1, 2, 2, 2, 2]), (Impatient, [0, 1, 1, 0, 1, 1, 0])]
+)
+@pytest.mark.parametrize("wrap", [lambda env: env, lambda env: AffineReward(AffineReward(env))])
+def test_steps_and_drivers_reset_when_a_class_says_so(kind, expected, wrap):
+    env = wrap(kind(k=2, horizon=3, seed=0))
+    assert [int(env.step(0).step_type[0]) for _ in expected] == expected
+    driven = wrap(kind(k=2, horizon=3, seed=0))
+    seen = []
+    policy = RandomPolicy(num_actions=2, seed=0)
+    StepDriver(driven, policy, [seen.append], num_steps=4).run()
+    taken = [step_type for step_type in expected if step_type != 0][:4]
+    assert [int(trajectory.next_step_type[0]) for trajectory in seen] == taken
 
 
 @pytest.mark.parametrize("ignored", [None, [7, 7], "x", [0.5, 0.5]])

@@ -139,3 +139,13 @@ def test_the_map_in_contributing_is_the_real_tree():
     modules = {file.name for file in package.glob("*.py")}
     packages = {f"{file.parent.name}/" for file in package.glob("*/__init__.py")}
     assert mapped == modules | packages
+
+
+def test_the_core_is_read_in_an_hour():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = text.split("## Read the core in an hour")[1].split("\n## ")[0]
+    listed = re.findall(r"^\d+\. `(.+?)` [^.]+\.$", section, re.MULTILINE)
+    assert len(listed) == len(re.findall(r"^\d+\.", section, re.MULTILINE)) == 11
+    package = Path(bandit_envs.__file__).parent
+    lines = {name: len((package / name).read_text("utf-8").splitlines()) for name in listed}
+    assert sum(lines.values()) <= 2300, lines

@@ -29,9 +29,6 @@ BUILT = [
 ]
 """What only the build of the site makes, so that links on GitHub cannot lead there."""
 
-WITHOUT_REFERENCE = ("bandit_envs.base", "bandit_envs.cli", "bandit_envs.rendering")
-"""Packages that users do not import."""
-
 RAW = {
     "a role": r"\{[a-zA-Z][\w:+-]*\}`",
     "a directive": r"^:::",
@@ -174,7 +171,6 @@ def test_the_first_hour_of_each_kind_of_user_is_a_page_of_at_most_900_words():
 
 @pytest.mark.parametrize("page", WRITTEN, ids=name)
 def test_what_the_command_writes_on_a_page_is_up_to_date(page):
-    pytest.importorskip("griffe")
     if page.stem == "policies":
         pytest.importorskip("sklearn")
     parts = importlib.import_module("colab.pages.parts")
@@ -188,21 +184,6 @@ def test_every_part_of_a_page_has_a_writer_and_an_end():
         text = page.read_text(encoding="utf-8")
         assert len(PART.findall(text)) == text.count("<!-- python -m colab.pages")
         assert len(PART.findall(text)) == text.count("<!-- end -->")
-
-
-def test_every_public_name_has_an_entry_in_the_reference():
-    pytest.importorskip("griffe")
-    reference = importlib.import_module("colab.pages.reference")
-    package = reference.package()
-    modules = [package, *package.modules.values(), *package["adapters"].modules.values()]
-    public = {
-        each
-        for module in modules
-        if module.path not in WITHOUT_REFERENCE
-        for each in module.exports or ()
-        if reference.is_ours(module[each])
-    }
-    assert public - set(reference.pages_of_names()) == set()
 
 
 def test_each_environment_has_a_picture_and_no_other_picture_is_left():

@@ -36,19 +36,29 @@ def test_the_wheel_has_every_file_of_the_package():
             assert any(fnmatch(name, pattern) for pattern in patterns), name
 
 
-def test_the_workflow_has_every_job_with_the_python_that_it_needs():
-    script = text(".ci/run")
-    listed = re.search(r"^jobs=\((.*?)\)", script, re.MULTILINE | re.DOTALL)[1]
-    needed = {}
-    for job in re.findall(r'"([^"]+)"', listed):
-        name, function, *version = job.split()
-        body = re.search(rf"^{function}\(\) .*?^\}}", script, re.MULTILINE | re.DOTALL)[0]
-        needed[name] = version[0] if version else re.search(r"venv (3\.\d+)", body)[1]
+def jobs():
+    """Returns the Pythons of each job of .ci/run, by its name."""
+    listed = re.search(r"^jobs=\((.*?)\n\)", text(".ci/run"), re.MULTILINE | re.DOTALL)[1]
+    return {name: rest.split() for name, rest in re.findall(r'"(\w+) ([^"]+)"', listed)}
+
+
+def test_the_workflow_has_every_job_with_the_pythons_that_it_needs():
     workflow = text(".github/workflows/ci.yml")
-    found = dict(re.findall(r'job: (\S+), python: "(\S+)"', workflow))
-    by_the_week = needed.keys() - found.keys()
+    listed = re.findall(r'job: (\S+), python: "(\S+)"', workflow)
+    found = {name: versions.split(r"\n") for name, versions in listed}
+    by_the_week = jobs().keys() - found.keys()
     assert all(f"run: .ci/run {name}\n" in workflow for name in by_the_week)
-    assert found == {name: needed[name] for name in found}
+    assert found == {name: jobs()[name] for name in found}
+
+
+def test_contributing_has_every_job_once():
+    table = text("CONTRIBUTING.md").partition("| job | runs |")[2].partition("\n\n")[0]
+    named = [name for row in table.splitlines() for name in re.findall(r"`(\w+)`", row[:30])]
+    assert sorted(named) == sorted(jobs().keys() - {"notebooks"})
+
+
+def test_at_most_twelve_jobs_run_at_each_change():
+    assert len(jobs().keys() - {"notebooks"}) <= 12
 
 
 def test_the_policies_of_version_0_1_that_stay_are_imported_from_where_it_had_them():

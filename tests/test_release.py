@@ -15,7 +15,7 @@ import pytest
 import bandit_envs
 from bandit_envs.base import saving
 from bandit_envs.environments.registry import ENVIRONMENTS
-from bandit_envs.logged.files import decision_tables, layout
+from bandit_envs.logged.files import column_layout, decision_tables
 from bandit_envs.logged.learners import policy_files
 from bandit_envs.policies.registry import POLICIES
 from bandit_envs.studies.results import assignment
@@ -211,8 +211,8 @@ def test_the_page_of_versions_has_the_formats_of_this_version():
         "folders of results of studies": f"{assignment.FORMAT}",
         "curves in such a folder": "no number: `curves.npy`",
         "study files": "no number",
-        "logs in `.csv`, `.parquet` and data frames": f"{layout.FORMAT}",
-        "logs in `.npz`": f"{layout.FORMAT}, in a state of format {saving.FORMAT}",
+        "logs in `.csv`, `.parquet` and data frames": f"{column_layout.FORMAT}",
+        "logs in `.npz`": f"{column_layout.FORMAT}, in a state of format {saving.FORMAT}",
         "policies, `write_policy`": f"{policy_files.FORMAT}, in a state of format {saving.FORMAT}",
         "decisions of a service, `.sqlite`": (
             f"{decision_tables.FORMAT}, with a state of format {saving.FORMAT}"

@@ -15,11 +15,14 @@ import pytest
 
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.policies.registry import POLICIES
+from colab.pages.public import Package
+from colab.pages.words import path_of
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "colab" / "docs"
 NEEDED = (
     "furo",
+    "gin",
     "latex2mathml",
     "matplotlib",
     "myst_nb",
@@ -102,11 +105,37 @@ def test_every_page_leads_to_its_source_in_the_repository(site):
         assert (ROOT / file).is_file(), link
 
 
-def test_the_site_has_every_name_of_the_reference_every_id_and_every_subcommand(site):
-    for page in (DOCS / "api").glob("*.md"):
-        names = re.findall(r"(?m)^### (\w+)$", page.read_text("utf-8"))
-        shown = (site / "api" / f"{page.stem}.html").read_text("utf-8")
-        assert re.findall(r"<h3>(\w+)<", shown) == names
+def test_the_reference_has_every_public_name_and_says_which_are_experimental(site):
+    wrong = []
+    for name in Package().names():
+        page = (site / "api" / f"{name.room}.html").read_text("utf-8")
+        rows = re.findall(r"<tr .*?</tr>", page, re.DOTALL)
+        said = [row for row in rows if f">{name.path}<" in row]
+        stability = "experimental" if name.is_experimental else "stable"
+        is_there = f'<dt class="sig sig-object py" id="{name.path}">' in page
+        if not is_there or len(said) != 1 or f"<p>{stability}</p>" not in said[0]:
+            wrong.append(name.path)
+    assert wrong == []
+
+
+def test_a_name_in_a_text_is_a_link_to_its_entry(site):
+    page = (site / "policies.html").read_text("utf-8")
+    entry = "api/bandit_envs.policies.html#bandit_envs.UCBPolicy"
+    assert re.search(rf'<a [^>]*href="{entry}"[^>]*><code[^>]*><span class="pre">UCBPolicy<', page)
+
+
+def test_no_page_names_a_public_name_without_a_link(site):
+    names = [each.name for each in Package().names() if path_of(each.name) == each.path]
+    lost = {}
+    for page in site.glob("*.html"):
+        text = re.sub(r"<(a|h\d)\b.*?</\1>", "", page.read_text("utf-8"), flags=re.DOTALL)
+        words = set(re.findall(r"<code [^>]*><span class=\"pre\">(\w+)</span></code>", text))
+        if words & set(names):
+            lost[page.name] = words & set(names)
+    assert lost == {}
+
+
+def test_the_site_has_every_id_and_every_subcommand(site):
     for name, ids in (("environments", ENVIRONMENTS), ("policies", POLICIES)):
         page = (site / f"{name}.html").read_text("utf-8")
         assert [key for key in ids if f">{key}<" not in page] == []

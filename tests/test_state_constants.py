@@ -68,3 +68,18 @@ def test_sizes_that_differ_are_named_as_before():
         ENVIRONMENTS["structured"].make(batch_size=3, seed=1).set_state(
             make("structured", 1).get_state()
         )
+
+
+class Equal(Mine):
+    """All are equal, so Python cannot hash them."""
+
+    def __eq__(self, other):
+        return isinstance(other, Equal)
+
+
+def test_constants_are_those_of_an_object_whatever_it_equals():
+    env = Equal(seed=1)
+    state = env.get_state()
+    env.set_state(state)
+    with pytest.raises(ValueError, match="drawn from its seed"):
+        Equal(seed=2).set_state(state)

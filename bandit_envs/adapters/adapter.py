@@ -10,16 +10,15 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from bandit_envs.adapters.restart import start_anew
-from bandit_envs.adapters.spaces import space_from_spec, to_arrays
+from bandit_envs.adapters.spaces import space_from_spec, space_of_actions, to_arrays
 from bandit_envs.arrays import Array
 from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.known_means import KnownMeans
 from bandit_envs.base.py_environment import PyEnvironment, check_environment
-from bandit_envs.base.slates import sum_over_slots
 from bandit_envs.nests import Nest
 from bandit_envs.seeding import Seed
-from bandit_envs.specs import ArraySpec, SlateSpec
+from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import TimeStep
 
 __all__ = [
@@ -62,8 +61,8 @@ class Adapter:
         super().__init__()
         check_environment(env)
         spec = env.reward_spec()
-        action_spec = env.action_spec()
-        self._sums = isinstance(action_spec, SlateSpec) and len(getattr(spec, "shape", ())) == 1
+        kind = env.action_kind
+        self._sums = kind.is_slate and len(getattr(spec, "shape", ())) == 1
         if not isinstance(spec, ArraySpec) or (spec.shape and not self._sums):
             expected = "one number a row, as LinearScalarization makes of vectors"
             raise ValueError(f"env has reward_spec {short_repr(spec)}; expected {expected}")
@@ -81,10 +80,10 @@ class Adapter:
         self.render_mode = render_mode
         self.expected_rewards = expected_rewards
         self.reward_range = env.reward_range
-        self.observation_space = space_from_spec(self._spaces, env.observation_spec(), self._slates)
-        self.action_space = space_from_spec(self._spaces, action_spec, self._slates)
+        self.observation_space = space_from_spec(self._spaces, env.observation_spec())
+        self.action_space = space_of_actions(self._spaces, kind, self._slates)
         # A bandit converts an action that is one array by itself.
-        self._converts = not (isinstance(action_spec, ArraySpec) and is_bandit(env))
+        self._converts = not (isinstance(kind.spec, ArraySpec) and is_bandit(env))
 
     @property
     def env(self) -> PyEnvironment:
@@ -121,7 +120,7 @@ class Adapter:
     def _rewards(self, time_step: TimeStep) -> Array:
         """Returns the rewards: [B]."""
         reward: Array = time_step.reward
-        return sum_over_slots(reward) if self._sums else reward
+        return self._env.action_kind.total(reward) if self._sums else reward
 
     def _means(self) -> dict[str, Array]:
         """Returns what infos tell of all rows: arrays [B, ...]."""

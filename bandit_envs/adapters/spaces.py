@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from bandit_envs.arrays import Array
+from bandit_envs.base.actions import ActionKind
 from bandit_envs.base.checks import check_action, short_repr
 from bandit_envs.nests import Nest
-from bandit_envs.specs import ArraySpec, BoundedArraySpec, SlateSpec, is_discrete
+from bandit_envs.specs import ArraySpec, BoundedArraySpec, is_discrete
 
 
 class DistinctItems:
@@ -38,7 +39,20 @@ class DistinctItems:
         return is_element and bool(np.all(np.diff(np.sort(x, axis=-1))))
 
 
-def space_from_spec(spaces: ModuleType, spec: Nest, slates: type | None = None) -> Any:
+def space_of_actions(spaces: ModuleType, kind: ActionKind, slates: type) -> Any:
+    """Returns the space of one row's actions: of slates, or as their spec says.
+
+    Args:
+        spaces: a framework's module of spaces.
+        kind: what an action is.
+        slates: the class of the spaces of slates.
+    """
+    if kind.is_slate:
+        return slates(np.full(kind.spec.shape, kind.num_actions))
+    return space_from_spec(spaces, kind.spec)
+
+
+def space_from_spec(spaces: ModuleType, spec: Nest) -> Any:
     """Returns the space of one row's values.
 
     Integers from 0 become a `Discrete` or, if they have dimensions, a `MultiDiscrete`; booleans a
@@ -47,13 +61,12 @@ def space_from_spec(spaces: ModuleType, spec: Nest, slates: type | None = None) 
     Args:
         spaces: a framework's module of spaces.
         spec: the nest of specs.
-        slates: the class of the spaces of slates; None for a `MultiDiscrete`.
     """
     if isinstance(spec, dict):
-        leaves = {key: space_from_spec(spaces, leaf, slates) for key, leaf in spec.items()}
+        leaves = {key: space_from_spec(spaces, leaf) for key, leaf in spec.items()}
         return spaces.Dict(leaves)
     if isinstance(spec, (list, tuple)):
-        return spaces.Tuple([space_from_spec(spaces, leaf, slates) for leaf in spec])
+        return spaces.Tuple([space_from_spec(spaces, leaf) for leaf in spec])
     if spec.dtype == np.bool_:
         return spaces.MultiBinary(list(spec.shape)) if spec.shape else spaces.Discrete(2)
     bounded = BoundedArraySpec.from_spec(spec)
@@ -63,8 +76,6 @@ def space_from_spec(spaces: ModuleType, spec: Nest, slates: type | None = None) 
         counts = high.astype(np.int64) + 1
         if not spec.shape:
             return spaces.Discrete(counts.item())
-        if isinstance(spec, SlateSpec) and slates is not None:
-            return slates(counts)
         return spaces.MultiDiscrete(counts)
     if spec.dtype.kind == "f":  # the largest finite numbers stand for infinity
         largest = np.finfo(spec.dtype).max

@@ -17,8 +17,8 @@ from bandit_envs.arrays import Floats
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.text.history import History, describe_features
-from bandit_envs.text.policy import Prompter
 from bandit_envs.text.scenarios import BUTTONS, Scenario
+from bandit_envs.text.text_policy import Prompter
 from bandit_envs.trajectories import TimeStep
 from bandit_envs.wrappers.wrapper import require_single_actions
 

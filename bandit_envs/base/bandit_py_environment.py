@@ -8,24 +8,18 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypedDict, TypeGuard, Typ
 import numpy as np
 
 from bandit_envs import rendering
-from bandit_envs.arrays import Array, Indices, Mask, Rng, read_only
-from bandit_envs.base.actions import kind_of_actions
-from bandit_envs.base.checks import check_available, check_integer
+from bandit_envs.arrays import Array, Indices, Mask, Rng
+from bandit_envs.base.actions import ActionKind
+from bandit_envs.base.checks import check_available, check_fields, check_integer
 from bandit_envs.base.hook_results import check_drawn_rewards, check_observation, check_state
-from bandit_envs.base.known_means import KnownMeans, Means, TakenAction
-from bandit_envs.base.known_state import KnownState
-from bandit_envs.base.one_problem import next_of_one_problem, share_first_row
+from bandit_envs.base.kind_of_actions import kind_of
+from bandit_envs.base.known_means import KnownMeans, KnownState, Means, TakenAction
 from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment, new_tuple
 from bandit_envs.base.shown_bandit import shown_arms
-from bandit_envs.base.state import Memo, check_fields, forget_digest
+from bandit_envs.base.state import Memo
 from bandit_envs.nests import Nest, flatten
 from bandit_envs.seeding import Seed
-from bandit_envs.specs import (
-    ArraySpec,
-    BoundedArraySpec,
-    add_outer_dims_nest,
-    assert_arrays_nest,
-)
+from bandit_envs.specs import ArraySpec, add_outer_dims_nest, assert_arrays_nest
 from bandit_envs.trajectories import REWARD_SPEC, StepType, TimeStep, restart
 
 State = TypeVar("State")
@@ -35,6 +29,11 @@ State = TypeVar("State")
 def is_bandit(env: PyEnvironment) -> TypeGuard[KnownMeans]:
     """Whether `env` is a `BanditPyEnvironment` or wraps one."""
     return isinstance(env.unwrapped, BanditPyEnvironment)
+
+
+def has_own_hook(kind: type, name: str) -> bool:
+    """Whether a class of bandits overrides the hook of this name, such as `_observe`."""
+    return getattr(kind, name) is not getattr(BanditPyEnvironment, name)
 
 
 def available_actions(observation: Nest, num_actions: int) -> Mask | None:
@@ -90,9 +89,10 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
         _next_state(rng, state, action)   -> state        default: unchanged
         _next_episode(rng, state)         -> state        default: _initial_state(rng)
 
-    If rows are independent problems, `wrappers.OneProblem` makes them users of one. Then `_share`
-    gives all rows the state of the first, and a subclass overrides it if a part of the state is the
-    user's own.
+    If rows are independent problems, `wrappers.OneProblem` makes them users of one. It asks a
+    class with a `_next_state` what users share:
+
+        _share(state)                     -> state        that of the first row, but for users' own
 
     Where an action is not one integer, such as a slate of items, two hooks replace
     `_expected_rewards`:
@@ -117,7 +117,8 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
         observation_spec: the nest of specs of one row's observation; None for the default.
         num_actions: K. Actions are integers from 0 to K - 1.
         reward_spec: the nest of specs of one row's reward.
-        action_spec: the nest of specs of one row's action, in place of `num_actions`.
+        action_spec: the nest of specs of one row's action, or an `ActionKind`, in place of
+            `num_actions`.
         horizon: steps in an episode; None for episodes of one step that need no reset.
         seed, name: as for `PyEnvironment`. `**options` of a subclass are these and `horizon`.
 
@@ -126,9 +127,6 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
 
     skips_nan_check: ClassVar[bool] = False
     """Whether steps do not look for NaN in observations. Subclasses do not inherit it."""
-
-    _is_one_problem: bool = False
-    """Whether rows that are independent problems otherwise are users of one."""
 
     def __init__(
         self,
@@ -144,13 +142,8 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
     ) -> None:
         self._horizon = None if horizon is None else check_integer("horizon", horizon, minimum=1)
         super().__init__(horizon is not None, batch_size=batch_size, seed=seed, name=name)
-        if (num_actions is None) == (action_spec is None):
-            raise TypeError("expected num_actions or action_spec, and not both")
-        if action_spec is None:
-            last = check_integer("num_actions", num_actions, 1, 2**31) - 1
-            action_spec = BoundedArraySpec((), np.int32, 0, last, "action")
-        self._actions = kind_of_actions(action_spec, self._batch_size)
-        self._of_action = self._actions.entries
+        self._action_kind = kind_of(num_actions, action_spec, self._batch_size)
+        self._of_action = self._action_kind.entries
         self._reward_spec = reward_spec
         size = self._batch_size
         self._batch_shape = (size,)
@@ -159,7 +152,7 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
         self._step_types = tuple(np.full(size, kind, np.int32) for kind in kinds)
         self._step_discounts = np.full(size, 0.0 if horizon is None else 1.0, np.float32)
         self._constant_feature: Array = np.ones((size, 1), np.float32)
-        self._has_mask = type(self)._available is not BanditPyEnvironment._available
+        self._has_mask = has_own_hook(type(self), "_available")
         self._checks_observations = not vars(type(self)).get("skips_nan_check", False)
         if observation_spec is None:
             observation_spec = ArraySpec((1,), np.float32, "observation")
@@ -173,16 +166,20 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
 
     @property
     def num_actions(self) -> int:
-        if self._actions.num_actions is None:
+        if not self._action_kind.num_actions:
             raise NotImplementedError(f"the actions of {self._name} are not integers from 0")
-        return self._actions.num_actions
+        return self._action_kind.num_actions
 
     @property
     def horizon(self) -> int | None:
         return self._horizon
 
     def action_spec(self) -> Nest:
-        return self._actions.spec
+        return self._action_kind.spec
+
+    @property
+    def action_kind(self) -> ActionKind:
+        return self._action_kind
 
     def observation_spec(self) -> Nest:
         return self._observation_spec
@@ -195,7 +192,22 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
         batch = np.shape(leaves[0])[:1] if leaves else self._batch_shape
         spec = add_outer_dims_nest(self._observation_spec, batch)
         assert_arrays_nest(observation, spec, f"observation does not fit {self._name}: ")
-        return read_only(KnownState(self, self._state_of(observation), *batch).table)
+        return self.means_in(self._state_of(observation), *batch).table
+
+    def bandit_state(self) -> BanditState:
+        """Returns the state now and the one that the last action met, as the hooks returned them.
+
+        These are the arrays that the environment keeps: nobody writes into them. ValueError before
+        the first reset.
+        """
+        bandit: BanditState | None = self._state.latent
+        if bandit is None:
+            raise ValueError(f"{self._name} has no state yet; call reset() first")
+        return bandit
+
+    def means_in(self, state: State, batch_size: int | None = None) -> KnownState:
+        """Returns the expected rewards in a state, such as the present one with other contexts."""
+        return KnownState(self, state, self._batch_size if batch_size is None else batch_size)
 
     def render(
         self,
@@ -230,7 +242,7 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
         """Returns the mean of the reward of every action in `state`, available or not: [B, K]."""
         hint = (
             ""
-            if self._actions.is_single
+            if self._action_kind.is_single
             else " of single actions; see optimal_reward(), get_info()"
         )
         raise NotImplementedError(f"{self._name} does not know its expected rewards{hint}")
@@ -259,19 +271,12 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
         return self._initial_state(rng)
 
     def _share(self, state: State) -> State:
-        """Returns `state` for users of one problem: by default, all rows have that of the first.
+        """Returns `state` for users of one problem: what they share is that of the first row.
 
-        A subclass whose actions change the state overrides it, and keeps what is the user's own.
+        What is a user's own stays, such as what the user's actions change. Where it is not
+        implemented and a state never changes, all of it is that of the first row.
         """
-        shared: State = share_first_row(self._name, state, self._batch_size)
-        return shared
-
-    def _become_one_problem(self) -> None:
-        """Makes rows users of one problem; a subclass with constants [B, ...] takes the first."""
-        forget_digest(self)
-        self._known_memo = Memo()
-        self._info_memo = Memo()
-        self._is_one_problem = True
+        raise NotImplementedError(f"{self._name} does not say what of its state users share")
 
     def _rendered_arms(self, row: int) -> rendering.Arms:
         """Returns what `render` shows of one row."""
@@ -279,12 +284,12 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
 
     def _rendered_values(self, state: State) -> Array:
         """Returns what `render` shows of every arm, or of every item of slates: [B, K, ...]."""
-        if not self._actions.is_single:
+        if not self._action_kind.is_single:
             raise NotImplementedError(f"{self._name} cannot be shown: an action is not one integer")
         return self._known(state).table
 
     def _means_now(self) -> Means:
-        return self._known(self._bandit_state().state)
+        return self._known(self.bandit_state().state)
 
     def _means_met(self) -> TakenAction | None:
         bandit: BanditState | None = self._state.latent
@@ -294,14 +299,11 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
 
     def _known(self, state: State) -> KnownState:
         """Returns what follows from `state`, the same object as long as it stays."""
-        return self._known_memo.of(state, self._find_known)
-
-    def _find_known(self, state: State) -> KnownState:
-        return KnownState(self, state, self._batch_size)
+        return self._known_memo.of(state, self.means_in)
 
     def _check_action(self, action: Nest) -> Nest:
         """Returns `action` as the hooks take it; a subclass may add rules for it."""
-        checked = self._actions.check(action)
+        checked = self._action_kind.check(action)
         if self._has_mask:
             self._check_available(checked)
         return checked
@@ -320,8 +322,6 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
         else:
             state = self._next_episode(rng, bandit.state)
             check_state(self._name, "_next_episode", state, bandit.state)
-        if self._is_one_problem:
-            state = self._share(state)
         if self._has_mask:
             _ = self._known(state).available  # a bad mask is refused before anything changes
         observation = self._observe(state)
@@ -333,11 +333,7 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
         rng, before, (state, steps, _, _) = self._state
         drawn = self._draw_rewards(rng, state, action)
         reward = check_drawn_rewards(self._name, drawn, self._reward_spec, self._batch_shape)
-        if self._is_one_problem:
-            keeps_own = type(self)._share is not BanditPyEnvironment._share
-            next_state = next_of_one_problem(self, rng, state, action, keeps_own=keeps_own)
-        else:
-            next_state = self._next_state(rng, state, action)
+        next_state = self._next_state(rng, state, action)
         check_state(self._name, "_next_state", next_state, state)
         steps += 1
         ends = self._horizon is None or steps >= self._horizon
@@ -348,19 +344,10 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
         time_step = new_tuple(TimeStep, fields)
         return new_tuple(BanditState, (next_state, steps, state, action)), time_step
 
-    def _is_over(self) -> bool:
-        return self._horizon is not None and self._state.latent.steps >= self._horizon
-
-    def _bandit_state(self) -> BanditState:
-        bandit: BanditState | None = self._state.latent
-        if bandit is None:
-            raise ValueError(f"{self._name} has no state yet; call reset() first")
-        return bandit
-
     def _state_key(self) -> dict[str, int | None]:
         return {
             **super()._state_key(),
-            "num_actions": self._actions.num_actions,
+            "num_actions": self._action_kind.num_actions or None,
             "horizon": self._horizon,
         }
 

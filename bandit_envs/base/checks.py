@@ -194,6 +194,16 @@ def check_rewards(
     return array
 
 
+def check_fields(state: Any, kind: type[Any], **types: type[Any]) -> Any:
+    """Returns `state`; TypeError if it is not a `kind`, or a field is not of its type."""
+    if type(state) is not kind:
+        raise TypeError(f"found a {type(state).__name__}; expected a {kind.__name__}")
+    for name, expected in types.items():
+        if not isinstance(getattr(state, name), expected):
+            raise TypeError(f"{name} is {getattr(state, name)!r}; expected a {expected.__name__}")
+    return state
+
+
 def _with_rows(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     """Returns an action of a `shape`, whose first dimension a batch of one may leave out."""
     if array.shape != shape and (shape[0] != 1 or array.shape != shape[1:]):

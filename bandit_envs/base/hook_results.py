@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from bandit_envs.arrays import Array, Mask, as_numbers, check_array, check_result
+from bandit_envs.base.actions import ActionKind
 from bandit_envs.base.checks import short_repr
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.specs import ArraySpec
@@ -45,18 +46,27 @@ def check_drawn_rewards(
     )
 
 
-def check_availability(owner: str, available: Mask, num_actions: int, spec: Nest) -> Mask:
-    """Returns a mask [B, K] with an action for each row; `spec` is that of the observation."""
+def check_availability(owner: str, available: Mask, kind: ActionKind, spec: Nest) -> Mask:
+    """Returns a mask [B, K] with an action for each row, or an item for each slot of a slate.
+
+    `spec` is that of the observation.
+    """
     if not isinstance(spec, dict) or {"mask", "num_actions"}.isdisjoint(spec):
         expected = "expected a dict with mask or num_actions, as actions are unavailable"
         raise ValueError(f"observation_spec is {spec}; {expected}")
     what = f"{owner}._available returned"
     if not isinstance(available, np.ndarray) or available.dtype != np.bool_:
         raise TypeError(f"{what} {short_repr(available)}; expected an array of bool")
-    check_array(what, available, (*available.shape[:1], num_actions))
+    check_array(what, available, (*available.shape[:1], kind.num_actions))
     rows = available.any(axis=1)
     if not rows.all():
         raise ValueError(f"{what} no action for row {rows.argmin()}")
+    if kind.is_slate:
+        num_items = available.sum(axis=1)
+        row = num_items.argmin()
+        if num_items[row] < kind.spec.shape[0]:
+            found = f"{what} {num_items[row]} items for row {row}"
+            raise ValueError(f"{found}; expected one for each of {kind.spec.shape[0]} slots")
     return available
 
 

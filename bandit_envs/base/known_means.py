@@ -9,7 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.arrays import Array, read_only
+from bandit_envs.arrays import Array, Mask, read_only
+from bandit_envs.base.hook_results import (
+    check_availability,
+    check_mean,
+    check_means,
+    check_optimal_action,
+)
 from bandit_envs.base.state import Memo
 from bandit_envs.nests import Nest, read_only_nest
 
@@ -22,14 +28,13 @@ class Optimum(NamedTuple):
 
 
 class Means:
-    """The expected rewards in one state of a bandit: three questions, answered when asked.
+    """The expected rewards in one state of a bandit: `of` an action, as a `table`, the `optimum`.
 
-    Each raises NotImplementedError for what is unknown.
+    Each raises NotImplementedError for what is unknown. Tables and optima are read-only. `of` does
+    not check actions: it takes what `check` of their kind returned, as `means_met` has it.
 
     Args:
-        of: returns the mean of the reward of each row's action: [B].
-        table: returns `table`, which is then kept.
-        optimum: returns `optimum`, which is then kept.
+        of, table, optimum: find them when they are asked for; the last two are then kept.
     """
 
     def __init__(
@@ -42,14 +47,23 @@ class Means:
         self._find_table = table
         self._find_optimum = optimum
 
-    @functools.cached_property
+    @property
     def table(self) -> Array:
         """The mean of the reward of every action: [B, K], or [B, K, R]; -inf if unavailable."""
+        return read_only(self._table)
+
+    @property
+    def optimum(self) -> Optimum:
+        """The first action with the largest mean, and this mean."""
+        action, reward = self._optimum
+        return Optimum(read_only_nest(action), read_only(reward))
+
+    @functools.cached_property
+    def _table(self) -> Array:
         return self._find_table()
 
     @functools.cached_property
-    def optimum(self) -> Optimum:
-        """The optimal actions and their means."""
+    def _optimum(self) -> Optimum:
         return self._find_optimum()
 
     @classmethod
@@ -71,12 +85,64 @@ class Means:
         """Returns the means changed by an increasing function: the optimal actions stay."""
 
         def optimum() -> Optimum:
-            action, reward = self.optimum
+            action, reward = self._optimum
             return Optimum(action, function(reward))
 
         return Means(
-            lambda action: function(self.of(action)), lambda: function(self.table), optimum
+            lambda action: function(self.of(action)), lambda: function(self._table), optimum
         )
+
+
+class KnownState(Means):
+    """The available actions and the expected rewards in one state, of `size` rows."""
+
+    def __init__(self, bandit: Any, state: Any, size: int) -> None:
+        self._bandit = bandit
+        self._state = state
+        self._size = size
+
+    @functools.cached_property
+    def available(self) -> Mask | None:
+        """Which actions are available: [B, K]; None for all."""
+        bandit = self._bandit
+        found = bandit._available(self._state) if bandit._has_mask else None
+        if found is None:
+            return None
+        spec = bandit._observation_spec
+        return check_availability(bandit._name, found, bandit.action_kind, spec)
+
+    def of(self, action: Nest) -> Array:
+        bandit = self._bandit
+        found = bandit._expected_reward(self._state, action)
+        mean = check_mean(bandit._name, found, (self._size,))
+        mean.setflags(False)  # type: ignore[call-arg]  # as `read_only` does, without a view
+        return mean
+
+    def _find_table(self) -> Array:
+        bandit = self._bandit
+        found = bandit._expected_rewards(self._state)
+        means = check_means(bandit._name, found, self._size, bandit.action_kind.num_actions or None)
+        if self.available is None:
+            return means
+        mask = self.available.reshape(*self.available.shape, *(1,) * (means.ndim - 2))
+        return np.where(mask, means, -np.inf)
+
+    def _find_optimum(self) -> Optimum:
+        bandit = self._bandit
+        best = bandit._optimal_action(self._state)
+        return Optimum(
+            check_optimal_action(bandit._name, best, bandit.action_kind.spec), self.of(best)
+        )
+
+    def table_of_numbers(self) -> Array:
+        """Returns `table`, if rewards are numbers and actions are from 0 to K - 1: [B, K]."""
+        bandit = self._bandit
+        if not bandit.action_kind.is_single or self._table.ndim != 2:
+            raise NotImplementedError(
+                f"{bandit._name} does not know the means of its actions: an action is not one "
+                "integer, or a reward not one number, and it has no _expected_reward of its own"
+            )
+        return self._table
 
 
 class TakenAction(NamedTuple):
@@ -89,10 +155,7 @@ class TakenAction(NamedTuple):
 class KnownMeans(abc.ABC):
     """Interface that bandits and their wrappers add to `PyEnvironment`.
 
-    All that is known of expected rewards follows from two hooks:
-
-        _means_now()  -> Means        in the current state
-        _means_met()  -> TakenAction  in the state of the last action; None after a reset
+    All that is known of expected rewards follows from two hooks: `_means_now` and `_means_met`.
     """
 
     _state: Any
@@ -123,21 +186,36 @@ class KnownMeans(abc.ABC):
     def _means_met(self) -> TakenAction | None:
         """Returns the last action and the expected rewards that it met; None after a reset."""
 
+    def means_now(self) -> Means:
+        """Returns the expected rewards now; ValueError before the first reset."""
+        return self._means_now()
+
+    def means_met(self) -> TakenAction | None:
+        """Returns the last action, and the expected rewards that it met; None after a reset.
+
+        A metric asks it about the step of its trajectory, as `RegretMetric` does by `get_info`.
+        """
+        taken = self._means_met()
+        if taken is None:
+            return None
+        return TakenAction(read_only_nest(taken.action), taken.means)
+
     def expected_rewards(self) -> Array:
         """Returns the mean of the reward of every action now: [B, K]; -inf if unavailable.
 
         This method, `optimal_action` and `optimal_reward` raise NotImplementedError if the means
         are unknown, and ValueError before the first reset.
         """
-        return read_only(self._means_now().table)
+        return self._means_now().table
 
     def optimal_action(self) -> Array:
         """Returns the first action with the largest expected reward now: [B, ...]."""
-        return read_only_nest(self._means_now().optimum.action)  # type: ignore[no-any-return]
+        action: Array = self._means_now().optimum.action
+        return action
 
     def optimal_reward(self) -> Array:
         """Returns the expected reward of the optimal action now: [B]."""
-        return read_only(self._means_now().optimum.reward)
+        return self._means_now().optimum.reward
 
     def get_info(self) -> Any:
         """Describes the last step by arrays [B, ...]; None before the first step of an episode.
@@ -153,7 +231,7 @@ class KnownMeans(abc.ABC):
         taken = self._means_met()
         if taken is None:
             return None
-        optimum = taken.means.optimum
+        optimum = taken.means._optimum
         return {
             "expected_reward": taken.means.of(taken.action),
             "optimal_reward": optimum.reward,

@@ -9,17 +9,21 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from bandit_envs.arrays import read_only
-from bandit_envs.base.checks import check_integer, short_repr
-from bandit_envs.base.made_with import made_with
-from bandit_envs.base.state import CONSTANTS, Stateful, check_fields, digest_of_constants
+from bandit_envs.base.actions import ActionKind
+from bandit_envs.base.checks import check_fields, check_integer, short_repr
+from bandit_envs.base.kind_of_actions import kind_of_actions
+from bandit_envs.base.made_with import digest_of_constants, made_with
+from bandit_envs.base.state import CONSTANTS, Stateful
 from bandit_envs.nests import Nest, flatten, map_structure, read_only_nest
 from bandit_envs.rendering import Knowledge
 from bandit_envs.seeding import Seed, generator
 from bandit_envs.specs import ArraySpec, add_outer_dims_nest, assert_arrays_nest, value_range
-from bandit_envs.trajectories import DISCOUNT_SPEC, REWARD_SPEC, TimeStep, time_step_spec
+from bandit_envs.trajectories import DISCOUNT_SPEC, REWARD_SPEC, StepType, TimeStep, time_step_spec
 
 Self = TypeVar("Self", bound="PyEnvironment")
 Fields = TypeVar("Fields", bound="tuple[Any, ...]")
+
+LAST = int(StepType.LAST)
 
 new_tuple: Any = tuple.__new__
 """Makes a named tuple of a class and its fields, in half the time that calling the class takes."""
@@ -105,6 +109,11 @@ class PyEnvironment(Stateful, abc.ABC):
         return self
 
     @property
+    def action_kind(self) -> ActionKind:
+        """What an action is, beyond its specs; it is made for as many rows as this has."""
+        return kind_of_actions(self.action_spec(), self._batch_size)
+
+    @property
     def reward_range(self) -> tuple[float, float]:
         """The smallest and the largest reward that `reward_spec()` allows."""
         lows, highs = zip(*map(value_range, flatten(self.reward_spec())))
@@ -139,7 +148,10 @@ class PyEnvironment(Stateful, abc.ABC):
 
     def should_reset(self, time_step: TimeStep) -> bool:
         """Whether `step` resets after `time_step`: auto-reset is on, and all rows are LAST."""
-        return self._handle_auto_reset and bool(np.all(time_step.is_last()))
+        step_type = time_step.step_type
+        if not self._handle_auto_reset or step_type.item(0) != LAST:
+            return False  # as after most steps
+        return step_type.size == 1 or bool((step_type == LAST).all())
 
     def reset(self) -> TimeStep:
         """Starts a new episode in every row and returns its FIRST time step."""
@@ -152,7 +164,8 @@ class PyEnvironment(Stateful, abc.ABC):
         `reset()` and the action is ignored. Otherwise an action that does not fit `action_spec()`
         raises TypeError or ValueError, and nothing changes.
         """
-        if self._state.time_step is None or self._is_over():
+        time_step = self._state.time_step
+        if time_step is None or self.should_reset(time_step):
             return self.reset()
         return self._advance(*self._step(self._check_action(action)))
 
@@ -201,10 +214,6 @@ class PyEnvironment(Stateful, abc.ABC):
         spec = add_outer_dims_nest(self.action_spec(), (self._batch_size,))
         assert_arrays_nest(action, spec, f"action does not fit {self._name}: ")
         return copy.deepcopy(action)
-
-    def _is_over(self) -> bool:
-        """Whether the next `step` resets, given that there is a time step."""
-        return self._handle_auto_reset and self.should_reset(self._state.time_step)
 
     def _advance(self, latent: Any, time_step: TimeStep) -> TimeStep:
         self._state = new_tuple(EnvironmentState, (self._state.rng, time_step, latent))

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import io
-import json
 import os
 import sys
 import uuid
-import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.state import EncodedModel, ForeignModel, Stateful, state_to_write
+from bandit_envs.base.archives import (
+    CONTENT_ERRORS,
+    decode_archive,
+    encode_archive,
+    write_archive,
+)
+from bandit_envs.base.foreign_models import EncodedModel, ForeignModel
+from bandit_envs.base.state import Stateful, state_to_write
 
 KIND = "bandit_envs state"
 """What a file of a state says first."""
@@ -53,7 +57,7 @@ def save_state(path: str | os.PathLike[str], state: Any) -> None:
     """
     header, arrays = _encoded(state)
     with atomic_file(Path(path)) as file:
-        _write_archive(file, header, arrays)
+        write_archive(file, header, arrays)
 
 
 def load_state(path: str | os.PathLike[str], trusted: Sequence[str] = ()) -> Any:
@@ -106,7 +110,7 @@ def decode_state(content: bytes, source: str, trusted: Sequence[str] = ()) -> An
     check_format(source, "a state", _number_of(header), FORMAT)
     try:
         return _decode(header["state"], arrays, tuple(trusted))
-    except Exception as error:  # hostile content can make NumPy raise almost anything
+    except CONTENT_ERRORS as error:
         raise ValueError(f"{source} does not hold a state: {error}") from error
 
 
@@ -170,39 +174,6 @@ def remove_temporary_files(folder: Path) -> None:
     """Removes the files that `atomic_file` left in a folder, if its process was killed."""
     for file in folder.glob(f".{'[0-9a-f]' * 32}.part"):
         file.unlink(missing_ok=True)
-
-
-def encode_archive(header: Any, arrays: Mapping[str, Any]) -> bytes:
-    """Returns JSON and arrays without objects as the content of one file."""
-    buffer = io.BytesIO()
-    _write_archive(buffer, header, arrays)
-    return buffer.getvalue()
-
-
-def _write_archive(file: BinaryIO, header: Any, arrays: Mapping[str, Any]) -> None:
-    """Writes JSON and arrays without objects to a file, as `encode_archive` returns them."""
-    text = np.frombuffer(json.dumps(header).encode(), np.uint8)
-    np.savez(file, header=text, **arrays)
-
-
-def decode_archive(content: bytes, source: str) -> tuple[Any, dict[str, NDArray[Any]]]:
-    """Returns the header and the arrays that `encode_archive` was given.
-
-    Args:
-        content: what `encode_archive` returned.
-        source: where the content is from, for messages.
-    """
-    try:
-        with np.load(io.BytesIO(content)) as archive:
-            members = archive.zip.infolist()
-            if any(member.compress_type != zipfile.ZIP_STORED for member in members):
-                raise ValueError("it is compressed")
-            if sum(member.file_size for member in members) > len(content):
-                raise ValueError("its parts overlap")
-            arrays = dict(archive)
-        return json.loads(arrays.pop("header").tobytes()), arrays
-    except Exception as error:  # damaged bytes make zipfile and NumPy raise almost anything
-        raise ValueError(f"{source} is damaged, or not a file of bandit_envs: {error}") from error
 
 
 def _encode(value: Any, arrays: dict[int, tuple[str, Any]]) -> Any:

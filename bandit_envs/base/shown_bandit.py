@@ -14,9 +14,9 @@ from bandit_envs.base.checks import check_integer
 def shown_arms(env: Any, row: int) -> rendering.Arms:
     """Returns what `render` shows of one row; of several rewards, it is the mean."""
     index = check_integer("row", row, 0, env.batch_size - 1)
-    bandit = env._bandit_state()
+    bandit = env.bandit_state()
     # A slate is shown beside the values that it was chosen by.
-    met_slate = env._actions.is_slate and bandit.action is not None
+    met_slate = env.action_kind.is_slate and bandit.action is not None
     state = bandit.previous if met_slate else bandit.state
     values = env._rendered_values(state)[index]
     title = env.name if env.batch_size == 1 else f"{env.name}, row {index}"
@@ -24,7 +24,7 @@ def shown_arms(env: Any, row: int) -> rendering.Arms:
         title += f", mean of {values[0].size} rewards"
         values = values.reshape(len(values), -1).mean(axis=1)
     optimal = [int(values.argmax())]
-    if env._actions.is_slate:
+    if env.action_kind.is_slate:
         optimal = env._known(state).optimum.action[index].tolist()
     action = [] if bandit.action is None else np.atleast_1d(bandit.action[index]).tolist()
     return rendering.Arms(

@@ -14,9 +14,8 @@ from pathlib import Path
 from bandit_envs.base.checks import short_repr
 from bandit_envs.cli.parser import make_parser
 from bandit_envs.names.registry import closest
-from bandit_envs.names.users_code import ExitError, exits_as_errors
+from bandit_envs.names.users_code import ExitError, exits_as_errors, printable
 from bandit_envs.policies.registry import POLICIES
-from bandit_envs.studies.definition.choice import printable
 
 __all__ = [
     "command",
@@ -24,7 +23,6 @@ __all__ = [
 ]
 
 EXTRAS = {
-    "plotly": "show",
     "distributed": "dask",
     "ray": "ray",
     "pandas": "logged",

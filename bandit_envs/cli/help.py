@@ -4,8 +4,6 @@ import argparse
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
-from bandit_envs.studies.definition.shown import SHOWN
-
 FIRST = ("positional arguments", "options")
 """The groups of options that --help shows; those with titles of their own are in --help-all."""
 
@@ -50,21 +48,6 @@ class ShowAll(argparse.Action):
         parser.exit()
 
 
-class ShowPanels(argparse.Action):
-    """Shows the panels of figures, and ends."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
-        """Shows them."""
-        print("\n".join(f"  {name:<26}{text}" for name, text in list_panels()))
-        parser.exit()
-
-
-def list_panels() -> list[tuple[str, str]]:
-    """Returns the names of the panels of figures, and what they draw."""
-    panels = [(name, shown.axis) for name, shown in SHOWN.items() if shown.axis]
-    return [*panels, ("arms", "The arms of one problem, in place of curves")]
-
-
 class Parser(argparse.ArgumentParser):
     """A parser whose errors are one line, and whose --help has what one needs first."""
 
@@ -79,25 +62,6 @@ class Parser(argparse.ArgumentParser):
             if group.title == title:
                 return group
         return self.add_argument_group(title)
-
-
-def add_help(
-    container: argparse._ActionsContainer,
-    name: str,
-    text: str,
-    action: type[argparse.Action],
-    const: str = "",
-) -> None:
-    """Adds an option that shows something and ends, as --help does, to a parser or a group."""
-    container.add_argument(
-        name,
-        action=action,
-        nargs=0,
-        const=const,
-        dest=argparse.SUPPRESS,
-        default=argparse.SUPPRESS,
-        help=text,
-    )
 
 
 class Subcommands:
@@ -134,7 +98,14 @@ class Subcommands:
             epilog=format_examples(examples[:EXAMPLES_FIRST], more),
             formatter_class=FirstHelp,
         )
-        text = "show all options and examples, and exit"
-        add_help(parser, "--help-all", text, ShowAll, format_examples(examples))
+        parser.add_argument(
+            "--help-all",
+            action=ShowAll,
+            nargs=0,
+            const=format_examples(examples),
+            dest=argparse.SUPPRESS,
+            default=argparse.SUPPRESS,
+            help="show all options and examples, and exit",
+        )
         parser.set_defaults(func=function)
         return parser

@@ -5,21 +5,22 @@ from pathlib import Path
 
 from bandit_envs import evaluations
 from bandit_envs.cli.console import OUT, RowProgress
-from bandit_envs.cli.logs import check_training, engine, open_log
+from bandit_envs.cli.log_options import open_log, read_training
 
 
 def learn(options: argparse.Namespace) -> int:
     """Learns a policy from the first rows of a log, and writes it to a file."""
     file = policy_file("output", options.output, options.overwrite)
-    check_training(options)
+    train, until = read_training(options.train)
+    if train is None:
+        raise ValueError("train is 'none'; expected rows that the learner can learn from")
     with RowProgress() as progress:
         found = evaluations.learn(
             open_log(options),
             options.learner,
-            train=options.train_fraction,
-            until=options.train_until,
+            train=train,
+            until=until,
             observer=progress,
-            **engine(options),
         )
     file.parent.mkdir(parents=True, exist_ok=True)
     found.write(file)

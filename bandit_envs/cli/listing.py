@@ -9,10 +9,10 @@ from typing import Any
 
 from bandit_envs.base.checks import short_repr
 from bandit_envs.environments.registry import ENVIRONMENTS, EnvironmentEntry, find_environment
+from bandit_envs.names.notation import to_toml
 from bandit_envs.names.registry import Entry, near_miss
 from bandit_envs.names.users_code import look_for_modules_in
 from bandit_envs.policies.registry import POLICIES, PolicyEntry
-from bandit_envs.studies.definition.choice import to_toml
 
 
 def show_list(options: argparse.Namespace) -> int:

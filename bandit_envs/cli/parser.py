@@ -4,22 +4,30 @@ Each subcommand names the function that does it as `module:function`. `main` imp
 called, because it needs more than NumPy.
 """
 
-import argparse
-import os
 from pathlib import Path
 
 from bandit_envs import __version__
-from bandit_envs.cli.examples import EXAMPLES
 from bandit_envs.cli.help import (
     FirstHelp,
     Parser,
-    ShowPanels,
     Subcommands,
-    add_help,
     format_examples,
 )
-from bandit_envs.logged.registry import ESTIMATORS, LEARNERS
-from bandit_envs.studies.showing.study_latex import Layout
+from bandit_envs.cli.help_examples import EXAMPLES
+from bandit_envs.cli.options import (
+    add_backend,
+    add_latex,
+    add_number_of_workers,
+    add_output,
+    add_panels,
+    add_policies,
+    add_published,
+    add_sizes,
+    add_views,
+    add_workers,
+    split_names,
+)
+from bandit_envs.logged.registry import LEARNERS
 
 LOGISTIC = "logistic"
 """The model of propensities that is not one of scikit-learn."""
@@ -65,15 +73,9 @@ def _add_testbed(subcommands: Subcommands) -> None:
         "bandit_envs.cli.studies:testbed",
     )
     figures = ("2.1", "2.2", "2.3", "2.4", "2.5", "2.6")
-    parser.add_argument("--figure", choices=figures, help="the figure (default: 2.2)")
-    text = "arms of the testbeds, without --figure (default: 10)"
-    parser.add_argument("--arms", type=int, metavar="N", help=text)
-    text = "a policy in place of the default ones; may be repeated"
-    _add_policies(parser, f"{text}; with --figure, beside those of the figure")
-    _add_sizes(parser)
-    _add_views(parser)
-    _add_output(parser)
-    _add_workers(parser)
+    text = "the figure (default: 2.2)"
+    parser.add_argument("--figure", choices=figures, default="2.2", help=text)
+    add_published(parser)
 
 
 def _add_run(subcommands: Subcommands) -> None:
@@ -92,11 +94,11 @@ def _add_run(subcommands: Subcommands) -> None:
     parser.group("results").add_argument(
         "--fail-above-regret", type=float, metavar="VALUE", help=text
     )
-    _add_policies(parser, "a policy in place of the default ones; may be repeated")
-    _add_sizes(parser)
-    _add_views(parser)
-    _add_output(parser)
-    _add_workers(parser)
+    add_policies(parser, "a policy in place of the default ones; may be repeated")
+    add_sizes(parser)
+    add_views(parser)
+    add_output(parser)
+    add_workers(parser)
 
 
 def _add_sweep(subcommands: Subcommands) -> None:
@@ -107,23 +109,21 @@ def _add_sweep(subcommands: Subcommands) -> None:
         "bandit_envs.cli.studies:sweep",
     )
     parser.add_argument("study", type=Path, metavar="STUDY.toml", help="the study's file")
-    _add_output(parser)
-    _add_workers(parser)
+    add_output(parser)
+    add_workers(parser)
 
 
 def _add_reproduce(subcommands: Subcommands) -> None:
     parser = subcommands.add(
         "reproduce",
-        "NAME",
+        "[NAME]",
         "run a published figure, and compare the values",
         "bandit_envs.cli.studies:reproduce",
     )
-    parser.add_argument("name", metavar="NAME", nargs="?", help="the figure")
-    parser.add_argument("--list", action="store_true", help="only list all figures")
-    text = "independent runs (default: as published)"
-    parser.add_argument("--runs", type=int, metavar="N", help=text)
-    _add_output(parser)
-    _add_workers(parser)
+    text = "the figure; without it, all are listed"
+    parser.add_argument("name", metavar="NAME", nargs="?", help=text)
+    add_published(parser)
+    add_number_of_workers(parser)
 
 
 def _add_report(subcommands: Subcommands) -> None:
@@ -138,29 +138,8 @@ def _add_report(subcommands: Subcommands) -> None:
     parser.add_argument("--figure", type=Path, metavar="FILE", help=text)
     text = "the policy that others are compared with: its id or its label (default: the first)"
     parser.add_argument("--baseline", metavar="SPEC", help=text)
-    _add_views(parser)
-    text = "the title of the figure and the tables (default: the study's)"
-    parser.group("figures and tables").add_argument("--title", metavar="TEXT", help=text)
-    text = "logarithmic axes of the figure: x, y or x,y (default: the study's)"
-    parser.group("figures and tables").add_argument(
-        "--log-axes", type=_split_names, metavar="AXES", help=text
-    )
-    text = "width of the figure in inches, such as 3.3 for a column of a paper (default: 8)"
-    parser.group("figures and tables").add_argument(
-        "--width", type=float, metavar="INCHES", help=text
-    )
-    text = "a style of matplotlib, such as grayscale, or a file of one, for the figure"
-    parser.group("figures and tables").add_argument("--style", metavar="STYLE", help=text)
-    _add_latex(parser)
-    text = f"of the table of LaTeX: some of {', '.join(Layout.__annotations__)}"
-    parser.group("figures and tables").add_argument(
-        "--layout", type=_split_names, metavar="A,B,C", help=text
-    )
-    text = "what the table of LaTeX shows, such as cumulative_regret (default: as the summary)"
-    parser.group("figures and tables").add_argument(
-        "--quantities", type=_split_names, metavar="A,B,C", help=text
-    )
-    _add_curves(parser)
+    add_views(parser)
+    add_latex(parser)
 
 
 def _add_show(subcommands: Subcommands) -> None:
@@ -183,7 +162,7 @@ def _add_show(subcommands: Subcommands) -> None:
     parser.group("decisions").add_argument(
         "--range", type=float, nargs=2, metavar=("LOW", "HIGH"), help=text
     )
-    _add_views(parser)
+    add_panels(parser)
 
 
 def _add_watch(subcommands: Subcommands) -> None:
@@ -197,9 +176,6 @@ def _add_watch(subcommands: Subcommands) -> None:
     parser.add_argument("--policy", required=True, metavar="SPEC", help="the policy")
     text = "steps, with a picture each (default: 50)"
     parser.add_argument("--steps", type=int, default=50, metavar="N", help=text)
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
-    text = "pictures a second (default: 4)"
-    parser.add_argument("--fps", type=int, default=4, metavar="N", help=text)
     text = "the file: .gif, .html with buttons, or .mp4, which needs ffmpeg (default: lesson.gif)"
     parser.add_argument("--output", type=Path, default="lesson.gif", metavar="FILE", help=text)
     text = "replace the file (default: refuse)"
@@ -216,15 +192,18 @@ def _add_evaluate(subcommands: Subcommands) -> None:
     text = "a policy to be evaluated, or a file that `learn` wrote; may be repeated"
     parser.add_argument("--policy", action="append", required=True, metavar="SPEC", help=text)
     text = (
-        f"one of {', '.join(ESTIMATORS)}, with parameters as in switch_dr:threshold=10;"
-        " may be repeated (default: ips, snips and dr)"
+        "such as ips, snips, dm, dr, switch_dr:threshold=10, kernel_snips:bandwidth=slope or "
+        "slot_ips; a wrong name lists all; may be repeated (default: as the notes say)"
     )
     parser.add_argument("--estimator", action="append", metavar="NAME", help=text)
     text = "the policy that gains are over, one of those given (default: the one that made the log)"
     parser.add_argument("--baseline", default="logged", metavar="SPEC", help=text)
-    training = _add_log(parser)
-    text = "let no policy learn: all are evaluated on all rows, as they are at first"
-    training.add_argument("--no-train", action="store_true", help=text)
+    _add_log(parser, "none lets no policy learn, and all are evaluated on all rows")
+    text = (
+        "column that says which of several logging policies a row is of; then --propensity has "
+        "NAME=COLUMN,NAME=COLUMN, with which probability each of them takes the logged action"
+    )
+    parser.group("the log").add_argument("--logger", metavar="COLUMN", help=text)
     text = (
         "evaluate each policy on all rows that it has not learned from (default: all policies on "
         "the rows that no policy has learned from)"
@@ -232,45 +211,32 @@ def _add_evaluate(subcommands: Subcommands) -> None:
     parser.group("estimates").add_argument("--all-rows", action="store_true", help=text)
     text = "also a table for the rows of each value of a column, such as a feature, or step"
     parser.group("estimates").add_argument("--by", metavar="COLUMN", help=text)
-    _add_numbers(parser)
     _add_slates(parser)
     text = "replace the estimates in the folder (default: refuse, or a new folder in results/)"
     parser.group("results").add_argument("--overwrite", action="store_true", help=text)
-    _add_confidence(parser)
+    text = "probability that an interval holds (default: 0.95)"
+    parser.group("estimates").add_argument(
+        "--confidence", type=float, default=0.95, metavar="C", help=text
+    )
     text = "return 1 if an interval reaches below VALUE, as a gate in scripts"
     parser.group("results").add_argument("--fail-below", type=float, metavar="VALUE", help=text)
-    _add_latex(parser.group("results"))
-    _add_readers(parser, "read the files of a folder in so many processes (default: 1)")
-    _add_output(parser)
-
-
-def _add_numbers(parser: Parser) -> None:
-    """Adds the options of logs whose actions are numbers."""
-    more = parser.group("actions that are numbers")
-    text = "actions are real numbers such as prices, and propensities their densities"
-    more.add_argument("--continuous", action="store_true", help=text)
-    text = (
-        "of kernels, with --continuous: a number; rule, by the spread of the actions, the default; "
-        "or slope, which chooses; may be repeated"
-    )
-    more.add_argument("--bandwidth", action="append", metavar="H", help=text)
+    add_latex(parser.group("results"))
+    text = "read the files of a folder in so many processes (default: 1)"
+    parser.group("workers").add_argument("--workers", type=int, metavar="N", default=1, help=text)
+    add_backend(parser)
+    add_output(parser)
 
 
 def _add_slates(parser: Parser) -> None:
-    """Adds the options of logs whose actions are slates."""
+    """Adds the options of logs whose actions are slates, any of which says that they are."""
     more = parser.group("actions that are slates")
-    text = (
-        "actions are slates of several items: --action, --reward and propensities of slots have a "
-        "column for each slot, with commas, if --slate and --slot do not say which rows are of one"
-    )
-    more.add_argument("--slates", action="store_true", help=text)
-    text = "column that says to which slate a row belongs, with --slates"
+    text = "column that says to which slate a row belongs, if there is a row for each slot"
     more.add_argument("--slate", metavar="COLUMN", help=text)
-    text = "column that says which slot a row is of, with --slates"
+    text = "column that says which slot a row is of"
     more.add_argument("--slot", metavar="COLUMN", help=text)
-    text = "columns of the probabilities that slots show their items, with --slates"
+    text = "columns of the probabilities that slots show their items"
     more.add_argument("--slot-propensity", metavar="A,B,C", help=text)
-    text = "columns of the probabilities of the items down to each slot, with --slates"
+    text = "columns of the probabilities of the items down to each slot"
     more.add_argument("--prefix-propensity", metavar="A,B,C", help=text)
 
 
@@ -281,17 +247,13 @@ def _add_learn(subcommands: Subcommands) -> None:
         "learn a policy from a log alone",
         "bandit_envs.cli.learn:learn",
     )
-    _add_log(parser)
+    _add_log(parser, "1 is all of them")
     text = f"one of {', '.join(LEARNERS)} (default: doubly_robust)"
     parser.add_argument("--learner", default="doubly_robust", metavar="NAME", help=text)
     text = "the file of the policy, which ends in .npz"
     parser.add_argument("--output", type=Path, required=True, metavar="FILE", help=text)
     text = "replace the file (default: refuse)"
     parser.add_argument("--overwrite", action="store_true", help=text)
-    text = (
-        "read the files of a folder in so many processes, if sums of the learner merge (default: 1)"
-    )
-    _add_readers(parser, text)
 
 
 def _add_route(subcommands: Subcommands) -> None:
@@ -307,21 +269,11 @@ def _add_route(subcommands: Subcommands) -> None:
     text = "a policy that routes; may be repeated"
     parser.add_argument("--policy", action="append", required=True, metavar="SPEC", help=text)
     text = "prices of a unit of cost (default: 8, around those where the best single model changes)"
-    parser.add_argument("--prices", type=_split_names, metavar="A,B,C", help=text)
+    parser.add_argument("--prices", type=split_names, metavar="A,B,C", help=text)
     text = "mean cost of a request; also find the price at which each policy spends it"
     parser.add_argument("--budget", type=float, metavar="COST", help=text)
-    text = "share of the requests that is held out from learning (default: a third)"
-    parser.group("learning").add_argument(
-        "--held-out", type=float, default=1 / 3, metavar="F", help=text
-    )
-    text = "how many times each request is learned from (default: 1)"
-    parser.group("learning").add_argument("--passes", type=int, default=1, metavar="N", help=text)
     text = "learn from what all models earn on a request (default: from the one that is chosen)"
     parser.add_argument("--all-outcomes", action="store_true", help=text)
-    parser.group("learning").add_argument(
-        "--seed", type=int, default=0, metavar="N", help="random seed (default: 0)"
-    )
-    _add_confidence(parser)
     text = (
         "also write the router to a file that ends in .npz, as it has learned from all requests at "
         "the price of the budget, or at the only one of --prices"
@@ -332,7 +284,7 @@ def _add_route(subcommands: Subcommands) -> None:
         "to the budget"
     )
     parser.group("results").add_argument("--fail-below", type=float, metavar="VALUE", help=text)
-    _add_output(parser)
+    add_output(parser)
     text = "replace the results in the folder (default: refuse, or a new folder in results/)"
     parser.group("results").add_argument("--overwrite", action="store_true", help=text)
 
@@ -340,11 +292,11 @@ def _add_route(subcommands: Subcommands) -> None:
 def _add_outcomes(parser: Parser) -> None:
     """Adds the options of tables of outcomes."""
     text = 'columns of the features of requests, or patterns such as "e*"; texts become features'
-    parser.add_argument("--features", type=_split_names, metavar="A,B,C", help=text)
+    parser.add_argument("--features", type=split_names, metavar="A,B,C", help=text)
     text = "columns of scores, which name the models; of a table with a line for each answer, one"
-    parser.add_argument("--reward", type=_split_names, metavar="A,B,C", help=text)
+    parser.add_argument("--reward", type=split_names, metavar="A,B,C", help=text)
     text = 'columns of costs, or a pattern such as "{}_cost" with the names of the models'
-    parser.add_argument("--cost", type=_split_names, metavar="A,B,C", help=text)
+    parser.add_argument("--cost", type=split_names, metavar="A,B,C", help=text)
     text = "column that tells requests apart, of a table with a line for each answer"
     parser.group("the table").add_argument("--example", metavar="COLUMN", help=text)
     text = "column of the names of the models, of a table with a line for each answer"
@@ -355,37 +307,31 @@ def _add_outcomes(parser: Parser) -> None:
     )
 
 
-def _add_confidence(parser: Parser) -> None:
-    text = "probability that an interval holds (default: 0.95)"
-    parser.group("estimates").add_argument(
-        "--confidence", type=float, default=0.95, metavar="C", help=text
-    )
+def _add_log(parser: Parser, train: str) -> None:
+    """Adds the options of logs.
 
-
-def _add_log(parser: Parser) -> argparse._MutuallyExclusiveGroup:
-    """Adds the options of logs, and returns the group of those that say what is learned from."""
+    Args:
+        parser: of the subcommand.
+        train: says more of --train.
+    """
     text = (
         "a log that `run --record` or `write_log` wrote, or any CSV or Parquet "
         "file; or a folder of such files, also in folders inside it such as day=2; "
         "or the .sqlite file of a DecisionService"
     )
     parser.add_argument("log", type=Path, metavar="LOG", help=text)
-    training = parser.group("what policies learn from").add_mutually_exclusive_group()
-    text = "share of the rows, from the first, that policies learn from (default: 0.5)"
-    training.add_argument("--train-fraction", type=float, default=0.5, metavar="F", help=text)
-    text = "let policies learn from the rows below a value, such as day=2024-12-31; they come first"
-    training.add_argument("--train-until", metavar="COLUMN=VALUE", help=text)
-    text = "column of actions, numbers from 0 or names (default: action)"
+    text = (
+        "the share of the rows, from the first, that policies learn from, or those below a value, "
+        f"which come first, such as day=2024-12-31; {train} (default: 0.5)"
+    )
+    parser.group("what policies learn from").add_argument(
+        "--train", default="0.5", metavar="F|COLUMN=VALUE", help=text
+    )
+    text = "column of actions: numbers from 0, names or prices; several of slates (default: action)"
     parser.add_argument("--action", default="action", metavar="COLUMN", help=text)
-    text = "column of rewards (default: reward)"
     parser.add_argument("--reward", default="reward", metavar="COLUMN", help=text)
     text = "column of propensities (default: propensity)"
     parser.add_argument("--propensity", default="propensity", metavar="COLUMN", help=text)
-    text = (
-        "column that says which of several logging policies a row is of; then --propensity has "
-        "NAME=COLUMN,NAME=COLUMN, with which probability each of them takes the logged action"
-    )
-    parser.group("the log").add_argument("--logger", metavar="COLUMN", help=text)
     text = (
         "estimate the propensities, which your table lacks: by a logistic regression, or by a "
         'classifier of scikit-learn such as "RandomForestClassifier(min_samples_leaf=20)"'
@@ -399,11 +345,13 @@ def _add_log(parser: Parser) -> argparse._MutuallyExclusiveGroup:
         'files of a folder that are read, such as "part-?.csv" (default: all; others are an error)'
     )
     parser.group("the log").add_argument("--only", metavar="PATTERN", help=text)
-    text = "actions in your table, if they are numbers (default: the largest plus 1)"
+    text = (
+        "actions in your table, if they are numbers (default: the largest plus 1); 0 if they are "
+        "real numbers, though whole"
+    )
     parser.group("the log").add_argument("--num-actions", type=int, metavar="K", help=text)
     text = "leave out the rows of your table that miss values (default: an error)"
     parser.group("the log").add_argument("--drop-missing", action="store_true", help=text)
-    return training
 
 
 def _add_list(subcommands: Subcommands) -> None:
@@ -415,76 +363,3 @@ def _add_list(subcommands: Subcommands) -> None:
     )
     text = "show all about one of them, or your own"
     parser.add_argument("id", metavar="ID", nargs="?", help=text)
-
-
-def _add_policies(parser: Parser, text: str) -> None:
-    parser.add_argument("--policy", action="append", metavar="SPEC", help=text)
-
-
-def _add_sizes(parser: Parser) -> None:
-    """Adds the options of how much is run."""
-    text = "independent runs (default: 2000, or 10 where rows share a problem)"
-    parser.add_argument("--runs", type=int, metavar="N", help=text)
-    text = "steps in a run (default: 1000)"
-    parser.add_argument("--steps", type=int, metavar="N", help=text)
-    text = "base random seed (default: 0)"
-    parser.add_argument("--seed", type=int, metavar="N", help=text)
-
-
-def _add_views(parser: Parser) -> None:
-    """Adds the options of what tables and figures show."""
-    text = "what the figure draws over steps, such as reward,regret; --help-panels lists all"
-    parser.add_argument("--panels", type=_split_names, metavar="A,B,C", help=text)
-    more = parser.group("figures and tables")
-    text = "show medians and these quantiles over runs, such as 0.1 0.9, in place of means"
-    more.add_argument("--quantiles", type=float, nargs=2, metavar="Q", help=text)
-    add_help(more, "--help-panels", "list the panels of figures, and exit", ShowPanels)
-
-
-def _add_latex(container: argparse._ActionsContainer) -> None:
-    text = "also write a table of LaTeX for a paper to a file ending in .tex"
-    container.add_argument("--latex", type=Path, metavar="FILE", help=text)
-
-
-def _add_curves(parser: Parser) -> None:
-    text = "the file of curves: npy, an array of NumPy; csv; or none (default: npy)"
-    parser.group("results").add_argument(
-        "--curves", choices=("npy", "csv", "none"), default="npy", help=text
-    )
-
-
-def _split_names(text: str) -> list[str]:
-    """Returns the names in a text with commas; none if it is empty."""
-    return [name for name in text.split(",") if name]
-
-
-def _add_output(parser: Parser) -> None:
-    text = "folder of the results (default: one in results/)"
-    parser.add_argument("--output", type=Path, metavar="DIR", help=text)
-
-
-def _add_workers(parser: Parser) -> None:
-    """Adds the options of where and whether tasks run."""
-    text = "processes or threads (default: one per core)"
-    parser.add_argument("--workers", type=int, metavar="N", default=os.cpu_count() or 1, help=text)
-    text = "only count the tasks, and try them for seconds to say how long all will take"
-    parser.add_argument("--dry-run", action="store_true", help=text)
-    text = "delete the folder's results of another study or version"
-    parser.group("results").add_argument("--overwrite", action="store_true", help=text)
-    _add_curves(parser)
-    _add_backend(parser)
-
-
-def _add_readers(parser: Parser, text: str) -> None:
-    """Adds the options of the workers that read the files of a log."""
-    parser.group("workers").add_argument("--workers", type=int, metavar="N", default=1, help=text)
-    _add_backend(parser)
-
-
-def _add_backend(parser: Parser) -> None:
-    """Adds the options of where workers are."""
-    more = parser.group("workers")
-    backends = ("loky", "threading", "dask", "ray")
-    text = "processes (loky), threads, or a cluster (default: loky)"
-    more.add_argument("--backend", choices=backends, default="loky", help=text)
-    more.add_argument("--address", help="address of a running Dask or Ray cluster")

@@ -43,11 +43,7 @@ def route(options: argparse.Namespace) -> int:
             options.policy,
             prices,
             budget=options.budget,
-            held_out=options.held_out,
-            passes=options.passes,
             all_outcomes=options.all_outcomes,
-            seed=options.seed,
-            confidence=options.confidence,
             observer=progress,
         )
     curves.write(folder)
@@ -97,9 +93,7 @@ def _write_router(options: argparse.Namespace, outcomes: Outcomes, curves: Price
         outcomes,
         options.policy[0],
         price,
-        passes=options.passes,
         all_outcomes=options.all_outcomes,
-        seed=options.seed,
     )
     options.router.parent.mkdir(parents=True, exist_ok=True)
     write_policy(options.router, router)

@@ -5,8 +5,11 @@ from pathlib import Path
 
 from bandit_envs.cli.console import OUT
 from bandit_envs.cli.studies import show_study
+from bandit_envs.evaluations.evaluation import PAGE as ESTIMATES_PAGE
 from bandit_envs.logged.files.decision_tables import is_decisions
 from bandit_envs.serving import read_report
+from bandit_envs.showing.page import has_charts
+from bandit_envs.studies.results.results import PAGE
 
 
 def show(options: argparse.Namespace) -> int:
@@ -17,29 +20,42 @@ def show(options: argparse.Namespace) -> int:
         expected = "expected a file of decisions, which --policy and --range are for"
         raise ValueError(f"{options.folder} does not hold decisions; {expected}")
     if not (options.folder / "config.json").is_file():
-        raise ValueError(
-            f"folder {options.folder} holds no results of a study"
-            if options.folder.is_dir()
-            else f"there is no folder {options.folder}"
-        )
-    file = options.output or options.folder / "study.html"
+        raise ValueError(_describe_folder(options.folder))
+    file = options.output or options.folder / PAGE
     _check_page(file)
     show_study(options, file)
-    OUT.print(f"Page: {file}", soft_wrap=True)
+    _say_where(file)
     return 0
+
+
+def _describe_folder(folder: Path) -> str:
+    """Returns why a folder has nothing to show."""
+    if not folder.is_dir():
+        return f"there is no folder {folder}"
+    problem = f"folder {folder} holds no results of a study"
+    has_estimates = (folder / ESTIMATES_PAGE).is_file()
+    return f"{problem}; the page of its estimates is {ESTIMATES_PAGE}" if has_estimates else problem
 
 
 def _show_decisions(options: argparse.Namespace) -> int:
     """Prints what a file of decisions tells, and writes it as a page of HTML."""
-    if options.panels or options.quantiles:
-        raise ValueError(f"{options.folder} has decisions; --panels and --quantiles are of studies")
+    if options.panels:
+        raise ValueError(f"{options.folder} has decisions; --panels is of studies")
     file = options.output or options.folder.with_suffix(".html")
     _check_page(file)
     report = read_report(options.folder, options.policy, reward_range=options.range)
     OUT.print(str(report), soft_wrap=True, highlight=False)
     report.write_page(file)
-    OUT.print(f"Page: {file}", soft_wrap=True)
+    _say_where(file)
     return 0
+
+
+def _say_where(file: Path) -> None:
+    """Prints where a page is, and what it lacks without Plotly."""
+    OUT.print(f"Page: {file}", soft_wrap=True)
+    if not has_charts():
+        extra = 'in a checkout: pip install ".[show]"'
+        OUT.print(f"It has pictures, and no charts to click on: these need Plotly; {extra}")
 
 
 def _check_page(file: Path) -> None:

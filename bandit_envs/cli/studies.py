@@ -8,7 +8,6 @@ import argparse
 import contextlib
 import itertools
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,11 +25,12 @@ from bandit_envs.cli.console import (
     describe_seconds,
     track,
 )
-from bandit_envs.cli.tables import show_comparison, show_differences, show_summary
+from bandit_envs.cli.printed_tables import show_comparison, show_differences, show_summary
+from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.names.notation import parse_toml
 from bandit_envs.names.registry import near_miss
+from bandit_envs.names.users_code import printable
 from bandit_envs.studies import LoadedStudy, RunObserver, Study, TasksFailedError
-from bandit_envs.studies.definition.choice import EnvironmentChoice, printable
 from bandit_envs.studies.definition.keys import explain_file
 from bandit_envs.studies.definition.study import Task
 from bandit_envs.studies.results.expected import check_expected_values
@@ -38,8 +38,6 @@ from bandit_envs.studies.results.results import Results
 from bandit_envs.studies.running.forecast import forecast
 from bandit_envs.studies.running.task_log import write_task_log
 from bandit_envs.studies.showing.shown_environments import describe_choice
-from bandit_envs.studies.showing.study_latex import compares
-from bandit_envs.studies.showing.tables import size_of_curves
 
 GALLERY = Path(studies.__file__).with_name("gallery")
 
@@ -51,17 +49,11 @@ CONTEXT_FREE_POLICIES = ["random", "greedy", "epsilon_greedy:epsilon=0.1", "ucb:
 FORMATS = (".png", ".svg", ".pdf")
 """How the files of figures end."""
 
-LONGEST_NAME = 40
-"""A file of a figure has at most so many letters of its title."""
-
 SECONDS_OF_TRIAL = 1.5
 """A dry run tries each policy in an environment for about so long."""
 
 SECONDS_OF_LOOK = 0.05
 """Before its bar begins, a run tries each policy in an environment for about so long."""
-
-LARGE = 100_000_000
-"""The size of a file of curves in bytes, from which on it is said before it is written."""
 
 OWN_FIGURE = "figure.png"
 """The file of a study's own figure, in its folder."""
@@ -71,24 +63,11 @@ MIN_RUNS = 50
 
 
 def testbed(options: argparse.Namespace) -> int:
-    """Runs a figure of the book as `reproduce` does, or policies on testbeds as `run` does."""
-    if options.figure is None and (options.policy or options.arms is not None):
-        arms = 10 if options.arms is None else options.arms
-        values = _comparison(f"testbed:k={arms}", options)
-        title = "Policies on k-armed testbeds"
-        values["title"] = title if arms == 10 else f"{title} ({arms} arms)"
-        values["panels"] = ["reward", "percent_optimal"]
-        return _run(_make_study(values, options), "testbed-policies", options)
-    figure = options.figure or "2.2"
-    if options.arms is not None:
-        expected = "--policy in place of --figure, as a figure has the arms of the book"
-        raise ValueError(f"arms is {options.arms}; expected {expected}")
-    values = _read_published(f"sutton-barto-{figure}")
-    values["policy"] += options.policy or []
-    has_few_runs = options.runs is not None and options.runs < MIN_RUNS
-    if has_few_runs or options.steps not in (None, values["steps"]):
+    """Runs a figure of the book as `reproduce` does, into a folder of its own."""
+    values = _read_published(f"sutton-barto-{options.figure}")
+    if options.runs is not None and options.runs < MIN_RUNS:
         values["expected"] = []
-    return _run(_make_study(values, options), f"testbed-{figure}", options)
+    return _run(_make_study(values, options), f"testbed-{options.figure}", options)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -114,7 +93,7 @@ def sweep(options: argparse.Namespace) -> int:
 
 def reproduce(options: argparse.Namespace) -> int:
     """Runs a study of the gallery, or lists them."""
-    if options.list or options.name is None:
+    if options.name is None:
         for name in _published_names():
             OUT.print(f"  {name}: {_read_published(name)['title']}", soft_wrap=True)
         return 0
@@ -133,25 +112,14 @@ def report(options: argparse.Namespace) -> int:
     check_latex(options.latex)
     found = _load(options)
     found.find_policy(options.baseline)
-    table = _latex_table(found, options)
-    _write_and_show(found, figure, options.curves, options.width, options.style)
+    table = "" if options.latex is None else found.to_latex(baseline=options.baseline)
+    _write_and_show(found, figure)
     show_differences(found, options.baseline)
-    if table is not None:
+    if options.latex is not None:
         write_latex(options.latex, table)
     if found.num_missing:
         OUT.print(f"{found.num_missing} of {found.study.num_tasks} tasks have not finished")
     return 0
-
-
-def _latex_table(found: LoadedStudy, options: argparse.Namespace) -> str | None:
-    """Returns the table of LaTeX that the options ask for, if they do."""
-    if options.latex is None:
-        if options.layout is not None or options.quantities is not None:
-            raise ValueError("--layout and --quantities are of a table of LaTeX; expected --latex")
-        return None
-    layout: Any = dict.fromkeys(options.layout or [], True)
-    baseline = options.baseline if compares(layout) else None
-    return found.to_latex(options.quantities, baseline, **layout)
 
 
 def check_latex(file: Path | None) -> None:
@@ -174,7 +142,7 @@ def show_study(options: argparse.Namespace, file: Path) -> None:
 def _load(options: argparse.Namespace) -> LoadedStudy:
     """Returns what has finished in a folder of results, in the view that options choose."""
     found = studies.load(options.folder, **_given(options))
-    if options.quantiles and found.num_missing == found.study.num_tasks:
+    if getattr(options, "quantiles", None) and found.num_missing == found.study.num_tasks:
         raise ValueError(f"{options.folder} has nothing that was run with --quantiles")
     return found
 
@@ -199,7 +167,7 @@ def _read_published(name: str) -> dict[str, Any]:
     """Returns a study of the gallery."""
     names = _published_names()
     if name not in names:
-        hint = near_miss(name, names) or "reproduce --list shows them"
+        hint = near_miss(name, names) or "reproduce without a name lists them"
         raise ValueError(f"the gallery has no {short_repr(name)}; {hint}")
     return parse_toml((GALLERY / f"{name}.toml").read_text("utf-8"))
 
@@ -244,7 +212,7 @@ def _find_metrics(values: Mapping[str, Any], policy: str) -> tuple[str, ...]:
 def _given(options: argparse.Namespace) -> dict[str, Any]:
     """Returns the keys of a study that options give."""
     given = {}
-    for key in ("runs", "steps", "seed", "title", "panels", "quantiles", "log_axes"):
+    for key in ("runs", "steps", "seed", "panels", "quantiles"):
         value = getattr(options, key, None)
         if value is not None:
             given[key] = value
@@ -265,7 +233,7 @@ def _run(study: Study, name: str, options: argparse.Namespace) -> int:
         _write_log(study, options.record, options.overwrite)
     folder = folder_of(options, name, lambda folder: Results(folder, study).conflict() == "")
     limit = getattr(options, "fail_above_regret", None)
-    seen = CommandObserver(study, limit, options.curves)
+    seen = CommandObserver(study, limit)
     try:
         studies.run(
             study,
@@ -278,7 +246,7 @@ def _run(study: Study, name: str, options: argparse.Namespace) -> int:
         )
     except TasksFailedError:
         return 1
-    except Exception as error:  # a worker died, or the disk is full
+    except Exception as error:  # workers and clusters that die make their libraries raise any
         if not seen.has_started:
             raise
         text = f"stopped: {printable(error)}"
@@ -311,13 +279,11 @@ class CommandObserver(RunObserver):
     Args:
         study: the study.
         limit: what the mean regret per step may be, or None.
-        curves: the kind of the file of curves.
     """
 
-    def __init__(self, study: Study, limit: float | None, curves: str) -> None:
+    def __init__(self, study: Study, limit: float | None) -> None:
         self._study = study
         self._limit = limit
-        self._curves = curves
         self._progress: StepProgress | None = None
         self._num_tasks = 0
         self._num_failures = 0
@@ -349,7 +315,7 @@ class CommandObserver(RunObserver):
         if self._num_failures:
             text = f"{self._num_failures} of {self._num_tasks} tasks failed"
             ERR.print(f"{text}; the same command repeats them")
-        is_as_expected = _write_and_show(found, found.folder / OWN_FIGURE, self._curves)
+        is_as_expected = _write_and_show(found, found.folder / OWN_FIGURE)
         has_more_regret = _has_more_regret(found, self._limit)
         self.is_good = is_as_expected and not has_more_regret and not found.num_missing
 
@@ -380,32 +346,19 @@ def _count_tasks(tasks: Sequence[Task]) -> str:
     return "1 task" if len(tasks) == 1 else f"{len(tasks)} tasks"
 
 
-def _write_and_show(
-    found: LoadedStudy,
-    figure: Path,
-    curves: str,
-    width: float | None = None,
-    style: str | None = None,
-) -> bool:
+def _write_and_show(found: LoadedStudy, figure: Path) -> bool:
     """Writes and shows the tables and the figure.
 
     Args:
         found: what has finished.
         figure: the file of the figure.
-        curves: the kind of the file of curves.
-        width: of the figure, in inches.
-        style: of the figure: one of matplotlib's, or the file of one.
 
     Returns:
         whether no expected value was missed.
     """
-    size = size_of_curves(found.study, found.pairs, curves)
-    if size >= LARGE:
-        text = f"curves.{curves} takes {describe_bytes(size)}"
-        ERR.print(f"{text}; --curves none leaves it out, as the results have all", soft_wrap=True)
-    found.write_tables(curves, track)
+    found.write_tables(track)
     if found.pairs:
-        found.write_figure(figure, width=width, style=style)
+        found.write_figure(figure)
         show_summary(found)
     comparison = found.compare()
     show_comparison(comparison)
@@ -432,13 +385,4 @@ def _figure_name(options: argparse.Namespace) -> str:
     parts = ["figure", *(options.panels or [])]
     if options.quantiles:
         parts += ["quantiles", *(f"{level:g}" for level in options.quantiles)]
-    if options.log_axes is not None:
-        parts += ["log", *options.log_axes]
-    if options.width is not None:
-        parts += ["width", f"{options.width:g}"]
-    if options.style is not None:
-        parts.append(Path(options.style).stem)
-    if options.title is not None:
-        words = re.sub(r"\W+", "-", options.title.lower())
-        parts.append(words[:LONGEST_NAME].strip("-") or "title")
     return f"{'-'.join(parts)}.png" if len(parts) > 1 else OWN_FIGURE

@@ -11,36 +11,33 @@ from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import check_integer
 from bandit_envs.cli.console import OUT
 from bandit_envs.drivers import StepDriver
+from bandit_envs.environments.environment_choice import Environment, EnvironmentChoice
+from bandit_envs.names.users_code import name_in_errors
 from bandit_envs.policies import Policy
 from bandit_envs.policies.delayed import learner
+from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.rendering import Knowledge
 from bandit_envs.rendering.animation import check_animation_file, write_animation
-from bandit_envs.specs import BoundedArraySpec, is_discrete
-from bandit_envs.studies.definition.choice import (
-    Environment,
-    EnvironmentChoice,
-    PolicyChoice,
-    name_in_errors,
-)
 from bandit_envs.trajectories import Trajectory
+
+PICTURES_A_SECOND = 4
 
 
 def watch(options: argparse.Namespace) -> int:
     """Writes an animation of the first row."""
     check_animation_file(options.output)
     steps = check_integer("steps", options.steps, 1)
-    rate = check_integer("fps", options.fps, 1, 50)
     if options.output.exists() and not options.overwrite:
         raise ValueError(f"{options.output} exists; --overwrite replaces it")
     (place,) = EnvironmentChoice.expand(options.environment)
     (rule,) = PolicyChoice.expand(options.policy)
-    seeds = np.random.SeedSequence(check_integer("seed", options.seed, 0)).spawn(2)
+    seeds = np.random.SeedSequence(0).spawn(2)
     subject = f"policy {rule} in environment {place}"
     with name_in_errors(subject, *place.modules, *rule.modules):
         env = place.make(1, seeds[0])
         policy = rule.make(env, seeds[1])
         images = _draw_steps(env, policy, steps, ", ".join(rule.parts()))
-        number = write_animation(images, options.output, rate)
+        number = write_animation(images, options.output, PICTURES_A_SECOND)
     OUT.print(f"{options.output}: {number} pictures", soft_wrap=True)
     return 0
 
@@ -62,10 +59,8 @@ class _Choices:
     """Counts how often each action was chosen in the first row, if an action is one integer."""
 
     def __init__(self, env: Environment) -> None:
-        spec = env.action_spec()
-        self.counts: Floats | None = None
-        if isinstance(spec, BoundedArraySpec) and spec.shape == () and is_discrete(spec):
-            self.counts = np.zeros(int(spec.maximum) + 1)
+        kind = env.action_kind
+        self.counts: Floats | None = np.zeros(kind.num_actions) if kind.is_single else None
 
     def __call__(self, trajectory: Trajectory) -> None:
         if self.counts is not None:

@@ -171,6 +171,6 @@ def _join_turns(prompt: str) -> str:
     """Returns the text of a prompt that may be written as a list of turns."""
     try:
         turns = parse_literal(prompt)
-    except (MemoryError, RecursionError, SyntaxError, ValueError):  # as ast says of long texts
+    except ValueError:
         return prompt
     return "\n".join(map(str, turns)) if isinstance(turns, list) else prompt

@@ -11,7 +11,7 @@ import typing
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options, has_own_hook
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.environments.arms.adversarial import adversarial
 from bandit_envs.environments.arms.bernoulli import BernoulliPyEnvironment, beta_bernoulli
@@ -25,7 +25,7 @@ from bandit_envs.environments.arms.rested import rising, rotting
 from bandit_envs.environments.arms.restless_markov import RestlessMarkovBandit
 from bandit_envs.environments.contexts.continuous import ContinuousBandit
 from bandit_envs.environments.contexts.drifting_linear import drifting_linear
-from bandit_envs.environments.contexts.logistic import logistic_context
+from bandit_envs.environments.contexts.logistic_clicks import logistic_context
 from bandit_envs.environments.contexts.nonlinear import neural_context
 from bandit_envs.environments.contexts.piecewise_linear import piecewise_linear
 from bandit_envs.environments.contexts.ratings import (
@@ -150,10 +150,9 @@ def _class_of(make: Callable[..., Any]) -> type[BanditPyEnvironment[Any] | Wrapp
 
 def _has_context(environment: type) -> bool:
     """Whether rows are users of a shared problem, whom the environment observes."""
-    if not issubclass(environment, BanditPyEnvironment):  # a wrapper
-        return False
-    observes = environment._observe is not BanditPyEnvironment._observe
-    return observes and not environment.independent_rows
+    if not issubclass(environment, BanditPyEnvironment) or environment is OneProblem:
+        return False  # it is around another environment
+    return has_own_hook(environment, "_observe") and not environment.independent_rows
 
 
 def one_problem(

@@ -2,9 +2,9 @@
 
 Experimental: these names may change in any minor version.
 
-`evaluate` estimates the values of several policies by several estimators in one pass over a log,
-and `learn` learns a policy from it; both by workers or on a cluster if asked. The command
-`bandit-envs` uses the same.
+`evaluate` estimates the values of several policies by several estimators in one pass over a log, of
+single actions, numbers or slates. `learn` learns a policy from a log. Both use workers or a cluster
+if asked. The command `bandit-envs` uses the same.
 
 >>> import numpy as np
 >>> from bandit_envs.evaluations import evaluate
@@ -15,8 +15,6 @@ and `learn` learns a policy from it; both by workers or on a cluster if asked. T
 [('logged', 'mean', 0.67), ('random', 'ips', 0.67), ('random', 'dr', 0.75)]
 """
 
-from bandit_envs.evaluations.actions.numbers import evaluate_numbers
-from bandit_envs.evaluations.actions.slates import evaluate_slates
 from bandit_envs.evaluations.candidates import AnyPolicy
 from bandit_envs.evaluations.estimate_rows import EstimateRow
 from bandit_envs.evaluations.evaluating import evaluate
@@ -34,7 +32,5 @@ __all__ = [
     "LogError",
     "LogObserver",
     "evaluate",
-    "evaluate_numbers",
-    "evaluate_slates",
     "learn",
 ]

@@ -19,14 +19,14 @@ from bandit_envs.logged.features import spec_of_rows
 from bandit_envs.logged.learners.policy_files import SUFFIX, SavedPolicy, read_policy
 from bandit_envs.logged.translation import find_new_names, see_as
 from bandit_envs.names.notation import parse_choice, without_quotes
-from bandit_envs.names.users_code import users_modules
+from bandit_envs.names.users_code import name_in_errors, users_modules
 from bandit_envs.policies import Policy
-from bandit_envs.policies.models.value_model import ValueModel
+from bandit_envs.policies.models.value_model import Model
+from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.policies.registry import POLICIES as KNOWN_POLICIES
 from bandit_envs.policies.registry import ignores_contexts
 from bandit_envs.policies.rules.rule import Rule
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
-from bandit_envs.studies.definition.choice import PolicyChoice, name_in_errors
 from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.errors import name_some
 
@@ -300,7 +300,7 @@ def _parts_of(made: object) -> Iterator[object]:
     """Yields a policy, and the policies, models and rules of which it is made."""
     yield made
     for value in getattr(made, "__dict__", {}).values():
-        if isinstance(value, (Policy, ValueModel, Rule)):
+        if isinstance(value, (Policy, Model, Rule)):
             yield from _parts_of(value)
 
 

@@ -5,35 +5,27 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from bandit_envs.arrays import Floats
 from bandit_envs.evaluations.candidates import Candidate, name_candidate
+from bandit_envs.evaluations.kinds.log_kind import LogKind
 from bandit_envs.evaluations.passes import LogPart
-from bandit_envs.evaluations.policy_sums import MEAN, PolicyRows, PolicySums
+from bandit_envs.evaluations.policy_sums import MEAN, Found, Key, PolicyRows, PolicySums
 from bandit_envs.evaluations.segments import Segmentation
-from bandit_envs.logged import BanditLog, Estimator, RewardSums
+from bandit_envs.logged import BanditLog, RewardSums
 from bandit_envs.logged.estimators.estimate import Terms
-from bandit_envs.logged.estimators.gains import logged_terms, subtract_terms
+from bandit_envs.logged.estimators.gains import subtract_terms
 from bandit_envs.logged.intervals.blocks import number_rows
-from bandit_envs.logged.probabilities import tabulate
 from bandit_envs.logged.reward_models.reward_sums import CrossFittedRidge
-from bandit_envs.names.users_code import users_modules
-from bandit_envs.studies.definition.choice import name_in_errors
+from bandit_envs.names.users_code import name_in_errors, users_modules
 
 Models: TypeAlias = Mapping[int, CrossFittedRidge]
 """Models of the rewards of the rows from a start on, by this start."""
 
-Key: TypeAlias = tuple[str | None, int]
-"""A segment, or None for all rows, and the place of a policy: 0 for the one that made the log."""
-
-Found: TypeAlias = dict[Key, PolicySums]
-"""Sums of policies by segment."""
-
 FOLDS = 3  # of the models of rewards
-SAMPLES = 100  # choices counted of a policy that does not know its probabilities
 
 
 def sum_rewards(starts: Sequence[int], part: LogPart) -> list[RewardSums]:
@@ -54,12 +46,14 @@ class Scene:
     """A batch of a log, as policies and estimators meet it. What several need is made once.
 
     Args:
+        kind: of the actions.
         models: of the rewards of the rows from each start on.
         first_row: the number of the first row of the batch in the log.
         batch: of the log.
     """
 
-    def __init__(self, models: Models, first_row: int, batch: BanditLog) -> None:
+    def __init__(self, kind: LogKind, models: Models, first_row: int, batch: BanditLog) -> None:
+        self._kind = kind
         self._models = models
         self._first_row = first_row
         self._batch = batch
@@ -74,28 +68,24 @@ class Scene:
         """Returns how many rows of the log lie between a start and the first row from it on."""
         return self._cut(start)[0]
 
-    def make_table(self, candidate: Candidate) -> Floats:
-        """Returns the probabilities [n, K] of a policy in the rows that it has not seen."""
-        policy = candidate.policy
+    def ask(self, candidate: Candidate) -> Any:
+        """Returns what a policy would do in the rows that it has not seen."""
         rows_before, rows = self._cut(candidate.start)
-        samples = None if policy.knows_probabilities else SAMPLES
-        # The choices that are counted depend on the rows' place in the log, not on who reads them.
         with name_candidate(candidate):
-            return tabulate(policy, rows, samples, seed=rows_before, first_row=rows_before)
+            return self._kind.ask(candidate.policy, rows, rows_before)
 
-    def terms(self, name: str, estimator: Estimator, table: Floats, start: int) -> Terms:
+    def terms(self, name: str, estimator: Any, answer: Any, start: int) -> Terms:
         """Returns the terms of an estimator in the rows from a start on.
 
         Args:
             name: of the estimator.
             estimator: the estimator.
-            table: [n, K], the probabilities of a policy in these rows, or in more before them.
+            answer: what a policy would do in these rows, or in more before them.
             start: the first row.
         """
-        rows = self.rows(start)
-        predicted = self._predict(start) if estimator.needs_predictions else None
+        predicted = self._predict(start) if self._kind.needs_predictions(estimator) else None
         with name_estimator(name, estimator):
-            return estimator.terms(rows, table[len(table) - len(rows) :], predicted)
+            return self._kind.terms(estimator, self.rows(start), answer, predicted)
 
     def _predict(self, start: int) -> Floats:
         if start not in self._predicted:
@@ -115,6 +105,7 @@ class Contest:
     """Policies that meet estimators in the parts of a log. Workers can be sent one.
 
     Args:
+        kind: of the actions of the log.
         candidates: the policies.
         estimators: by name.
         models: of the rewards of the rows from each start on, if an estimator needs them.
@@ -123,8 +114,9 @@ class Contest:
         segmentation: cuts the log in segments; None for the whole alone.
     """
 
+    kind: LogKind
     candidates: Sequence[Candidate]
-    estimators: Mapping[str, Estimator]
+    estimators: Mapping[str, Any]
     models: Models
     baseline: Candidate | None
     logged_start: int
@@ -134,17 +126,18 @@ class Contest:
         """Returns the sums of a part of a log."""
         found: Found = {}
         for first_row, batch in part:
-            scene = Scene(self.models, first_row, batch)
+            scene = Scene(self.kind, self.models, first_row, batch)
             segments = [] if self.segmentation is None else list(self.segmentation.cut(batch))
             for place, described in enumerate(self._describe_all(scene)):
                 if described is None:
                     continue
-                add_sums(found, (None, place), described.sums())
+                add_sums(found, (None, place), self.kind.sums(described))
                 before = len(batch) - len(described.weights)  # rows that the policy has seen
                 for segment in segments:
                     rows = segment.rows[segment.rows >= before] - before
                     if len(rows):
-                        add_sums(found, (segment.name, place), described.take(rows).sums())
+                        taken = self.kind.sums(described.take(rows))
+                        add_sums(found, (segment.name, place), taken)
             self._check_segments(found)
         return found
 
@@ -164,29 +157,25 @@ class Contest:
         """Yields what a batch says of the policies; None of one that has seen all rows."""
         rows = scene.rows(self.logged_start)
         first_row = scene.count_before(self.logged_start)
-        yield describe_logged(rows, first_row) if len(rows) else None
+        yield self._describe_logged(rows, first_row) if len(rows) else None
         kept = None
         if self.baseline is not None and len(scene.rows(self.baseline.start)):
-            kept = scene.make_table(self.baseline)
+            kept = scene.ask(self.baseline)
         baselines = self._terms_of_baseline(scene, kept)
         for candidate in self.candidates:
             if not len(scene.rows(candidate.start)):
                 yield None
                 continue
-            table = kept if self._is_baseline(candidate) else None
-            if table is None:
-                table = scene.make_table(candidate)
-            yield self._describe(candidate, scene, table, baselines)
+            answer = kept if self._is_baseline(candidate) else scene.ask(candidate)
+            yield self._describe(candidate, scene, answer, baselines)
 
-    def _terms_of_baseline(
-        self, scene: Scene, table: Floats | None
-    ) -> Mapping[int, Mapping[str, Terms]]:
+    def _terms_of_baseline(self, scene: Scene, answer: Any) -> Mapping[int, Mapping[str, Terms]]:
         """Returns the terms of the baseline by estimator, in the rows of each comparison.
 
         Args:
             scene: the batch.
-            table: [n, K], the probabilities of the baseline in the rows that it has not seen; None
-                of the policy that made the log.
+            answer: of the baseline in the rows that it has not seen; None of the policy that made
+                the log.
 
         Returns:
             the terms by the first row and by estimator.
@@ -196,17 +185,17 @@ class Contest:
             rows = scene.rows(start)
             if not len(rows):
                 continue
-            if self.baseline is None or table is None:
-                found[start] = dict.fromkeys(self.estimators, logged_terms(rows))
+            if self.baseline is None or answer is None:
+                found[start] = dict.fromkeys(self.estimators, self.kind.logged(rows))
             else:
-                found[start] = self._terms(self.baseline, scene, table, start)
+                found[start] = self._terms(self.baseline, scene, answer, start)
         return found
 
     def _describe(
         self,
         candidate: Candidate,
         scene: Scene,
-        table: Floats,
+        answer: Any,
         baselines: Mapping[int, Mapping[str, Terms]],
     ) -> PolicyRows:
         """Returns what the rows say of a policy, at least one.
@@ -214,36 +203,47 @@ class Contest:
         Args:
             candidate: the policy.
             scene: the batch.
-            table: [n, K], the probabilities of the policy in the rows that it has not seen.
+            answer: of the policy in the rows that it has not seen.
             baselines: the terms of the baseline, as `_terms_of_baseline` returns them.
         """
         rows = scene.rows(candidate.start)
-        estimates = self._terms(candidate, scene, table, candidate.start)
+        estimates = self._terms(candidate, scene, answer, candidate.start)
         gains: dict[str, Terms] = {}
         start = self._start_of_gains(candidate)
         if start in baselines and not self._is_baseline(candidate):
             is_same = start == candidate.start
-            own = estimates if is_same else self._terms(candidate, scene, table, start)
+            own = estimates if is_same else self._terms(candidate, scene, answer, start)
             for name, terms in own.items():
                 gains[name] = subtract_terms(terms, baselines[start][name])
-        taken = table[np.arange(len(rows)), rows.action]
         return PolicyRows(
             estimates=estimates,
             gains=gains,
-            weights=taken / rows.propensity,
-            means=_expected_rewards(rows, table),
+            weights=self.kind.weights(rows, answer, estimates),
+            means=self.kind.means(rows, answer),
             numbers=number_rows(scene.count_before(candidate.start), len(rows)),
             action=rows.action,
-            table=table,
+            table=self.kind.table(answer),
+        )
+
+    def _describe_logged(self, rows: BanditLog, first_row: int) -> PolicyRows:
+        """Returns what rows say of the policy that made them, the first of which has a number."""
+        return PolicyRows(
+            estimates={MEAN: self.kind.logged(rows)},
+            gains={},
+            weights=np.ones(len(rows)),
+            means=self.kind.means(rows, None),
+            numbers=number_rows(first_row, len(rows)),
+            action=rows.action,
+            table=None,
         )
 
     def _terms(
-        self, candidate: Candidate, scene: Scene, table: Floats, start: int
+        self, candidate: Candidate, scene: Scene, answer: Any, start: int
     ) -> Mapping[str, Terms]:
         """Returns the terms of a policy by estimator, in the rows from a start on."""
         with name_candidate(candidate):
             return {
-                name: scene.terms(name, estimator, table, start)
+                name: scene.terms(name, estimator, answer, start)
                 for name, estimator in self.estimators.items()
             }
 
@@ -258,33 +258,6 @@ class Contest:
 def add_sums(found: Found, key: Key, sums: PolicySums) -> None:
     """Adds the sums of more rows to those of a segment and a policy."""
     found[key] = found[key].merge(sums) if key in found else sums
-
-
-def describe_logged(rows: BanditLog, first_row: int) -> PolicyRows:
-    """Returns what rows say of the policy that made them, the first of which has a number."""
-    means = np.zeros(0)
-    if rows.expected_rewards is not None:
-        table = rows.action_probabilities
-        means = rows.expected_rewards[np.arange(len(rows)), rows.action]
-        means = means if table is None else _expected_rewards(rows, table)
-    return PolicyRows(
-        estimates={MEAN: logged_terms(rows)},
-        gains={},
-        weights=np.ones(len(rows)),
-        means=means,
-        numbers=number_rows(first_row, len(rows)),
-        action=rows.action,
-        table=None,
-    )
-
-
-def _expected_rewards(rows: BanditLog, table: Floats) -> Floats:
-    """Returns the expected rewards [n] of a policy with probabilities [n, K]; [0] if unknown."""
-    if rows.expected_rewards is None:
-        return np.zeros(0)
-    # Those of actions that are not available may be infinite.
-    means = np.where(table > 0.0, rows.expected_rewards, 0.0)
-    return np.asarray((table * means).sum(axis=1))
 
 
 def _rows_from(start: int, first_row: int, batch: BanditLog) -> tuple[int, BanditLog]:

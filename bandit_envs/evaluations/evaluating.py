@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from bandit_envs.base.checks import check_confidence
 from bandit_envs.evaluations.candidates import (
@@ -22,46 +22,35 @@ from bandit_envs.evaluations.candidates import (
 )
 from bandit_envs.evaluations.contest import Contest, Models, sum_rewards
 from bandit_envs.evaluations.evaluation import Evaluation, Remarks
+from bandit_envs.evaluations.given_estimators import (
+    ESTIMATORS_GIVEN,
+    AnyEstimator,
+    choose_estimators,
+    expand_estimator,
+    reads_contexts,
+    tell_others,
+)
+from bandit_envs.evaluations.kinds.log_kind import LogKind, ShownSums
+from bandit_envs.evaluations.kinds.number_kind import Numbers
+from bandit_envs.evaluations.kinds.single_kind import SingleActions
+from bandit_envs.evaluations.kinds.slate_kind import Slates, open_slates
 from bandit_envs.evaluations.logs import AnyLog, OpenLog, as_source, open_log
-from bandit_envs.evaluations.named import Kind, collect, short_name
+from bandit_envs.evaluations.named import collect
 from bandit_envs.evaluations.observer import LogObserver
-from bandit_envs.evaluations.passes import LogPart, check_readers, start_passes
+from bandit_envs.evaluations.passes import LogPart, Passes, check_readers, start_passes
 from bandit_envs.evaluations.segments import Segmentation
 from bandit_envs.evaluations.training import Training
-from bandit_envs.logged import Estimator, RewardSums
-from bandit_envs.logged.registry import ESTIMATORS, EstimatorEntry
+from bandit_envs.logged import RewardSums
 from bandit_envs.logged.seen_rows import warn_if_seen
-from bandit_envs.studies.definition.choice import Choice, name_in_errors
-
-DEFAULT_ESTIMATORS = ("ips", "snips", "dr")
-
-AnyEstimator: TypeAlias = Estimator | str
-"""An estimator, or a text as the command takes it."""
-
-ESTIMATORS_GIVEN = Kind(
-    one="estimator",
-    several="estimators",
-    classes=(Estimator, str),
-    expected="an Estimator, or a text such as 'dr'",
-)
-"""What users give as estimators."""
+from bandit_envs.logged.slate_log import SlateLog
 
 Result = TypeVar("Result")
 
 
-class EstimatorChoice(Choice[EstimatorEntry]):
-    """An estimator."""
-
-    entry_class = EstimatorEntry
-    table = ESTIMATORS
-
-
 def evaluate(
-    log: AnyLog,
+    log: AnyLog | SlateLog,
     policies: AnyPolicy | Mapping[str, AnyPolicy] | Iterable[AnyPolicy],
-    estimators: AnyEstimator
-    | Mapping[str, AnyEstimator]
-    | Iterable[AnyEstimator] = DEFAULT_ESTIMATORS,
+    estimators: AnyEstimator | Mapping[str, AnyEstimator] | Iterable[AnyEstimator] | None = None,
     *,
     train: float | None = 0.5,
     until: str | None = None,
@@ -86,17 +75,41 @@ def evaluate(
     the rows that no policy has learned from, in this call or before it was written to a file.
     `Evaluation.notes` says which.
 
+    The log says of which kind its actions are:
+
+    - Single actions, one of K: the usual case.
+    - Numbers, such as prices, in a `BanditLog` whose `num_actions` is 0: `KernelIPS` weighs rows
+      whose actions are near those of a policy. Policies should hardly vary: what is estimated is
+      what the actions that they draw would have earned. A warning says where an estimate differs
+      from that at half its bandwidth by more than noise: the bandwidth is then too large. An
+      interval covers the normal interval, and that of the estimate that is extrapolated to a
+      bandwidth of 0. Policies do not learn, and gains are over the policy that made the log.
+    - Slates of several items, in a `SlateLog`, such as `read_slates` returns: a row is a slate, and
+      its reward that of all slots. Policies do not learn.
+
     Args:
         log: a `BanditLog`; its batches, of any size, which can be read more than once; what
-            `scan_log` or `estimate_propensities` return; or the path of a log that `write_log`
-            wrote.
+            `scan_log` or `estimate_propensities` return; the path of a log that `write_log`
+            wrote; or a `SlateLog`.
         policies: one, several, or several by name. Each is a policy, which stays as it is; a
             learner of one, such as `DoublyRobustLearner()`; what `read_policy` returns; or a text
             as the command takes it: "ucb:c=2", "module:Class" of your own, or a file that `learn`
-            wrote.
+            wrote. Those that choose numbers are instances of `ContinuousPolicy`, or texts such as
+            "gaussian:std=0.1,coefficients=[2.5]"; those that show slates of `SlatePolicy`, or texts
+            such as "random_slate".
         estimators: one, several, or several by name: estimators, such as `DoublyRobust()`, or texts
             as the command takes them. Those that predict rewards do so by cross-fitted ridge
-            regressions, `CrossFittedRidge`.
+            regressions, `CrossFittedRidge`. None takes those that are the default for the log:
+            `dr` if it has at least 10 rows an action, so that its regressions have rows to learn
+            from, or else `ips` and `snips`; of numbers `kernel_ips` and `kernel_snips`; of slates
+            all that their propensities allow: `slate_ips` and `slate_snips` those of slates,
+            `slot_ips` and `slot_snips` of slots, `prefix_ips` and `prefix_snips` of prefixes.
+            The bandwidth of kernels is a number, in units of the actions, as in
+            "kernel_ips:bandwidth=0.2"; "rule", the default: 2.34 standard deviations of the
+            actions, times n^(-1/5), which is right for a normal distribution of them; or "slope",
+            which chooses for each policy, as `slope` does, among the other bandwidths of the
+            estimator if several are given, or else among 2, 1, 1/2, 1/4 and 1/8 of the rule's.
+            `Evaluation.notes` says what it chose; intervals are as if that had been given.
         train: the share of the rows, from the first, that policies learn from; None lets no policy
             learn, so that all are evaluated on all rows, as they are.
         until: in place of a share, the column and the value of a time, as "day=2024-12-31":
@@ -116,7 +129,8 @@ def evaluate(
 
     Raises:
         TypeError: the log, a policy or an estimator is something else.
-        ValueError: a text names none, a policy does not fit the log, or no row is left for it.
+        ValueError: a text names none, a policy or an estimator does not fit the log, no row is left
+            for it, or an argument asks for what the log's kind of action does not have.
 
     Warns:
         UserWarning: a policy has learned before from rows that it is evaluated on.
@@ -136,47 +150,99 @@ def evaluate(
     check_readers(workers, backend, address, observer)
     contenders = name_policies(policies)
     baseline = find_baseline(baseline, [contender.name for contender in contenders])
-    named_estimators = collect(ESTIMATORS_GIVEN, estimators, _estimators)
+    named = None if estimators is None else collect(ESTIMATORS_GIVEN, estimators, expand_estimator)
     training = Training(train, until)
-    source = as_source(log, training.time)
-    check_features(contenders, source.scan.features)
     segmentation = None if by is None else Segmentation(by)
+    asked = {
+        "train": train,
+        "until": until,
+        "baseline": baseline,
+        "all_rows": all_rows,
+        "workers": workers,
+        "backend": backend,
+        "address": address,
+    }
+    if isinstance(log, SlateLog):
+        Slates.check_arguments(asked)
     with start_passes(workers, backend, address, observer) as passes:
-        features = _find_features(contenders, named_estimators, segmentation, source.scan.features)
-        opened = open_log(source.add_actions(names_of_actions(contenders)), passes, features)
-        _check_columns(opened, segmentation)
-        rows = None if training.is_none else training.count_before_others(opened)
-        candidates = [contender.enter(opened, rows) for contender in contenders]
+        kind, opened = _open(
+            log,
+            passes,
+            contenders=contenders,
+            estimators=named,
+            time=training.time,
+            segmentation=segmentation,
+        )
+        kind.check_arguments(asked)
+        rows = training.count_before_others(opened) if kind.learns and train is not None else None
+        candidates = [kind.enter(contender, opened, rows) for contender in contenders]
         evaluated_from = _find_starts(candidates, all_rows)
-        for contender, start in zip(contenders, evaluated_from):
-            if isinstance(contender, GivenPolicy):
-                warn_if_seen(contender.policy, opened, stacklevel=3, start=start)
+        if kind.learns:
+            for contender, start in zip(contenders, evaluated_from):
+                if isinstance(contender, GivenPolicy):
+                    warn_if_seen(contender.policy, opened, stacklevel=3, start=start)
+        chosen = choose_estimators(kind, named, opened.size - max(evaluated_from))
         balanced = _balance(opened, evaluated_from)
         contest = _make_contest(
             balanced,
             candidates,
             evaluated_from,
-            estimators=named_estimators,
+            kind=kind,
+            estimators=kind.resolve(chosen),
             baseline=baseline,
             segmentation=segmentation,
         )
         found = _pass_over(balanced, evaluated_from, contest.sum_part, "evaluating policies")
+    shown = kind.show(chosen, functools.reduce(contest.merge, found), candidates)
     return Evaluation(
-        candidates=candidates,
-        found=functools.reduce(contest.merge, found),
+        candidates=shown.candidates,
+        found=shown.found,
         summary=opened.summary,
-        log=os.path.basename(opened.source.scan.name),
-        title=opened.title,
+        log=os.path.basename(opened.name),
+        title=kind.title(opened, chosen),
         confidence=confidence,
         baseline=baseline,
         by=by,
-        remarks=_remark(opened, candidates, named_estimators),
+        remarks=_add_estimated(opened, shown),
+        others="" if named else tell_others(kind, chosen),
     )
+
+
+def _open(
+    log: AnyLog | SlateLog,
+    passes: Passes,
+    *,
+    contenders: Sequence[Contender],
+    estimators: Mapping[str, Any] | None,
+    time: str | None,
+    segmentation: Segmentation | None,
+) -> tuple[LogKind, OpenLog]:
+    """Returns of which kind the actions of a log are, and the log.
+
+    Args:
+        log: as a user gives it.
+        passes: reads the log.
+        contenders: the policies.
+        estimators: by name; None for those that are the default.
+        time: a column by which the log is cut.
+        segmentation: cuts the log in segments.
+    """
+    if isinstance(log, SlateLog):
+        return Slates(log), open_slates(log, passes)
+    source = as_source(log, time)
+    check_features(contenders, source.scan.features)
+    features = _find_features(contenders, estimators, segmentation, source.scan.features)
+    opened = open_log(source.add_actions(names_of_actions(contenders)), passes, features)
+    _check_columns(opened, segmentation)
+    empty = opened.summary.empty
+    if empty is not None and empty.action_kind.is_number:
+        return Numbers.of_log(opened), opened
+    return SingleActions(opened.summary.num_actions), opened
 
 
 def _find_features(
     contenders: Iterable[Contender],
-    estimators: Mapping[str, Estimator],
+    estimators: Mapping[str, Any] | None,
     segmentation: Segmentation | None,
     features: Sequence[str],
 ) -> Sequence[str] | None:
@@ -184,12 +250,12 @@ def _find_features(
 
     Args:
         contenders: the policies.
-        estimators: by name.
+        estimators: by name; None for those that are the default, of which some need all.
         segmentation: cuts the log in segments.
         features: the columns of all features.
     """
     by_policies = any(each.reads_contexts for each in contenders)
-    by_estimators = any(each.reads_contexts for each in estimators.values())
+    by_estimators = estimators is None or any(map(reads_contexts, estimators.values()))
     if by_policies or by_estimators:
         return None
     return [] if segmentation is None else segmentation.find_feature(features)
@@ -228,22 +294,14 @@ def _check_columns(log: OpenLog, segmentation: Segmentation | None) -> None:
         segmentation.check(log.summary.empty)
 
 
-def _remark(log: OpenLog, candidates: Sequence[Candidate], estimators: Iterable[str]) -> Remarks:
-    """Returns how propensities were estimated, for each policy and estimator, if they were."""
-    estimated = [log.summary.estimated] if log.summary.estimated else []
-    remarks = dict.fromkeys(estimators, estimated)
-    return dict.fromkeys([each.name for each in candidates], remarks)
-
-
-def _estimators(label: str | None, given: AnyEstimator) -> Iterator[tuple[str, Estimator]]:
-    """Yields the estimators that a user gives as one, with their names."""
-    if isinstance(given, Estimator):
-        yield label or short_name(given), given
-        return
-    for choice in EstimatorChoice.expand(given):
-        with name_in_errors(f"estimator {choice}", *choice.modules):
-            estimator = choice.entry.make(**choice.parameters)
-        yield label or str(choice), estimator
+def _add_estimated(log: OpenLog, shown: ShownSums) -> Remarks:
+    """Returns the reasons to distrust estimates, with how propensities were estimated, if so."""
+    known = [log.summary.estimated] if log.summary.estimated else []
+    return {
+        key: {name: [*shown.remarks.get(key, {}).get(name, ()), *known] for name in sums.estimates}
+        for key, sums in shown.found.items()
+        if key[1]  # the policy that made the log needs no propensities
+    }
 
 
 def _make_contest(
@@ -251,7 +309,8 @@ def _make_contest(
     candidates: Sequence[Candidate],
     evaluated_from: Sequence[int],
     *,
-    estimators: Mapping[str, Estimator],
+    kind: LogKind,
+    estimators: Mapping[str, Any],
     baseline: str,
     segmentation: Segmentation | None,
 ) -> Contest:
@@ -261,6 +320,7 @@ def _make_contest(
         log: the log.
         candidates: the policies.
         evaluated_from: the first row that each of them is evaluated on.
+        kind: of the actions.
         estimators: by name.
         baseline: the name of the policy that gains are over.
         segmentation: cuts the log in segments.
@@ -272,8 +332,9 @@ def _make_contest(
         for each, start in zip(candidates, evaluated_from)
     ]
     starts = sorted(set(evaluated_from))
-    needs_predictions = any(each.needs_predictions for each in estimators.values())
+    needs_predictions = any(kind.needs_predictions(each) for each in estimators.values())
     return Contest(
+        kind=kind,
         candidates=copies,
         estimators=estimators,
         models=_fit_models(log, starts) if needs_predictions else {},

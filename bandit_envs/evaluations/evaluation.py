@@ -11,15 +11,10 @@ from typing import TYPE_CHECKING, TypeAlias
 from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.evaluations.candidates import Candidate
-from bandit_envs.evaluations.contest import Found
-from bandit_envs.evaluations.estimate_rows import (
-    FEWEST,
-    EstimateRow,
-    Evaluated,
-    make_tables,
-)
+from bandit_envs.evaluations.estimate_rows import EstimateRow, Evaluated, make_tables
+from bandit_envs.evaluations.policy_sums import FEWEST, Found, Key
 from bandit_envs.evaluations.segments import order_names
-from bandit_envs.evaluations.showing.tables import latex_of_estimates, page_of
+from bandit_envs.evaluations.showing.estimate_tables import latex_of_estimates
 from bandit_envs.logged.summary import LogSummary
 from bandit_envs.policies import Policy
 from bandit_envs.showing.tables import csv_rows, text_cell
@@ -34,8 +29,8 @@ ESTIMATES = "estimates.csv"
 PAGE = "evaluation.html"
 """The file of the page."""
 
-Remarks: TypeAlias = Mapping[str, Mapping[str, Sequence[str]]]
-"""Reasons to distrust estimates, by policy and estimator."""
+Remarks: TypeAlias = Mapping[Key, Mapping[str, Sequence[str]]]
+"""Reasons to distrust estimates, by segment, policy and estimator."""
 
 SEGMENTS = "segments.csv"
 """The file of the tables of the segments."""
@@ -53,7 +48,8 @@ class Evaluation:
         confidence: the probability that an interval holds.
         baseline: the name of the policy that gains are over.
         by: the column of the segments; None for none.
-        remarks: more reasons to distrust estimates, by policy and estimator.
+        remarks: more reasons to distrust estimates, by segment, policy and estimator.
+        others: a sentence that says which other estimators there are; "" if a user named some.
     """
 
     def __init__(
@@ -68,7 +64,9 @@ class Evaluation:
         baseline: str,
         by: str | None,
         remarks: Remarks,
+        others: str = "",
     ) -> None:
+        self._others = others
         self._candidates = candidates
         self._evaluated = _evaluated_in(None, candidates, found, remarks)
         self.summary = summary  #: what the log holds
@@ -78,13 +76,15 @@ class Evaluation:
         self.baseline = baseline  #: the name of the policy that gains are over
         self.by = by  #: the column of the segments; None for none
         #: The rows of `estimates`, as an `EstimateRow` each. The first is the logged policy's.
-        (self.rows,) = make_tables([self._evaluated], confidence)
+        self.rows: Sequence[EstimateRow] = make_tables([self._evaluated], confidence)[0]
         names = order_names([*{name for name, _ in found if name is not None}])
         every = [_evaluated_in(name, candidates, found, remarks) for name in names]
         parts = [[each for each in part if each.size >= FEWEST] for part in every]
         #: The rows of each segment, by its value of the column. P-values are corrected for the
         #: numbers of policies and segments.
-        self.segments = dict(zip(names, make_tables(parts, confidence)))
+        self.segments: Mapping[str, Sequence[EstimateRow]] = dict(
+            zip(names, make_tables(parts, confidence))
+        )
 
     def __repr__(self) -> str:
         sizes = f"policies={len(self._candidates)}, estimates={len(self.rows) - 1}"
@@ -127,28 +127,33 @@ class Evaluation:
     def notes(self) -> list[str]:
         """Sentences that say from which rows policies have learned, and if estimates may be wrong.
 
-        They are about policies that have learned, from this log or from another one.
+        They are about policies that have learned, from this log or from another one. The last says
+        which other estimators there are, if `evaluate` was given none.
         """
         return [
             *self._notes_of_parts(),
             *self._notes_of_other_logs(),
             *(f"{each.name} {text}." for each in self._candidates for text in each.remarks),
             *self._notes_of_segments(),
+            *([self._others] if self._others else []),
         ]
 
     def plot(self) -> Figure:
         """Returns a figure of the estimates and the gains, with their intervals."""
         import_extra("matplotlib", "cli")
-        from bandit_envs.evaluations.showing.figures import draw_estimates  # noqa: PLC0415
+        from bandit_envs.evaluations.showing.estimate_figures import draw_estimates  # noqa: PLC0415
 
         return draw_estimates(self.rows, self.baseline)
 
     def plot_weights(self) -> Figure:
         """Returns a figure of the weights of the rows, by policy."""
         import_extra("matplotlib", "cli")
-        from bandit_envs.evaluations.showing.figures import draw_weights  # noqa: PLC0415
+        from bandit_envs.evaluations.showing.estimate_figures import (  # noqa: PLC0415
+            draw_weights,
+            weights_of,
+        )
 
-        return draw_weights({each.name: each.sums.weights for each in self._evaluated[1:]})
+        return draw_weights(weights_of(self._evaluated[1:]))
 
     def to_latex(self) -> str:
         """Returns the estimates and gains as a table of LaTeX, which needs the package booktabs.
@@ -161,29 +166,29 @@ class Evaluation:
     def write_page(self, file: str | os.PathLike[str]) -> None:
         """Writes a page of HTML with the tables, figures and warnings, to hand on.
 
-        The page needs no server and no network.
+        The page needs no server and no network. Its charts need Plotly, of the extra `show`;
+        without it, there are pictures.
         """
-        estimates, weights = self._images()
-        page = page_of(self, self._evaluated[1:], estimates, weights)
+        import_extra("matplotlib", "cli")
+        from bandit_envs.evaluations.showing.evaluation_page import page_of  # noqa: PLC0415
+
+        page = page_of(self, self._evaluated[1:])
         atomic_write(Path(file), [page.encode()])
 
-    def _images(self) -> tuple[bytes, bytes]:
-        """Returns the figures of the estimates and of the weights."""
+    def write(self, folder: str | os.PathLike[str]) -> None:
+        """Writes the table, the figures and the page to a folder, as the command does.
+
+        The files are `estimates.csv`, `estimates.png`, `weights.png` and `evaluation.html`, and if
+        the log was cut, `segments.csv`. Older ones are replaced.
+        """
         import_extra("matplotlib", "cli")
         from bandit_envs.showing.plots import to_image  # noqa: PLC0415
 
-        return to_image(self.plot()), to_image(self.plot_weights())
-
-    def write(self, folder: str | os.PathLike[str]) -> None:
-        """Writes the table and the figures to a folder, as the command does.
-
-        The files are `estimates.csv`, `estimates.png` and `weights.png`, and if the log was cut,
-        `segments.csv`; and `evaluation.json`, from which `bandit-envs show` makes a page. Older
-        ones are replaced.
-        """
-        estimates, weights = self._images()
+        figures = {"estimates.png": self.plot(), "weights.png": self.plot_weights()}
+        images = {name: to_image(figure) for name, figure in figures.items()}
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
+        (path / PAGE).unlink(missing_ok=True)  # no page is older than the numbers beside it
         cells = [_to_cells(row) for row in self.rows]
         atomic_write(path / ESTIMATES, [csv_rows([EstimateRow._fields, *cells])])
         if self.by is not None:
@@ -196,10 +201,9 @@ class Evaluation:
             atomic_write(path / SEGMENTS, [csv_rows([header, *lines])])
         else:
             (path / SEGMENTS).unlink(missing_ok=True)
-        atomic_write(path / "estimates.png", [estimates])
-        atomic_write(path / "weights.png", [weights])
-        page = page_of(self, self._evaluated[1:], estimates, weights)
-        atomic_write(path / PAGE, [page.encode()])
+        for name, image in images.items():
+            atomic_write(path / name, [image])
+        self.write_page(path / PAGE)
 
     def _notes_of_parts(self) -> Iterator[str]:
         """Yields which policies have learned from which rows of the log, and who meets others."""
@@ -245,7 +249,7 @@ def _evaluated_in(
     evaluated = []
     for place, policy in enumerate([None, *candidates]):
         if (name, place) in found:
-            more = {} if policy is None else remarks.get(policy.name, {})
+            more = remarks.get((name, place), {})
             evaluated.append(Evaluated(policy, found[name, place], more))
     return evaluated
 

@@ -23,9 +23,9 @@ from bandit_envs.evaluations.training import Training
 from bandit_envs.logged import Learner, write_policy
 from bandit_envs.logged.registry import LEARNERS, LearnerEntry
 from bandit_envs.logged.summary import LogSummary
-from bandit_envs.names.users_code import users_modules
+from bandit_envs.names.choice import Choice
+from bandit_envs.names.users_code import name_in_errors, users_modules
 from bandit_envs.policies.contextual import ContextualPolicy, class_names
-from bandit_envs.studies.definition.choice import Choice, name_in_errors
 
 
 class LearnerChoice(Choice[LearnerEntry]):
@@ -116,6 +116,9 @@ def learn(
     source = as_source(log, training.time)
     with start_passes(workers, backend, address, observer) as passes:
         opened = open_log(source, passes)
+        if opened.summary.num_actions == 0:
+            problem = f"the actions of {source.scan.name} are real numbers"
+            raise ValueError(f"{problem}; expected actions that can be counted, to learn from")
         rows = require_rows(opened, training.count(opened))
         with named.named_in_errors():
             policy = fit_rows(named.learner, named.name, opened, rows)

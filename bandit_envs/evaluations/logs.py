@@ -12,7 +12,7 @@ from bandit_envs.evaluations.passes import LogPart, Passes
 from bandit_envs.evaluations.sources import Source, count_bytes
 from bandit_envs.logged import BanditLog, scan_log
 from bandit_envs.logged.files.scan import BatchScan, Scan
-from bandit_envs.logged.log import check_repeatable
+from bandit_envs.logged.log import check_repeatable, require_plain_actions
 from bandit_envs.logged.propensities import EstimatedPropensities
 from bandit_envs.logged.propensities.estimation import EstimatedBatches
 from bandit_envs.logged.summary import LogRows, LogSummary
@@ -47,6 +47,7 @@ class OpenLog:
         summary: what the log holds.
         title: which describes it.
         passes: reads its parts.
+        name: names the log.
     """
 
     source: Source
@@ -55,6 +56,7 @@ class OpenLog:
     summary: LogSummary
     title: str
     passes: Passes
+    name: str
 
     @property
     def size(self) -> int:
@@ -132,12 +134,7 @@ def as_source(log: AnyLog, time: str | None = None) -> Source:
     return Source(scan if time is None else scan.with_time(time))
 
 
-def open_log(
-    source: Source,
-    passes: Passes,
-    features: Sequence[str] | None = None,
-    is_continuous: bool = False,
-) -> OpenLog:
+def open_log(source: Source, passes: Passes, features: Sequence[str] | None = None) -> OpenLog:
     """Reads a log once, and returns it with what it holds.
 
     Args:
@@ -145,21 +142,17 @@ def open_log(
         passes: reads it.
         features: the columns of the features that are needed, so that others need not be read;
             None for all.
-        is_continuous: whether its actions should be real numbers.
 
     Raises:
         LogError: it cannot be read.
-        ValueError: its actions are of the other kind.
+        ValueError: an estimator of its kind of action does not exist.
     """
     try:
         log = _summarize(source, passes, features)
     except ValueError as error:
         raise LogError(str(error)) from error
-    if is_continuous and log.summary.num_actions:
-        raise ValueError(f"the actions of {source.scan.name} have numbers; expected num_actions=0")
-    if not is_continuous and log.summary.num_actions == 0:
-        hint = "evaluate_numbers, or evaluate --continuous, estimates from it, as KernelIPS does"
-        raise ValueError(f"the actions of {source.scan.name} are real numbers; {hint}")
+    if log.summary.empty is not None:
+        require_plain_actions(log.summary.empty)
     return log
 
 
@@ -200,7 +193,15 @@ def _summarize(source: Source, passes: Passes, features: Sequence[str] | None) -
     if summary.estimated:
         lines.append(summary.estimated)
     title = "\n".join([*lines, *limited.scan.remarks()])
-    return OpenLog(limited, numbered, found, summary, title, passes)
+    return OpenLog(
+        source=limited,
+        parts=numbered,
+        summaries=found,
+        summary=summary,
+        title=title,
+        passes=passes,
+        name=scan.name,
+    )
 
 
 def _summarize_part(part: LogPart) -> LogSummary:

@@ -8,7 +8,7 @@ import dataclasses
 import functools
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from bandit_envs.evaluations.named import describe_type
 from bandit_envs.evaluations.observer import LogObserver, observed_pass
@@ -16,11 +16,9 @@ from bandit_envs.logged import BanditLog
 from bandit_envs.logged.again import Again
 from bandit_envs.logged.reward_models.reward_sums import number_batches
 from bandit_envs.logged.summary import LogRows
-from bandit_envs.names.users_code import exits_as_errors
-from bandit_envs.studies.definition.choice import printable
-
-if TYPE_CHECKING:
-    from bandit_envs.studies.running.backends import Apply
+from bandit_envs.names.users_code import exits_as_errors, printable
+from bandit_envs.running.apply import Apply
+from bandit_envs.running.backends import check_backend, start_workers
 
 Result = TypeVar("Result")
 
@@ -149,7 +147,7 @@ def _try(do: Callable[[LogPart], Result], numbered: tuple[int, LogPart]) -> Part
     try:
         with exits_as_errors():
             result = do(_watch_part(part, rows.append))
-    except Exception as error:  # damaged files and users' classes raise any
+    except Exception as error:  # users' classes raise any
         return PartResult(number, None, sum(rows), printable(error))
     return PartResult(number, result, sum(rows))
 
@@ -184,8 +182,6 @@ def check_readers(
     if observer is not None and not isinstance(observer, LogObserver):
         raise TypeError(f"observer is {describe_type(observer)}; expected a LogObserver")
     if needs_workers(workers, backend, address):
-        from bandit_envs.studies.running.backends import check_backend  # noqa: PLC0415
-
         check_backend(backend, workers, address)
 
 
@@ -210,8 +206,5 @@ def start_passes(
     if not needs_workers(workers, backend, address):
         yield PassesHere(watcher)
         return
-    # It needs processes, which some platforms have not; passes of this process do not.
-    from bandit_envs.studies.running import backends  # noqa: PLC0415
-
-    with backends.backend(backend, workers, address) as apply:
+    with start_workers(backend, workers, address) as apply:
         yield PassesByWorkers(apply, watcher, backend != "threading")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from bandit_envs.metrics.statistics import Statistics
 
 MEAN = "mean"
 """The name of the estimator of the policy that made the log: the mean reward."""
+
+
+FEWEST = 2
+"""Rows, so that an estimate has an error."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +48,13 @@ class PolicySums:
             weights=self.weights.merge(other.weights),
             means=self.means.merge(other.means),
         )
+
+
+Key: TypeAlias = tuple[str | None, int]
+"""A segment, or None for all rows, and the place of a policy: 0 for the one that made the log."""
+
+Found: TypeAlias = dict[Key, PolicySums]
+"""Sums of policies by segment."""
 
 
 def _merge_named(

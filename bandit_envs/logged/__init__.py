@@ -1,5 +1,6 @@
 """Logged bandit data: logs, their files, replay and off-policy estimators."""
 
+from bandit_envs.base.slates import SlateProbabilities
 from bandit_envs.logged.estimators import (
     ActionPosterior,
     CascadeDR,
@@ -65,7 +66,6 @@ from bandit_envs.logged.reward_models import (
     RewardSums,
     RidgeRegression,
 )
-from bandit_envs.trajectories import SlateProbabilities
 
 __all__ = [
     "ActionPosterior",

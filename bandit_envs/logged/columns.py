@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from bandit_envs.arrays import NUMBERS, Array, Floats, Mask, as_numbers
+from bandit_envs.arrays import NUMBERS, Array, Floats, Mask, as_numbers, read_only
+from bandit_envs.base.actions import ActionKind
 from bandit_envs.base.checks import MAX_REWARD
+from bandit_envs.base.kind_of_actions import kind_of, kind_of_actions
+from bandit_envs.nests import Nest, map_structure
+from bandit_envs.specs import ArraySpec
+
+MIN_PROPENSITY = 1e-40
+"""The smallest propensity, so that no square of a weighted reward overflows."""
 
 TOLERANCE = 1e-5  # of a sum of probabilities, which may be stored in single precision
 
@@ -74,3 +81,64 @@ def check_distributions(name: str, table: Floats, start: int = 0) -> Floats:
     sums = table @ np.ones(table.shape[1])  # much faster than sum(axis=1)
     check_each(f"the sum of {name}", sums, np.abs(sums - 1.0) <= TOLERANCE, "1", start)
     return table
+
+
+def kind_in_log(num_actions: int) -> ActionKind:
+    """Returns what an action is that is one integer from 0 to K - 1, or a real number if K is 0."""
+    if num_actions == 0:
+        return kind_of_actions(ArraySpec((), np.float64, "action"))
+    return kind_of(num_actions, None)
+
+
+def has_own_kind(kind: ActionKind | None) -> TypeGuard[ActionKind]:
+    """Returns whether actions are neither integers from 0 nor real numbers; None if they are."""
+    return not (kind is None or kind.is_single or kind.is_number)
+
+
+def check_kind(kind: ActionKind, num_actions: int | None) -> int:
+    """Returns K of what an action is; ValueError if a log cannot hold it, or has another K."""
+    if kind.is_slate:
+        raise ValueError(f"action_kind is {kind}; expected another one, as a SlateLog holds slates")
+    if num_actions not in (None, kind.num_actions):
+        expected = f"expected {kind.num_actions}, as action_kind"
+        raise ValueError(f"num_actions is {num_actions}; {expected}")
+    return kind.num_actions
+
+
+def as_actions(
+    action: Nest, reward: ArrayLike, kind: ActionKind | None, num_actions: int | None
+) -> Nest:
+    """Returns read-only copies of actions: [n], or what their kind says.
+
+    Args:
+        action: of n rows.
+        reward: of the same rows.
+        kind: what actions are; None for integers, or real numbers if `num_actions` is 0.
+        num_actions: K.
+    """
+    if has_own_kind(kind):
+        rows = len(np.asarray(reward))
+        checked = kind.for_rows(rows).check(action) if rows else action
+        return map_structure(lambda leaf: read_only(np.array(leaf)), checked)
+    if num_actions == 0:
+        return as_column("action", action, ndim=1)
+    return as_column("action", action, "iu", np.int64, ndim=1)
+
+
+def check_propensities(propensity: Floats, kind: ActionKind) -> Floats:
+    """Returns propensities; ValueError for the first that is no probability, or no density."""
+    is_good = propensity >= MIN_PROPENSITY
+    if kind.is_continuous:
+        is_good &= np.isfinite(propensity)
+        expected = f"a density of at least {MIN_PROPENSITY:g}"
+    else:
+        is_good &= propensity <= 1.0
+        expected = f"above 0 (at least {MIN_PROPENSITY:g}) and at most 1"
+    return check_each("propensity", propensity, is_good, expected)
+
+
+def describe_actions(kind: ActionKind) -> str:
+    """Returns what the actions of a log are, such as "3 actions"."""
+    if kind.is_single:
+        return f"{kind.num_actions} actions"
+    return "real actions" if kind.is_number else f"{kind}"

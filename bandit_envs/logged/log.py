@@ -11,19 +11,23 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from bandit_envs.arrays import Array, Floats, Mask, check_array
+from bandit_envs.base.actions import ActionKind
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.logged.columns import (
+    as_actions,
     as_column,
     check_distributions,
     check_each,
+    check_kind,
+    check_propensities,
     check_reward_range,
+    describe_actions,
+    has_own_kind,
+    kind_in_log,
 )
 from bandit_envs.nests import Nest, flatten, map_structure
 from bandit_envs.tables.encoding import TableEncoding
-
-MIN_PROPENSITY = 1e-40
-"""The smallest propensity, so that no square of a weighted reward overflows."""
 
 UNKNOWN = "propensities are not known"
 """What `estimated` says then."""
@@ -61,13 +65,16 @@ class BanditLog:
 
     Args:
         observation: a nest of arrays [n, ...], from which the action was chosen.
-        action: [n], integers from 0 to K - 1, or real numbers if `num_actions` is 0.
+        action: [n], integers from 0 to K - 1, or real numbers if `num_actions` is 0; a nest of
+            arrays [n, ...] where `action_kind` says so.
         reward: [n], the reward of the action, at most 1e100 in size.
         propensity: [n], the probability with which the action was chosen, from 1e-40 to 1; of real
             numbers the density, of at least 1e-40. None if it is not known; it is NaN then, and
             `estimate_propensities` estimates it.
         num_actions: K; by default what a column [n, K] says, or else the largest action plus 1. It
             is 0 if actions are real numbers, such as prices or doses.
+        action_kind: what an action is; by default, what `num_actions` says. Estimators and files
+            take no logs of actions other than integers from 0 and real numbers.
         action_probabilities: [n, K], the probability of every action; rows sum to 1.
         available: [n, K] bool, which actions were available.
         expected_rewards: [n, K], the true mean of every action's reward, where it is known.
@@ -93,6 +100,7 @@ class BanditLog:
     propensity: Floats = None  # type: ignore[assignment]  # __post_init__ makes it NaN
     num_actions: int = None  # type: ignore[assignment]  # __post_init__ finds it in the columns
     _: dataclasses.KW_ONLY
+    action_kind: ActionKind = None  # type: ignore[assignment]  # so it does this
     action_probabilities: Floats | None = None
     available: Mask | None = None
     expected_rewards: Floats | None = None
@@ -104,15 +112,19 @@ class BanditLog:
 
     def __post_init__(self) -> None:
         """Checks the columns, and stores copies of them."""
+        kind = self.action_kind
+        if has_own_kind(kind) or (kind is not None and self.num_actions is None):
+            self._store("num_actions", check_kind(kind, self.num_actions))
         if self.propensity is None:
-            self._store("propensity", np.full(np.shape(self.action), np.nan))
+            self._store("propensity", np.full(np.shape(self.reward)[:1], np.nan))
             self._store("estimated", UNKNOWN)
         elif not self.has_propensities and np.isfinite(self.propensity[:1]).any():
             self._store("estimated", "")
         for name, (kinds, dtype, ndim) in COLUMNS.items():
             value = getattr(self, name)
-            if name == "action" and self.is_continuous:
-                self._store(name, as_column(name, value, ndim=1))
+            if name == "action":
+                actions = as_actions(value, self.reward, kind, self.num_actions)
+                self._store(name, actions)
             elif value is not None or name not in OPTIONAL:
                 self._store(name, as_column(name, value, kinds, dtype, ndim))
         columns = self.columns()
@@ -120,22 +132,30 @@ class BanditLog:
             names = () if self.encoding is None else self.encoding.actions
             self._store("num_actions", len(names) or _count_actions(columns))
         check_integer("num_actions", self.num_actions, minimum=0)
+        if kind is None or kind.num_actions != self.num_actions:
+            self._store("action_kind", kind_in_log(self.num_actions))
+        self._check_shapes(columns)
+        self._check_values()
+        self._store("observation", _as_features(self.observation, len(self)))
+        self._check_encoding()
+
+    def _check_shapes(self, columns: dict[str, Array]) -> None:
+        """Raises ValueError if a column is not of n rows, or of K actions."""
         shape = (len(self), self.num_actions)
         for name, array in columns.items():
+            if name == "action" and has_own_kind(self.action_kind):
+                continue  # the kind has checked it
             if name == "embedding":
                 check_array("embedding has", array, (len(self), array.shape[1]))
             elif name == "propensity" and not self.has_propensities:
                 check_array("propensity has", np.isnan(array), shape[:1])
             else:
                 check_array(f"{name} has", array, shape[: array.ndim])
-        self._check_values()
-        self._store("observation", _as_features(self.observation, len(self)))
-        self._check_encoding()
 
     @property
     def is_continuous(self) -> bool:
         """Whether actions are real numbers."""
-        return self.num_actions == 0
+        return self.action_kind.is_number
 
     @property
     def action_names(self) -> Sequence[str]:
@@ -192,7 +212,8 @@ class BanditLog:
         return dataclasses.replace(self, **nothing)
 
     def __len__(self) -> int:
-        return len(self.action)
+        first = self.action if isinstance(self.action, np.ndarray) else flatten(self.action)[0]
+        return len(first)
 
     def __getitem__(self, rows: slice | ArrayLike) -> BanditLog:
         """Returns the log of some rows: a slice, a mask [n] or an array of indices."""
@@ -211,8 +232,7 @@ class BanditLog:
         return all(flatten(equal))
 
     def __repr__(self) -> str:
-        actions = "real" if self.is_continuous else self.num_actions
-        known = f"{len(self)} rows, {actions} actions"
+        known = f"{len(self)} rows, {describe_actions(self.action_kind)}"
         if len(self):
             low = self.propensity.min()
             high = self.propensity.max()
@@ -233,15 +253,13 @@ class BanditLog:
         check_reward_range("reward", self.reward)
         if self.embedding is not None:
             check_each("embedding", self.embedding, self.embedding >= 0, "at least 0")
-        if self.is_continuous:
-            self._check_numbers()
-            return
-        is_action = (self.action >= 0) & (self.action < self.num_actions)
-        check_each("action", self.action, is_action, f"0 to {self.num_actions - 1}")
-        is_propensity = (self.propensity >= MIN_PROPENSITY) & (self.propensity <= 1.0)
-        expected = f"above 0 (at least {MIN_PROPENSITY:g}) and at most 1"
+        if self.action_kind.is_single:
+            is_action = (self.action >= 0) & (self.action < self.num_actions)
+            check_each("action", self.action, is_action, f"0 to {self.num_actions - 1}")
+        else:
+            self._check_has_no_tables()
         if self.has_propensities:
-            check_each("propensity", self.propensity, is_propensity, expected)
+            check_propensities(self.propensity, self.action_kind)
         if self.available is not None:
             is_available = self.available[np.arange(len(self)), self.action]
             check_each("action", self.action, is_available, "an available action")
@@ -267,19 +285,15 @@ class BanditLog:
                 expected = f"an observation of shape {(len(self), width)}"
                 raise ValueError(f"encoding has {width} features; expected {expected}")
 
-    def _check_numbers(self) -> None:
-        """Raises ValueError if actions that are real numbers cannot be those of a decision."""
+    def _check_has_no_tables(self) -> None:
+        """Raises ValueError if a column is for actions that are single integers alone."""
         for name in ("action_probabilities", "available", "expected_rewards"):
             if getattr(self, name) is not None:
-                raise ValueError(
-                    f"{name} is of numbered actions; expected None, as num_actions is 0"
-                )
-        check_each("action", self.action, np.isfinite(self.action), "a finite number")
-        check_reward_range("action", self.action)
-        is_density = (self.propensity >= MIN_PROPENSITY) & np.isfinite(self.propensity)
-        expected = f"a density of at least {MIN_PROPENSITY:g}"
-        if self.has_propensities:
-            check_each("propensity", self.propensity, is_density, expected)
+                expected = f"expected None, as actions are {self.action_kind}"
+                raise ValueError(f"{name} is of numbered actions; {expected}")
+        if self.is_continuous:
+            check_each("action", self.action, np.isfinite(self.action), "a finite number")
+            check_reward_range("action", self.action)
 
 
 def check_log(log: BanditLog) -> BanditLog:
@@ -298,10 +312,19 @@ def require_rows(log: BanditLog) -> BanditLog:
 
 
 def require_numbered_actions(log: BanditLog) -> BanditLog:
-    """Returns a log; ValueError if its actions are real numbers."""
-    if check_log(log).is_continuous:
-        hint = "KernelIPS and KernelDR estimate from such a log"
-        raise ValueError(f"the actions of log are real numbers; expected integers from 0; {hint}")
+    """Returns a log; ValueError if its actions are real numbers, or something else."""
+    kind = check_log(log).action_kind
+    if not kind.is_single:
+        hint = "; KernelIPS and KernelDR estimate from such a log" if kind.is_number else ""
+        raise ValueError(f"the actions of log are {kind}; expected integers from 0{hint}")
+    return log
+
+
+def require_plain_actions(log: BanditLog) -> BanditLog:
+    """Returns a log; ValueError if its actions are neither integers from 0 nor real numbers."""
+    if has_own_kind(check_log(log).action_kind):
+        found = f"the actions of log are {log.action_kind}"
+        raise ValueError(f"{found}; expected integers from 0, or real numbers")
     return log
 
 

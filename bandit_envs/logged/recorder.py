@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_envs.arrays import Array, Mask
+from bandit_envs.base.actions import ActionKind
 from bandit_envs.base.bandit_py_environment import available_actions, is_bandit
 from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.base.py_environment import PyEnvironment, check_environment
+from bandit_envs.logged.columns import check_kind, has_own_kind, kind_in_log
 from bandit_envs.logged.files.log_files import write_log
 from bandit_envs.logged.files.log_readers import read_log
 from bandit_envs.logged.log import BanditLog, join_nests
@@ -30,7 +32,7 @@ class Recorded(NamedTuple):
     """One step, or several joined."""
 
     observation: Nest
-    action: Array
+    action: Nest
     reward: Array
     log_probability: Array
     expected_rewards: Any  # [n, K], or () if there is no environment that knows them
@@ -50,11 +52,13 @@ class LogRecorder:
         chunk_rows: rows of a file.
         embed: returns the embeddings [B, D] of the actions of a trajectory, integers from 0, if the
             log is to hold them.
+        action_kind: that of the environment or the policy, in place of `num_actions`. All but
+            slates can be recorded; a folder takes integers from 0 and real numbers.
 
     Raises:
-        ValueError: the folder has files, or there is an `env` though actions are real numbers;
-            or, when called, rewards are delayed, or there are no exact log probabilities: the
-            driver needs `emit_log_probability=True`.
+        ValueError: the folder has files, or actions are of a kind that cannot be recorded so; or,
+            when called, rewards are delayed, or there are no exact log probabilities: the driver
+            needs `emit_log_probability=True`.
 
     >>> from bandit_envs import EpsilonGreedyPolicy, KArmedTestbed, StepDriver
     >>> env = KArmedTestbed(3, batch_size=5, seed=0)
@@ -67,20 +71,29 @@ class LogRecorder:
 
     def __init__(
         self,
-        num_actions: int,
+        num_actions: int | None = None,
         env: PyEnvironment | None = None,
         folder: str | os.PathLike[str] | None = None,
         chunk_rows: int = 65_536,
         embed: Callable[[Trajectory], ArrayLike] | None = None,
+        *,
+        action_kind: ActionKind | None = None,
     ) -> None:
-        self._num_actions = check_integer("num_actions", num_actions, minimum=0)
+        if action_kind is None:
+            self._kind = kind_in_log(check_integer("num_actions", num_actions, minimum=0))
+        else:
+            check_kind(action_kind, num_actions)
+            self._kind = action_kind
+        if folder is not None and has_own_kind(self._kind):
+            problem = f"folder is {folder}, and actions are {self._kind}"
+            raise ValueError(f"{problem}; expected None, or integers from 0 or real numbers")
         self._chunk_rows = check_integer("chunk_rows", chunk_rows, minimum=1)
         if env is not None:
             check_environment(env)
         if env is not None and not is_bandit(env):
             raise TypeError(f"env is {short_repr(env)}; expected a bandit, or a wrapper of one")
-        if env is not None and self._num_actions == 0:
-            raise ValueError("env is given; real numbers have no table of expected rewards")
+        if env is not None and not self._kind.is_single:
+            raise ValueError(f"env is given; {self._kind} have no table of expected rewards")
         self._env = env
         self._embed = embed
         self._folder = None if folder is None else Path(folder)
@@ -94,18 +107,18 @@ class LogRecorder:
 
     def __call__(self, trajectory: Trajectory) -> None:
         """Records a step."""
-        action = trajectory.action
+        batch_size = len(trajectory.step_type)
         info = trajectory.policy_info
         log_probability: Any = getattr(info, "log_probability", None)
-        if np.shape(log_probability) != np.shape(action):
+        if np.shape(log_probability) != (batch_size,):
             expected = "log probabilities, as a driver with emit_log_probability=True gives them"
             raise ValueError(f"policy_info is {short_repr(info)}; expected {expected}")
         if max_delay_of(trajectory.observation) > 0:
             raise ValueError("rewards are delayed, so they belong to earlier actions")
-        choice = None if self._env is None else self._env._means_met()
+        choice = None if self._env is None else self._env.means_met()
         step = Recorded(
             observation=trajectory.observation,
-            action=action,
+            action=trajectory.action,
             reward=trajectory.reward,
             log_probability=log_probability,
             expected_rewards=() if choice is None else choice.means.table,
@@ -116,7 +129,7 @@ class LogRecorder:
         unwritten = self._steps - self._written
         if unwritten % STEPS == 0:
             self._recorded[-STEPS:] = [join_nests(self._recorded[-STEPS:])]
-        if self._folder is not None and unwritten * len(action) >= self._chunk_rows:
+        if self._folder is not None and unwritten * batch_size >= self._chunk_rows:
             self.flush()
 
     def flush(self) -> None:
@@ -141,13 +154,13 @@ class LogRecorder:
         """Returns the log of all steps since the last file."""
         rows: Recorded = join_nests(self._recorded)
         steps = np.arange(self._written, self._steps)
-        batch_size = len(rows.action) // len(steps)
+        batch_size = len(rows.log_probability) // len(steps)
         return BanditLog(
             observation=rows.observation,
             action=rows.action,
             reward=rows.reward,
             propensity=np.exp(rows.log_probability),
-            num_actions=self._num_actions,
+            action_kind=self._kind,
             available=self._find_available(rows.observation),
             expected_rewards=rows.expected_rewards if len(rows.expected_rewards) else None,
             embedding=rows.embedding if len(rows.embedding) else None,
@@ -156,10 +169,10 @@ class LogRecorder:
         )
 
     def _find_available(self, observation: Nest) -> Mask | None:
-        """Returns which actions were available: [n, K]; None for all, or for real numbers."""
-        if self._num_actions == 0:
+        """Returns which actions were available: [n, K]; None for all, or if they have no table."""
+        if not self._kind.is_single:
             return None
-        return available_actions(observation, self._num_actions)
+        return available_actions(observation, self._kind.num_actions)
 
 
 def remove_parts(folder: Path) -> None:

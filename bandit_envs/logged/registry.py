@@ -7,6 +7,12 @@ import dataclasses
 from typing import Any
 
 from bandit_envs import logged
+from bandit_envs.logged.estimators.bandwidths import (
+    KernelOfLog,
+    make_kernel_ips,
+    make_kernel_snips,
+)
+from bandit_envs.logged.estimators.slate_estimators import SlateEstimator
 from bandit_envs.logged.learners.direct_method import DirectMethodLearner
 from bandit_envs.logged.learners.doubly_robust import DoublyRobustLearner
 from bandit_envs.logged.learners.ips_learner import IPSLearner
@@ -24,10 +30,15 @@ __all__ = ["ESTIMATORS", "LEARNERS"]
 
 @dataclasses.dataclass(frozen=True)
 class EstimatorEntry(Entry):
-    """An estimator under an id."""
+    """An estimator under an id.
+
+    Args:
+        actions: for which kind of action it is: a single action, a number or a slate.
+    """
 
     what = "estimator"
-    kinds = (logged.Estimator,)
+    kinds = (logged.Estimator, logged.KernelIPS, KernelOfLog, SlateEstimator)
+    actions: str = "single action"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,7 +97,11 @@ def make_named_estimator(text: str) -> logged.Estimator:
     """Returns the estimator that a text names, such as "dr_os:shrinkage=10"."""
     name, parameters = parse_choice("estimator", text, ESTIMATORS)
     entry = EstimatorEntry.find(name, ESTIMATORS)
-    estimator: logged.Estimator = entry.make(**entry.check(parameters))
+    estimator = entry.make(**entry.fixed, **entry.check(parameters))
+    if not isinstance(estimator, logged.Estimator):
+        raise ValueError(
+            f"estimator {name} is for {entry.actions}s; expected one for single actions"
+        )
     return estimator
 
 
@@ -119,6 +134,16 @@ _LEARNERS = (
 LEARNERS = {entry.id: entry for entry in _LEARNERS}
 """The learners by their ids."""
 
+
+def _of_numbers(name: str, title: str, make: Any) -> EstimatorEntry:
+    return EstimatorEntry(id=name, title=title, make=make, actions="number")
+
+
+def _of_slates(name: str, title: str, make: type[SlateEstimator]) -> EstimatorEntry:
+    fixed = {"self_normalized": name.endswith("snips")}
+    return EstimatorEntry(id=name, title=title, make=make, fixed=fixed, actions="slate")
+
+
 _ENTRIES = (
     EstimatorEntry(id="ips", title="IPS", make=logged.InversePropensityScoring),
     EstimatorEntry(id="snips", title="SNIPS", make=logged.SelfNormalizedIPS),
@@ -130,6 +155,14 @@ _ENTRIES = (
     EstimatorEntry(id="sg_ips", title="SGIPS", make=logged.SubGaussianIPS),
     EstimatorEntry(id="sg_dr", title="SGDR", make=logged.SubGaussianDR),
     EstimatorEntry(id="replay", title="replay", make=logged.ReplayMethod),
+    _of_numbers("kernel_ips", "kernel IPS", make_kernel_ips),
+    _of_numbers("kernel_snips", "kernel SNIPS", make_kernel_snips),
+    _of_slates("slate_ips", "slate IPS", logged.SlateStandardIPS),
+    _of_slates("slate_snips", "slate SNIPS", logged.SlateStandardIPS),
+    _of_slates("slot_ips", "slot IPS", logged.SlateIndependentIPS),
+    _of_slates("slot_snips", "slot SNIPS", logged.SlateIndependentIPS),
+    _of_slates("prefix_ips", "prefix IPS", logged.RewardInteractionIPS),
+    _of_slates("prefix_snips", "prefix SNIPS", logged.RewardInteractionIPS),
 )
 
 ESTIMATORS = {entry.id: entry for entry in _ENTRIES}

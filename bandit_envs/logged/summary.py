@@ -10,9 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from bandit_envs.arrays import Array
+from bandit_envs.logged.columns import describe_actions
 from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.logged.row_order import RowOrder
 from bandit_envs.metrics.statistics import Statistics
+from bandit_envs.nests import flatten
 from bandit_envs.tables.encoding import TableEncoding
 
 FACTOR = np.uint64(0x9E3779B97F4A7C15)
@@ -134,7 +137,7 @@ class LogSummary:
         if not self.has_propensities:
             propensities = "no propensities"
         mean = f"mean reward {float(self.rewards.mean):.4g}"
-        actions = f"{self.num_actions or 'real'} actions"
+        actions = "no actions" if self.empty is None else describe_actions(self.empty.action_kind)
         if self._names:
             shown = ", ".join(self._names[:SHOWN])
             actions += f" ({shown}{', ...' if len(self._names) > SHOWN else ''})"
@@ -147,13 +150,20 @@ def _fingerprint(batch: BanditLog) -> int:
     action = batch.action
     if batch.action_names:
         action = np.array([_hash_name(name) for name in batch.action_names], np.uint64)[action]
-    columns = [action, batch.reward, batch.propensity]
+    columns = [*_numbers_of(flatten(action)), batch.reward, batch.propensity]
     if batch.estimated:
         columns.pop()  # more rows would change what is estimated
     for column in columns:
         hashes = (hashes ^ column.view(np.uint64)) * FACTOR
         hashes ^= hashes >> np.uint64(32)
     return int(hashes.sum())
+
+
+def _numbers_of(leaves: Sequence[Array]) -> Iterator[Array]:
+    """Yields the numbers of arrays [n, ...], as arrays [n] of eight bytes each."""
+    for leaf in leaves:
+        numbers = leaf.astype(np.float64 if leaf.dtype.kind == "f" else np.int64, copy=False)
+        yield from numbers.reshape(len(leaf), math.prod(leaf.shape[1:])).T
 
 
 def _hash_name(name: str) -> int:

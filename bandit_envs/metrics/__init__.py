@@ -22,7 +22,7 @@ from bandit_envs.metrics.exploration import (
     MinimalFractionMetric,
     SuffixFailureMetric,
 )
-from bandit_envs.metrics.knapsack import KnapsackRegretMetric
+from bandit_envs.metrics.knapsack_regret import KnapsackRegretMetric
 from bandit_envs.metrics.metric import LevelMetric, Metric
 from bandit_envs.metrics.quantities import (
     METRICS,

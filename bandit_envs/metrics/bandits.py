@@ -12,7 +12,7 @@ from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.base.checks import check_rewards
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.metrics.metric import Metric
-from bandit_envs.specs import ArraySpec, SlateSpec, is_continuous
+from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import Trajectory
 
 
@@ -100,8 +100,7 @@ class OptimalActionMetric(RegretMetric):
 
     def __init__(self, env: PyEnvironment, every: int | None = None) -> None:
         super().__init__(env, every)
-        spec = env.action_spec()
-        if isinstance(spec, ArraySpec) and is_continuous(spec):
+        if env.action_kind.is_continuous:
             raise NotImplementedError(
                 f"{env.name} has real actions, of which hardly one is optimal"
             )
@@ -137,14 +136,14 @@ class ParetoRegretMetric(Metric):
     def __init__(self, env: PyEnvironment, every: int | None = None) -> None:
         super().__init__(every)
         spec = env.reward_spec()
-        if isinstance(env.action_spec(), SlateSpec):
+        if env.action_kind.is_slate:
             raise NotImplementedError(f"{env.name} is a bandit of slates, whose rewards are clicks")
         if not is_bandit(env) or not isinstance(spec, ArraySpec) or len(spec.shape) != 1:
             raise NotImplementedError(f"reward_spec of env is {spec}; expected vectors of rewards")
         self._env = env
 
     def _values(self, trajectory: Trajectory) -> NDArray[Any]:
-        choice = self._env._means_met()
+        choice = self._env.means_met()
         if choice is None:
             raise ValueError("env has been reset since the trajectory's step")
         means = choice.means.table

@@ -11,7 +11,7 @@ from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.base.checks import check_indices, check_rewards
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.metrics.metric import LevelMetric, Metric
-from bandit_envs.specs import ArraySpec, is_continuous
+from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import Trajectory
 
 
@@ -26,13 +26,11 @@ class ExplorationMetric(Metric):
     """
 
     def __init__(self, env: PyEnvironment, every: int | None = None) -> None:
-        spec = env.action_spec()
-        is_single = isinstance(spec, ArraySpec) and not spec.shape and not is_continuous(spec)
         paid = env.reward_spec()
         if not isinstance(paid, ArraySpec) or paid.shape:
             raise NotImplementedError(f"{env.name} has rewards that are not numbers")
         size = env.batch_size
-        if not is_single or not is_bandit(env):
+        if not env.action_kind.is_single or not is_bandit(env):
             raise NotImplementedError(f"{env.name} is not a bandit whose action is one integer")
         self._env = env
         self._shape = size, env.num_actions

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.arrays import Floats
-from bandit_envs.base.checks import check_integer
-from bandit_envs.base.state import SavedState, Stateful, check_fields
+from bandit_envs.base.checks import check_fields, check_integer
+from bandit_envs.base.state import SavedState, Stateful
 from bandit_envs.metrics.statistics import MetricResult, Statistics, is_kept, kept_steps
 from bandit_envs.trajectories import Trajectory
 

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from bandit_envs.arrays import Floats
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.base.slates import sum_over_slots
 from bandit_envs.metrics.bandits import (
     AverageRewardMetric,
     ConstraintViolationMetric,
@@ -34,18 +33,18 @@ from bandit_envs.metrics.exploration import (
     MinimalFractionMetric,
     SuffixFailureMetric,
 )
-from bandit_envs.metrics.knapsack import KnapsackRegretMetric
+from bandit_envs.metrics.knapsack_regret import KnapsackRegretMetric
 from bandit_envs.metrics.metric import Metric
 from bandit_envs.metrics.statistics import MetricResult, Statistics
 from bandit_envs.policies import Policy
-from bandit_envs.specs import ArraySpec, SlateSpec
+from bandit_envs.specs import ArraySpec
 
 
 def _make_reward_metric(env: PyEnvironment, policy: Policy) -> AverageRewardMetric:
     """Returns the metric of the rewards of an environment, where these are numbers."""
     spec = env.reward_spec()
-    if isinstance(env.action_spec(), SlateSpec):
-        return AverageRewardMetric(sum_over_slots)
+    if env.action_kind.is_slate:
+        return AverageRewardMetric(env.action_kind.total)
     if isinstance(spec, dict) and "constraint" in spec:
         return AverageRewardMetric(itemgetter("reward"))
     if isinstance(spec, ArraySpec) and not spec.shape:
@@ -78,7 +77,7 @@ ON_REQUEST = frozenset({"bias", "coverage", "suffix_failure", "minimal_fraction"
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Quantity:
-    """A statistic of a metric over runs: of each step, or of whole runs."""
+    """A statistic of a metric over runs, and how figures and tables show it."""
 
     metric: str
     """The name of the metric in `METRICS`."""
@@ -91,6 +90,21 @@ class Quantity:
 
     is_probability: bool = False
     """Whether it is 0 or 1 in each run, so that its mean has Wilson's interval."""
+
+    axis: str = ""
+    """The title of the panel's axis; "" if there is no panel."""
+
+    heading: str = ""
+    """The heading of the column of the summary, of the last step; "" for no column."""
+
+    decimals: int = 3
+    """The smallest number of decimals in the summary."""
+
+    limits: tuple[float, float] | None = None
+    """The limits of the panel's axis; None to fit the curves."""
+
+    quantiles: tuple[float, ...] = ()
+    """The quantiles over runs that the summary has beside the mean."""
 
     def statistics(self, result: MetricResult) -> Statistics:
         """Returns the statistics [T], or of the mean over all T steps."""
@@ -123,29 +137,129 @@ class Quantity:
             counts = np.diff(counts, axis=0, prepend=0)
         return np.asarray(amounts / counts)
 
+    def shown_runs(self, sums: ArrayLike, steps: Iterable[int]) -> Floats:
+        """Returns what quantiles over runs are taken of: that of each run, or shares of all steps.
+
+        Between two steps, a quantity of 0 or 1 in each step has few values, and quantiles of them
+        say little.
+        """
+        at = [*steps]
+        if self.shows_share(sums, at):
+            return np.asarray(np.asarray(sums, np.float64) / np.array(at)[:, np.newaxis])
+        return self.of_runs(sums, at)
+
+    def shows_share(self, sums: ArrayLike, steps: Iterable[int]) -> bool:
+        """Whether sums [n, B] of the first `steps` [n] are of a quantity of 0 or 1 in each step."""
+        if self.kind != "per_step" or self.is_share:
+            return self.is_share
+        amounts = np.diff(np.asarray(sums, np.float64), axis=0, prepend=0)
+        most = np.diff(np.array([*steps]), prepend=0)[:, np.newaxis]
+        is_count = (amounts == np.rint(amounts)) & (amounts >= 0.0) & (amounts <= most)
+        return amounts.size > 0 and bool(is_count.all())
+
 
 QUANTITIES = {
-    "reward": Quantity(metric="reward", kind="per_step"),
-    "percent_optimal": Quantity(metric="percent_optimal", kind="per_step", is_share=True),
-    "regret": Quantity(metric="regret", kind="per_step"),
-    "mean_reward": Quantity(metric="reward", kind="mean"),
+    "reward": Quantity(metric="reward", kind="per_step", axis="Average reward", heading="reward"),
+    "percent_optimal": Quantity(
+        metric="percent_optimal",
+        kind="per_step",
+        is_share=True,
+        axis="% Optimal action",
+        heading="% optimal",
+        decimals=1,
+        limits=(0, 100),
+    ),
+    "regret": Quantity(metric="regret", kind="per_step", axis="Average regret"),
+    "mean_reward": Quantity(metric="reward", kind="mean", heading="mean reward"),
     "mean_percent_optimal": Quantity(metric="percent_optimal", kind="mean"),
-    "pareto_regret": Quantity(metric="pareto_regret", kind="per_step"),
-    "violations": Quantity(metric="violations", kind="per_step", is_share=True),
-    "cumulative_regret": Quantity(metric="regret", kind="cumulative"),
-    "cumulative_pareto_regret": Quantity(metric="pareto_regret", kind="cumulative"),
+    "pareto_regret": Quantity(
+        metric="pareto_regret", kind="per_step", axis="Average Pareto regret"
+    ),
+    "violations": Quantity(
+        metric="violations",
+        kind="per_step",
+        is_share=True,
+        axis="Share of violations",
+        heading="violations",
+    ),
+    "cumulative_regret": Quantity(
+        metric="regret", kind="cumulative", axis="Cumulative regret", heading="regret", decimals=1
+    ),
+    "cumulative_pareto_regret": Quantity(
+        metric="pareto_regret",
+        kind="cumulative",
+        axis="Cumulative Pareto regret",
+        heading="Pareto regret",
+        decimals=1,
+    ),
     "mean_violations": Quantity(metric="violations", kind="mean"),
-    "knapsack_regret": Quantity(metric="knapsack_regret", kind="cumulative"),
-    "simple_regret": Quantity(metric="simple_regret", kind="cumulative"),
-    "error": Quantity(metric="error", kind="cumulative", is_probability=True),
-    "stopping_time": Quantity(metric="stopping_time", kind="cumulative"),
-    "stopped": Quantity(metric="stopped", kind="cumulative"),
-    "bias": Quantity(metric="bias", kind="cumulative"),
-    "coverage": Quantity(metric="coverage", kind="cumulative"),
-    "suffix_failure": Quantity(metric="suffix_failure", kind="cumulative", is_probability=True),
-    "minimal_fraction": Quantity(metric="minimal_fraction", kind="cumulative"),
-    "greedy": Quantity(metric="greedy", kind="per_step", is_share=True),
-    "mean_greedy": Quantity(metric="greedy", kind="mean"),
+    "knapsack_regret": Quantity(
+        metric="knapsack_regret",
+        kind="cumulative",
+        axis="Regret with the budget",
+        heading="regret with the budget",
+        decimals=1,
+    ),
+    "simple_regret": Quantity(
+        metric="simple_regret",
+        kind="cumulative",
+        axis="Simple regret",
+        heading="simple regret",
+        decimals=4,
+    ),
+    "error": Quantity(
+        metric="error",
+        kind="cumulative",
+        is_probability=True,
+        axis="Probability of error",
+        heading="errors",
+    ),
+    "stopping_time": Quantity(
+        metric="stopping_time",
+        kind="cumulative",
+        axis="Steps until the stop",
+        heading="steps until the stop",
+        decimals=0,
+        quantiles=(0.05, 0.5, 0.95),
+    ),
+    "stopped": Quantity(
+        metric="stopped",
+        kind="cumulative",
+        axis="% Stopped",
+        heading="% stopped",
+        decimals=1,
+        limits=(0, 100),
+    ),
+    "bias": Quantity(
+        metric="bias",
+        kind="cumulative",
+        axis="Bias of the best action's mean",
+        heading="bias of the mean",
+        decimals=4,
+    ),
+    "coverage": Quantity(
+        metric="coverage",
+        kind="cumulative",
+        axis="% Intervals hold",
+        heading="% intervals hold",
+        decimals=1,
+        limits=(0, 100),
+    ),
+    "suffix_failure": Quantity(
+        metric="suffix_failure",
+        kind="cumulative",
+        is_probability=True,
+        axis="Suffix failure frequency",
+        heading="suffix failures",
+    ),
+    "minimal_fraction": Quantity(
+        metric="minimal_fraction",
+        kind="cumulative",
+        axis="Minimal fraction, times K",
+        heading="minimal fraction",
+    ),
+    "greedy": Quantity(metric="greedy", kind="per_step", is_share=True, axis="% Greedy choices"),
+    "mean_greedy": Quantity(metric="greedy", kind="mean", heading="% greedy", decimals=1),
 }
 """Everything that studies measure, by name."""
 

@@ -8,7 +8,7 @@ import inspect
 import operator
 import pkgutil
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from bandit_envs.base.checks import short_repr
@@ -31,7 +31,11 @@ def closest(name: Any, known: Iterable[str]) -> list[str]:
 
 def near_miss(name: Any, known: Iterable[str]) -> str:
     """Returns "did you mean ...?" with the known names that are closest, or "" without one."""
-    names = closest(name, known)
+    return _did_you_mean(closest(name, known))
+
+
+def _did_you_mean(names: Sequence[str]) -> str:
+    """Returns a question for the name that is meant, or "" without names."""
     return f"did you mean {' or '.join(names)}?" if names else ""
 
 
@@ -177,7 +181,12 @@ class Entry:
         """Returns what is expected in place of an unknown id."""
         if name in cls.former:
             return f"did you mean {cls.former[name]}?"
-        return near_miss(name, table) or _expected_names(table)
+        return _did_you_mean(cls.similar(name, table)) or _expected_names(table)
+
+    @classmethod
+    def similar(cls, name: str, table: Mapping[str, "Entry"]) -> list[str]:
+        """Returns what a user who writes an unknown name may mean."""
+        return closest(name, table)
 
     @classmethod
     def _suggest(cls, module: str, path: str) -> str:

@@ -96,3 +96,30 @@ def raised_at(error: BaseException, *modules: str) -> str:
         if frame.f_globals.get("__name__") in modules
     ]
     return "".join(found[-1:])
+
+
+def printable(value: object, *modules: str) -> str:
+    """Returns text, or an exception and its line in users' `modules`, as a line."""
+    text = describe(value) if isinstance(value, BaseException) else str(value)
+    line = "".join(filter(str.isprintable, " ".join(text.split())))
+    if len(line) > 500:
+        line = f"{line[:196]} ... {line[-299:]}"  # reasons come last
+    if isinstance(value, BaseException):
+        line += raised_at(value, *modules)
+    return line
+
+
+@contextlib.contextmanager
+def name_in_errors(subject: str, *modules: str) -> Iterator[None]:
+    """Names in errors what failed, and the line in users' `modules`.
+
+    Other errors than those of wrong input pass unless there is such a module: they are our own.
+    """
+    try:
+        with exits_as_errors():
+            yield
+    except Exception as error:  # users' classes raise any
+        is_input = isinstance(error, (NotImplementedError, TypeError, ValueError, ExitError))
+        if not is_input and not modules:
+            raise
+        raise ValueError(f"{subject}: {printable(error, *modules)}") from error

@@ -43,7 +43,6 @@ from bandit_envs.policies.best_arm import (
 )
 from bandit_envs.policies.constant import ConstantPolicy
 from bandit_envs.policies.contextual import ContextualPolicy
-from bandit_envs.policies.continuous import ContinuousPolicy, GaussianPolicy, RandomNumberPolicy
 from bandit_envs.policies.delayed import DelayedLearning
 from bandit_envs.policies.draws import argmax_random_ties
 from bandit_envs.policies.knapsacks import (
@@ -51,16 +50,25 @@ from bandit_envs.policies.knapsacks import (
     KnapsackPolicy,
     PrimalDualPolicy,
 )
-from bandit_envs.policies.linear import LinearThompsonSamplingPolicy, LinUCBPolicy
+from bandit_envs.policies.learned import Servable
+from bandit_envs.policies.linear import (
+    LinearThompsonSamplingPolicy,
+    LinUCBPolicy,
+    TopKLinUCBPolicy,
+)
+from bandit_envs.policies.number_policies import (
+    ContinuousPolicy,
+    GaussianPolicy,
+    RandomNumberPolicy,
+)
 from bandit_envs.policies.policy import Policy
 from bandit_envs.policies.random import RandomPolicy
 from bandit_envs.policies.row_by_row import RowByRowPolicy
-from bandit_envs.policies.slates import (
+from bandit_envs.policies.slate_policies import (
     CascadeUCBPolicy,
     PBMUCBPolicy,
     RandomSlatePolicy,
     SlatePolicy,
-    TopKLinUCBPolicy,
 )
 
 __all__ = [
@@ -106,6 +114,7 @@ __all__ = [
     "ReducedVarianceTsallisINFPolicy",
     "RowByRowPolicy",
     "SequentialHalvingPolicy",
+    "Servable",
     "SlatePolicy",
     "SlidingWindowUCBPolicy",
     "SuccessiveEliminationPolicy",

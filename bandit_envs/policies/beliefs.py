@@ -35,19 +35,19 @@ class Beliefs(NamedTuple):
         return Knowledge(title, values, counts, low, high, self.interval)
 
 
-def beta_beliefs(posteriors: BetaCounts, prior: tuple[float, float] | None) -> Beliefs:
+def beta_beliefs(posteriors: BetaCounts, prior: float | None) -> Beliefs:
     """Returns means and intervals of Beta posteriors, which need SciPy.
 
     Args:
         posteriors: of every action.
-        prior: its two parameters; None if the posteriors do not count what was chosen.
+        prior: the sum of its parameters; None if the posteriors do not count what was chosen.
     """
     successes, failures = posteriors
     total = successes + failures
     special = import_extra("scipy.special", "cli")
     return Beliefs(
         values=np.asarray(successes / total),
-        counts=None if prior is None else total - sum(prior),
+        counts=None if prior is None else total - prior,
         low=np.asarray(special.betaincinv(successes, failures, 0.025)),
         high=np.asarray(special.betaincinv(successes, failures, 0.975)),
         interval=POSTERIOR,

@@ -32,24 +32,19 @@ class BetaCounts(NamedTuple):
         self.successes.reshape(-1)[places] += reward
         self.failures.reshape(-1)[places] += 1.0 - reward
 
-    def start_warm(self, known: int, warm: Warm, prior: tuple[float, float]) -> None:
-        """Starts the actions from `known` on warm, as `Policy.with_actions` says; in place.
-
-        Args:
-            known: how many actions come before them.
-            warm: from what.
-            prior: of the actions that come before them.
-        """
-        strength = sum(prior)
+    def start_warm(self, known: int, warm: Warm) -> None:
+        """Starts the actions from `known` on, which have the prior, warm; in place."""
+        prior = float(self.successes[0, known])
+        strength = prior + float(self.failures[0, known])
         successes = self.successes[:, :known]
         totals = successes + self.failures[:, :known]
         counts = totals - strength
         seen = counts > 1e-9
-        means = mean_of_known(successes / totals, seen, prior[0] / strength)
+        means = mean_of_known(successes / totals, seen, prior / strength)
         strengths = np.full(len(means), strength)
         if warm == "empirical_bayes":
             rows = np.flatnonzero(seen.sum(axis=1) >= 2)
-            found = _spread_of_shares(successes - prior[0], counts, seen)
+            found = _spread_of_shares(successes - prior, counts, seen)
             means[rows] = found.mean[rows]
             most = np.where(found.excess > 0.0, np.inf, np.where(seen, counts, np.inf).min(axis=1))
             limited = np.minimum(found.mean * (1.0 - found.mean) / found.variance - 1.0, most)

@@ -7,17 +7,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.arrays import Array, Floats, Mask, Rng
+from bandit_envs.arrays import Floats, Mask, Rng, check_array
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import check_bool, check_integer, short_repr
 from bandit_envs.nests import Nest, flatten
+from bandit_envs.policies.draws import largest_random_ties
 from bandit_envs.policies.learned import Warm, add_actions
 from bandit_envs.policies.models.inputs import InputReader
-from bandit_envs.policies.models.value_model import ValueModel
+from bandit_envs.policies.models.value_model import Model, ValueModel
 from bandit_envs.policies.policy import Actions, Policy
 from bandit_envs.policies.rules.rule import Predictions, Rule
 from bandit_envs.policies.scikit_learn.model import ScikitLearnModel
 from bandit_envs.seeding import Seed, generator
+from bandit_envs.specs import SlateSpec
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 MAX_SEED = 2**63
@@ -45,6 +47,9 @@ class ContextualPolicy(Policy):
     is a context [B, D], or has one in its entry `observation` beside a mask: each action has a
     model of its own. Nests of arrays are flattened and joined in their order.
 
+    With `num_slots`, actions are slates: the items with the largest indices, best first. The model
+    learns from the reward of each slot.
+
     The rows are users of one problem, who share the models; or with `independent_rows`, problems of
     their own, with models of their own. `arguments_for` asks the environment which of both it is.
 
@@ -56,9 +61,10 @@ class ContextualPolicy(Policy):
         batch_size: the number of rows, B.
         seed: whatever `numpy.random.default_rng` takes, or a RandomState; None for fresh entropy.
         independent_rows: whether each row is a problem of its own.
+        num_slots: S, the number of items in a slate, at most K; None if an action is one integer.
 
     Raises:
-        TypeError: the rule needs what the model cannot do.
+        TypeError: the rule needs what the model cannot do, or chooses no slates.
         ValueError: the model is not for such observations, or its rows cannot be problems.
 
     >>> from bandit_envs import ArraySpec, ContextualPolicy
@@ -71,7 +77,7 @@ class ContextualPolicy(Policy):
 
     def __init__(
         self,
-        model: ValueModel,
+        model: Model,
         rule: Rule,
         *,
         observation_spec: Nest,
@@ -79,34 +85,45 @@ class ContextualPolicy(Policy):
         batch_size: int = 1,
         seed: Seed = None,
         independent_rows: bool = False,
+        num_slots: int | None = None,
     ) -> None:
-        self.model: ValueModel = _check_part("model", model, ValueModel)  #: of the rewards
+        self._set_model(_check_part("model", model, Model))
         self.rule: Rule = _check_part("rule", rule, Rule)  #: how to choose
-        rule.check(model)
+        predictor = self._predictor
+        rule.check(predictor)
         if num_actions is not None:
             num_actions = check_integer("num_actions", num_actions, minimum=1)
         self._reader = InputReader(observation_spec, num_actions)
-        self.learns_by_row = _check_rows(model, independent_rows, batch_size)
-        self.log_rows = model.log_rows
-        self.reward_range = model.reward_range if rule.reward_range is None else rule.reward_range
+        slates = None
+        if num_slots is not None:
+            rule.check_rank()
+            num_items = self._reader.num_actions
+            slates = SlateSpec.of(check_integer("num_slots", num_slots, 1, num_items), num_items)
+        self._num_slots = num_slots
+        self.learns_by_row = _check_rows(predictor, independent_rows, batch_size, num_slots)
+        self.log_rows = predictor.log_rows
+        known_range = predictor.reward_range
+        self.reward_range = known_range if rule.reward_range is None else rule.reward_range
         # A rule counts rewards, or keeps some, for a fixed model, too.
-        self.can_learn = model.learns or rule.keeps_state or rule.counts_rewards
-        self.knows_probabilities = rule.knows_probabilities(model)
+        self.can_learn = predictor.learns or rule.keeps_state or rule.counts_rewards
+        self.knows_probabilities = slates is None and rule.knows_probabilities(predictor)
         rng = generator(seed)
-        self._model_seed = int(rng.integers(MAX_SEED)) if model.is_random else 0
-        super().__init__(self._reader.num_actions, batch_size, rng)
+        self._model_seed = int(rng.integers(MAX_SEED)) if predictor.is_random else 0
+        single = self._reader.num_actions if slates is None else None
+        super().__init__(single, batch_size, rng, action_spec=slates)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.model!r}, {self.rule!r})"
+        slots = "" if self._num_slots is None else f", num_slots={self._num_slots}"
+        return f"{type(self).__name__}({self.model!r}, {self.rule!r}{slots})"
 
     @classmethod
     def arguments_for(cls, env: Any) -> dict[str, Any]:
-        return {
-            "observation_spec": env.observation_spec(),
-            "num_actions": env.num_actions,
-            "batch_size": env.batch_size,
-            "independent_rows": getattr(env, "independent_rows", False),
-        }
+        found = {"observation_spec": env.observation_spec(), "num_actions": env.num_actions}
+        kind = env.action_kind
+        if kind.is_slate:
+            return {**found, "batch_size": env.batch_size, "num_slots": kind.spec.shape[0]}
+        independent_rows = getattr(env, "independent_rows", False)
+        return {**found, "batch_size": env.batch_size, "independent_rows": independent_rows}
 
     @property
     def is_as_made(self) -> bool:
@@ -116,29 +133,35 @@ class ContextualPolicy(Policy):
         has_learned = self._state.is_trained or len(known) != len(initial)
         return not has_learned and all(map(_is_same, known, initial))
 
+    def _set_model(self, model: Model) -> None:
+        """Sets the model, and what is asked of it in every step."""
+        self.model: Model = model  #: of the rewards
+        self._predictor: ValueModel = model.predictor  # what learns and predicts
+        self._maps_inputs = type(model).map_inputs is not Model.map_inputs
+
     def _set_num_actions(self, num_actions: int) -> None:
-        self.model = self.model.for_actions(num_actions)
+        self._set_model(self.model.for_actions(num_actions))
         self._reader = self._reader.with_actions(num_actions)
         super()._set_num_actions(num_actions)
 
     def _knows_nothing(self) -> bool:
-        return super()._knows_nothing() and self.model.learns
+        return super()._knows_nothing() and self._predictor.learns
 
     def _add_actions(self, learned: LearnedParts, known: int) -> LearnedParts:
         initial = self._initial()
         sizes = known, self.num_actions
-        model = self.model.add_actions(learned.model, initial.model, *sizes)
+        model = self._predictor.add_actions(learned.model, initial.model, *sizes)
         return learned._replace(model=model, rule=add_actions(learned.rule, initial.rule, *sizes))
 
     def _start_warm(self, learned: LearnedParts, known: int, warm: Warm) -> LearnedParts:
-        if warm != "mean" or not self.model.can_start_warm(self._reader.are_of_actions):
-            raise self._without_warm(warm)
-        return learned._replace(model=self.model.start_warm(learned.model, known))
+        if warm != "mean" or not self._predictor.can_start_warm(self._reader.are_of_actions):
+            raise NotImplementedError("the model starts no actions so")
+        return learned._replace(model=self._predictor.start_warm(learned.model, known))
 
     def _initial(self) -> LearnedParts:
         num_rows = self.batch_size if self.learns_by_row else 1
-        sizes = self._reader.sizes(num_rows)
-        learned = self.model.initial(sizes, np.random.default_rng(self._model_seed))
+        sizes = self.model.map_sizes(self._reader.sizes(num_rows))
+        learned = self._predictor.initial(sizes, np.random.default_rng(self._model_seed))
         state = self.rule.initial(num_rows, self.num_actions)
         return LearnedParts(learned, state, np.zeros(num_rows) if self.learns_by_row else 0)
 
@@ -150,18 +173,25 @@ class ContextualPolicy(Policy):
             size = len(action)
             available = self._mask_of(observation, size)
             state = self.rule.after(self._seen(learned, observation, size), available, action)
-        added = 1.0 if self.learns_by_row else len(action)
-        after = self.model.learn(learned.model, rows)
+        added = 1.0 if self.learns_by_row else len(rows.reward)
+        after = self._predictor.learn(learned.model, self.model.map_rows(rows))
         return LearnedParts(after, state, learned.num_rewards + added)
 
-    def check_feedback(self, action: Any, reward: Any) -> tuple[Array, Array]:
-        indices, rewards = super().check_feedback(action, reward)
-        return indices, self.model.check_rewards(rewards) if self.model.learns else rewards
+    def _check_rewards(self, reward: Any) -> Any:
+        rewards = super()._check_rewards(reward)
+        predictor = self._predictor
+        return predictor.check_rewards(rewards) if predictor.learns else rewards
 
     def _select(self, rng: Rng, learned: LearnedParts, time_step: TimeStep) -> Actions:
         available = self._available(time_step.observation)
         seen = self._seen(learned, time_step.observation, self.batch_size)
-        return self.rule.select(rng, seen, available)
+        if self._num_slots is None:
+            return self.rule.select(rng, seen, available)
+        ranks = np.asarray(self.rule.rank(rng, seen))
+        check_array("rank returned", ranks, seen.shape)  # no NaN
+        if available is not None:
+            ranks = np.where(available, ranks, -np.inf)
+        return largest_random_ties(rng, ranks, self._num_slots)
 
     def _probabilities(self, learned: LearnedParts, time_step: TimeStep) -> Floats:
         if not self.knows_probabilities:
@@ -173,9 +203,18 @@ class ContextualPolicy(Policy):
     def _seen(self, learned: LearnedParts, observation: Nest, size: int) -> Predictions:
         """Returns what the model predicts for the rows of an observation."""
         inputs = self._reader.read(observation, size, self.learns_by_row)
+        if self._maps_inputs:
+            inputs = self.model.map_inputs(inputs)
         num_rewards = learned.num_rewards if self.learns_by_row else float(learned.num_rewards)
         shape = (size, self.num_actions)
-        return Predictions(self.model, learned.model, inputs, num_rewards, learned.rule, shape)
+        return Predictions(
+            model=self._predictor,
+            learned=learned.model,
+            inputs=inputs,
+            num_rewards=num_rewards,
+            state=learned.rule,
+            shape=shape,
+        )
 
     def _mask_of(self, observation: Nest, size: int) -> Mask | None:
         """Returns which actions are available in `size` rows, which may be some of the batch."""
@@ -188,11 +227,13 @@ class ContextualPolicy(Policy):
 
     def _state_key(self) -> dict[str, int | None]:
         sizes = self._reader.sizes(num_rows=1)
+        slots = {} if self._num_slots is None else {"num_slots": self._num_slots}
         return {
             **super()._state_key(),
             "context_dim": sizes.context_dim,
             "action_dim": sizes.action_dim,
             "independent_rows": int(self.learns_by_row),
+            **slots,
         }
 
 
@@ -213,16 +254,18 @@ def _check_part(name: str, part: Any, kind: type[Any]) -> Any:
     return part
 
 
-def _check_rows(model: ValueModel, independent_rows: bool, batch_size: int) -> bool:
+def _check_rows(
+    model: ValueModel, independent_rows: bool, batch_size: int, num_slots: int | None
+) -> bool:
     """Returns whether each row has models of its own; ValueError if the model cannot have them."""
     independent_rows = check_bool("independent_rows", independent_rows)
-    if not independent_rows or model.can_have_rows:
+    if not independent_rows or (model.can_have_rows and num_slots is None):
         return independent_rows
     if batch_size == 1:  # one problem: its models are those of its only row
         return False
     found = f"independent_rows is True, and batch_size {batch_size}"
-    name = type(model).__name__
-    raise ValueError(f"{found}; a {name} is one model for all rows: give each row its own policy")
+    name = f"a {type(model).__name__}" if num_slots is None else "what learns from slates"
+    raise ValueError(f"{found}; {name} is one model for all rows: give each row its own policy")
 
 
 def class_names(policy: ContextualPolicy) -> str:
@@ -235,6 +278,6 @@ def _name_of(part: Any) -> str:
     parts = []
     if dataclasses.is_dataclass(part):
         values = [getattr(part, field.name) for field in dataclasses.fields(part)]
-        parts = [_name_of(each) for each in values if isinstance(each, (ValueModel, Rule))]
+        parts = [_name_of(each) for each in values if isinstance(each, (Model, Rule))]
     name = type(part).__name__
     return f"{name}({', '.join(parts)})" if parts else name

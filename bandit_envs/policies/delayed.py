@@ -18,7 +18,7 @@ from bandit_envs.trajectories import Trajectory
 from bandit_envs.wrappers.delays import max_delay_of
 
 
-class Wait(NamedTuple):
+class WaitingStep(NamedTuple):
     """A step, and which of its rows wait for their rewards: [B], updated in place."""
 
     step: Trajectory
@@ -48,7 +48,7 @@ class DelayedLearning(Stateful):
     15
     """
 
-    _state: tuple[Wait, ...]  # for the last steps of the episode, newest first
+    _state: tuple[WaitingStep, ...]  # for the last steps of the episode, newest first
 
     def __init__(self, env: PyEnvironment, policy: Policy) -> None:
         self._length = max_delay_of(env.observation_spec()) + 1
@@ -80,13 +80,13 @@ class DelayedLearning(Stateful):
         self._lose(waits[self._length - 1 :])
         self._state = waits[: self._length - 1]
 
-    def _expect(self, step: Trajectory) -> Wait:
+    def _expect(self, step: Trajectory) -> WaitingStep:
         """Returns the wait for the rewards of a step."""
         if self.policy.can_count_pending:
             self.policy.expect_rewards(step.action)
-        return Wait(step, np.ones(len(step.step_type), np.bool_))
+        return WaitingStep(step, np.ones(len(step.step_type), np.bool_))
 
-    def _lose(self, waits: tuple[Wait, ...]) -> None:
+    def _lose(self, waits: tuple[WaitingStep, ...]) -> None:
         """Ends waits for rewards that never come."""
         if self.policy.can_count_pending:
             for wait in waits:
@@ -101,7 +101,7 @@ def learner(env: PyEnvironment, policy: Policy) -> Policy | DelayedLearning:
     return DelayedLearning(env, policy) if max_delay_of(env.observation_spec()) > 0 else policy
 
 
-def _mix(waits: tuple[Wait, ...], lag: NDArray[Any], reward: NDArray[Any]) -> Trajectory:
+def _mix(waits: tuple[WaitingStep, ...], lag: NDArray[Any], reward: NDArray[Any]) -> Trajectory:
     """Returns a trajectory whose row b is that of step `lag[b]`, with the reward [b, lag[b]]."""
     rows = np.arange(len(lag))
     used, place = np.unique(lag, return_inverse=True)

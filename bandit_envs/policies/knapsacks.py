@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.arrays import Array, Floats, Mask, Rng, as_numbers
+from bandit_envs.arrays import Floats, Mask, Rng, as_numbers
 from bandit_envs.base.checks import (
     MAX_PARAMETER,
-    check_indices,
     check_integer,
     check_number,
     check_positive,
@@ -71,9 +70,8 @@ class KnapsackPolicy(Policy):
         earnings = self._earnings(rng, learned, time_step)
         return argmax_random_ties(rng, earnings, self._available(time_step.observation))
 
-    def check_feedback(self, action: Any, reward: Any) -> tuple[Array, Array]:
-        """Returns actions [B], and rewards [B, 2] whose costs are shares of `max_cost`."""
-        indices = check_indices(action, *self._table_shape)
+    def _check_rewards(self, reward: Any) -> Floats:
+        """Returns rewards [B, 2] whose costs are shares of `max_cost`."""
         paid = as_numbers("reward is", reward)
         expected = self.batch_size, 2
         if paid.shape != expected:
@@ -81,7 +79,7 @@ class KnapsackPolicy(Policy):
             raise ValueError(f"reward has shape {paid.shape}; expected {expected}, {what}")
         earned = check_rewards(paid[:, 0], self.batch_size, *self.reward_range)
         spent = check_rewards(paid[:, 1], self.batch_size, 0.0, self._max_cost)
-        return indices, np.stack((earned, spent / self._max_cost), axis=1)
+        return np.stack((earned, spent / self._max_cost), axis=1)
 
 
 def _has_budget(observation: Nest, size: int) -> Mask:
@@ -96,6 +94,11 @@ class Posteriors(NamedTuple):
 
     rewards: BetaCounts
     costs: BetaCounts
+
+    def start_warm(self, known: int, warm: Warm) -> None:
+        """Starts the actions from `known` on, which have the prior, warm; in place."""
+        for counts in self:
+            counts.start_warm(known, warm)
 
 
 class BudgetedThompsonSamplingPolicy(KnapsackPolicy):
@@ -135,21 +138,14 @@ class BudgetedThompsonSamplingPolicy(KnapsackPolicy):
         prior_failures: float = 1.0,
         **options: typing.Unpack[PolicyOptions],
     ) -> None:
-        self._prior = check_prior(prior_successes, prior_failures)
-        self._prior_successes = self._prior[0]
-        self._prior_failures = self._prior[1]
+        self._prior_successes, self._prior_failures = check_prior(prior_successes, prior_failures)
         super().__init__(max_cost, **options)
 
     def _initial(self) -> Posteriors:
-        return Posteriors(
-            rewards=BetaCounts.from_prior(self._table_shape, *self._prior),
-            costs=BetaCounts.from_prior(self._table_shape, *self._prior),
-        )
-
-    def _start_warm(self, learned: Posteriors, known: int, warm: Warm) -> Posteriors:
-        for counts in learned:
-            counts.start_warm(known, warm, self._prior)
-        return learned
+        prior = self._prior_successes, self._prior_failures
+        rewards = BetaCounts.from_prior(self._table_shape, *prior)
+        costs = BetaCounts.from_prior(self._table_shape, *prior)
+        return Posteriors(rewards, costs)
 
     def _earnings(self, rng: Rng, learned: Posteriors, time_step: TimeStep) -> Floats:
         rewards = rng.beta(*learned.rewards)

@@ -2,46 +2,41 @@
 
 from __future__ import annotations
 
-import abc
 import copy
-from typing import Any, NamedTuple, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.arrays import Array, Floats, Indices, Mask, Rng, as_numbers, check_array
+from bandit_envs.arrays import Floats, Indices, Mask, Rng, check_array
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import (
     MAX_REWARD,
     check_bool,
-    check_indices,
     check_integer,
-    check_rewards,
     short_repr,
 )
+from bandit_envs.base.foreign_models import decode_models
+from bandit_envs.base.kind_of_actions import kind_of
 from bandit_envs.base.made_with import made_with
-from bandit_envs.base.state import Stateful, decode_models
 from bandit_envs.nests import Nest
 from bandit_envs.policies.beliefs import Beliefs
 from bandit_envs.policies.draws import available_only, draw_indices, row_sums
 from bandit_envs.policies.learned import (
-    Warm,
-    add_actions,
-    add_pending,
+    Servable,
+    change_pending,
     check_layout,
-    check_warm,
-    end_pending,
+    check_rows,
     layout,
     merge_rows,
-    pad_pending,
-    pending_of_rows,
-    repeat_rows,
     take_rows,
 )
 from bandit_envs.rendering import Knowledge
 from bandit_envs.seeding import Seed, generator
-from bandit_envs.tables.encoding import TableEncoding
-from bandit_envs.trajectories import PolicyInfo, TimeStep, Trajectory
+from bandit_envs.trajectories import TimeStep, Trajectory
+
+if TYPE_CHECKING:
+    from bandit_envs.tables.encoding import TableEncoding
 
 Actions: TypeAlias = NDArray[np.integer[Any]]
 
@@ -69,7 +64,7 @@ class PolicyState(NamedTuple):
     pending: Indices | None = None  # how many choices wait for a reward, [B, K]; None if none does
 
 
-class Policy(Stateful, abc.ABC):
+class Policy(Servable):
     """Chooses an action for every row; called with a trajectory, it learns from it.
 
     A policy is an observer: a driver trains it if it is among the observers, and only evaluates it
@@ -79,16 +74,24 @@ class Policy(Stateful, abc.ABC):
         _learn(learned, trajectory)         -> learned    new, or updated in place
         _select(rng, learned, time_step)    -> [B]        default: drawn from the probabilities
         _probabilities(learned, time_step)  -> [B, K]     default: unknown
-        _with_pending(learned, pending)     -> learned    what it then chooses by; default: the same
+        _with_pending(learned, pending)     -> learned    what it then chooses by; default: asks it
 
     Only `_learn` may write into the arrays of `learned`, whose shapes and dtypes stay those of
     `_initial`. A class without `_learn` is a fixed policy. The base class restricts probabilities
     to the actions that the observation makes available; `_select` asks `_available` for them.
 
+    Where an action is not one integer, `_select` returns what `action_kind` says. One hook takes
+    the place of `_probabilities`, if probabilities are known:
+
+        _probability_of(learned, time_step, action)  -> [B]; densities of numbers,
+                                                        `SlateProbabilities` of slates
+
     Args:
-        num_actions: the number of actions, K.
+        num_actions: the number of actions, K. Actions are integers from 0 to K - 1.
         batch_size: the number of rows, B.
         seed: whatever `numpy.random.default_rng` takes, or a RandomState; None for fresh entropy.
+        action_spec: the nest of specs of one row's action, or an `ActionKind`, in place of
+            `num_actions`.
         count_pending: whether it counts choices whose rewards come later, if it can: see
             `expect_rewards`.
 
@@ -124,84 +127,89 @@ class Policy(Stateful, abc.ABC):
     an instance may say otherwise."""
 
     knows_probabilities: bool = False
-    """Whether the probabilities of actions have a closed form. Of a class: whether it defines
-    `_probabilities`; an instance may say otherwise."""
+    """Whether it tells how probable the actions are that it chooses: see `info_of`. Of a class:
+    whether it defines `_probabilities` or `_probability_of`; an instance may say otherwise."""
 
-    can_count_pending: bool = False
-    """Whether it counts choices whose rewards come later. Of a class: whether it defines
-    `_with_pending`, or inherits it; of an instance: also whether it was asked to."""
-
-    _action_dtype: np.dtype[Any] = np.dtype(np.int32)
+    _choosing_hooks: ClassVar[tuple[str, ...]] = ("_select",)
+    """The hooks on which choices depend. A class that defines one knows no probabilities, unless it
+    defines them, too."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Sees which hooks a class defines.
 
-        Its choices and its probabilities must agree. So a class that defines one of the two hooks
-        does not inherit the other.
+        Its choices and its probabilities must agree. So a class that defines the hook of one does
+        not inherit that of the other.
         """
         super().__init_subclass__(**options)
         cls.can_learn = cls._learn is not Policy._learn
-        cls.can_count_pending = cls._with_pending is not Policy._with_pending
-        defined = vars(cls).keys() & {"_select", "_probabilities"}
-        if defined:
-            cls.knows_probabilities = "_probabilities" in defined
-        if defined == {"_probabilities"}:
+        told = vars(cls).keys() & {"_probabilities", "_probability_of"}
+        chosen = vars(cls).keys() & {*cls._choosing_hooks}
+        if told or chosen:
+            cls.knows_probabilities = bool(told)
+        if "_probabilities" in told and not chosen:
             cls._select = Policy._select  # type: ignore[method-assign]
-        if defined == {"_select"}:
+        if chosen and "_probabilities" not in told:
             cls._probabilities = Policy._probabilities  # type: ignore[method-assign]
+        if (chosen or told) and "_probability_of" not in told:
+            cls._probability_of = Policy._probability_of  # type: ignore[method-assign]
 
     def __init__(
         self,
-        num_actions: int,
+        num_actions: int | None = None,
         batch_size: int = 1,
         seed: Seed = None,
         *,
+        action_spec: Nest | None = None,
         count_pending: bool = True,
     ) -> None:
         is_counting = check_bool("count_pending", count_pending)
         self._count_pending = is_counting or not self.can_count_pending
-        self.can_count_pending = self.can_count_pending and is_counting
-        smallest = 1 if self._action_dtype.kind == "i" else 0
-        self.num_actions = check_integer("num_actions", num_actions, smallest)  #: K
+        self.action_kind = kind_of(num_actions, action_spec)  #: what an action is
+        is_single = self.action_kind.is_single
+        self.can_count_pending = self.can_count_pending and is_counting and is_single
+        if not is_single and type(self)._probability_of is Policy._probability_of:
+            self.knows_probabilities = False  # `_probabilities` is of single actions
+        self.num_actions = self.action_kind.num_actions  #: K; 0 if actions have no numbers
         self._set_batch_size(batch_size)
         self._state = PolicyState(generator(seed), self._initial(), False)
 
     def __repr__(self) -> str:
         return made_with(self)
 
-    @property
-    def is_untrained(self) -> bool:
-        """Whether it can learn, and nothing was learned yet."""
-        return self.can_learn and not self._state.is_trained
-
-    @property
-    def pending(self) -> Indices:
-        """How many choices of each action wait for their rewards: [B, K]."""
-        pending = self._state.pending
-        return np.zeros(self._table_shape, np.intp) if pending is None else pending.copy()
-
     @classmethod
     def arguments_for(cls, env: Any) -> dict[str, Any]:
         """Returns the arguments of the constructor that make a policy fit `env`."""
         return {"num_actions": env.num_actions, "batch_size": env.batch_size}
 
-    def action(self, time_step: TimeStep) -> NDArray[Any]:
-        """Chooses an action for every row of `time_step`: [B]."""
+    def action(self, time_step: TimeStep) -> Nest:
+        """Chooses an action for every row of `time_step`: [B], or as `action_kind` says."""
         self._check_batch("time_step", time_step, TimeStep)
-        return self._choose(self._state.rng, time_step).astype(self._action_dtype)
+        return self._choose(self._state.rng, time_step)
 
     def probabilities(self, time_step: TimeStep) -> Floats:
-        """Returns the probability with which `action` chooses each action, if known: [B, K]."""
-        return self._known_probabilities(time_step).copy()
+        """Returns the probability with which `action` chooses each action, if known: [B, K].
+
+        Only actions that are single integers have such a table; `info_of` tells of all kinds.
+        """
+        self._check_batch("time_step", time_step, TimeStep)
+        self._require_table()
+        return self._available_table(self._chosen_by(), time_step).copy()
 
     def probability_of(self, time_step: TimeStep, action: Any) -> Floats:
-        """Returns `probabilities(time_step)[rows, action]` for actions [B]: [B]."""
-        indices = check_indices(action, *self._table_shape)
-        return self._known_probabilities(time_step).take(self._row_offsets + indices)
+        """Returns the probability with which `action` chooses actions [B, ...], if known: [B].
+
+        Of numbers, it is the density. If an action is one integer, this is the entry of the action
+        in `probabilities(time_step)`.
+        """
+        return self.action_kind.probability(self._told(time_step, action))
 
     def info_of(self, time_step: TimeStep, action: Any) -> Nest:
-        """Returns what a trajectory tells of the choice of actions [B]: their log probabilities."""
-        return PolicyInfo(np.log(self.probability_of(time_step, action)))
+        """Returns what a trajectory tells of the choice of actions [B, ...], if it is known.
+
+        This is the log probability, or density, in a `PolicyInfo`; of slates, it is their
+        `SlateProbabilities`.
+        """
+        return self.action_kind.info(self._told(time_step, action))
 
     def estimated_probabilities(self, time_step: TimeStep, samples: int, rng: Rng) -> Floats:
         """Returns the frequencies of actions in `samples` choices, which `rng` draws: [B, K].
@@ -209,12 +217,13 @@ class Policy(Stateful, abc.ABC):
         The estimate of a probability p has the standard error sqrt(p (1 - p) / samples).
         """
         self._check_batch("time_step", time_step, TimeStep)
+        self._require_table()
         if not isinstance(rng, np.random.Generator):
             raise TypeError(f"rng is {short_repr(rng)}; expected a numpy.random.Generator")
         counts = np.zeros(self._table_shape)
         rows = np.arange(self.batch_size)
         for _ in range(check_integer("samples", samples, minimum=1)):
-            chosen = check_indices(self._choose(rng, time_step), *self._table_shape)
+            chosen = self.action_kind.check(self._choose(rng, time_step))
             counts[rows, chosen] += 1.0
         return counts / samples
 
@@ -243,153 +252,34 @@ class Policy(Stateful, abc.ABC):
             TypeError, ValueError: the trajectory or `rows` do not fit, and nothing is learned.
         """
         checked = self._check_trajectory(trajectory)
-        chosen = None if rows is None else self._check_rows(rows)
+        chosen = None if rows is None else check_rows(rows, self.batch_size)
         if not self.can_learn or (chosen is not None and not chosen.any()):
             return
         after = self._learn_from(self._state.learned, checked, chosen)
         rng, _, _, pending = self._state
         if pending is not None:
-            pending = end_pending(pending, checked.action, chosen)
+            pending = change_pending(pending, checked.action, chosen, by=-1)
         self._state = PolicyState(rng, after, True, pending)
 
-    def check_feedback(self, action: Any, reward: Any) -> tuple[Array, Array]:
+    def check_feedback(self, action: Any, reward: Any) -> tuple[Nest, Nest]:
         """Returns what was done and paid in each row, as `_learn` takes it.
 
         Raises:
             TypeError, ValueError: the policy does not take this action, or this reward.
         """
-        indices = check_indices(action, *self._table_shape)
-        if not self.can_learn and (isinstance(reward, dict) or np.ndim(reward) > 1):
-            return indices, reward  # vectors and nests: nothing is learned from them
-        return indices, check_rewards(reward, self.batch_size, *self.reward_range)
-
-    def expect_rewards(self, action: Any, rows: Mask | None = None) -> None:
-        """Counts choices as pending: their rewards come later, through `learn`.
-
-        Bounds and shares count a pending choice as one whose reward is known, and mean rewards do
-        not. So a rule without randomness goes on to other actions before it has seen the reward,
-        and does not choose one for all rows and steps until then. An action that waits for its
-        first reward counts as if it had paid the largest reward of `reward_range`, or if that has
-        no bound, as much as the best action.
-
-        Args:
-            action: the actions that were chosen, [B].
-            rows: [B] bool, the rows that chose them; None for all.
-
-        Raises:
-            TypeError: `can_count_pending` is False.
-            ValueError: an argument does not fit.
-        """
-        indices, chosen = self._check_pending(action, rows)
-        after = add_pending(self.pending, indices, chosen)
-        self._state = self._state._replace(pending=after)
-
-    def stop_expecting(self, action: Any, rows: Mask | None = None) -> None:
-        """Ends the wait of one choice of an action in each row: its reward never comes.
-
-        Args:
-            action: the actions whose rewards were lost, [B].
-            rows: [B] bool, the rows that waited for them; None for all.
-
-        Raises:
-            TypeError: `can_count_pending` is False.
-            ValueError: an argument does not fit.
-        """
-        indices, chosen = self._check_pending(action, rows)
-        after = end_pending(self._state.pending, indices, chosen)
-        self._state = self._state._replace(pending=after)
-
-    def reset(self) -> None:
-        """Forgets everything learned, and what is pending. The random generator is not reset."""
-        self._state = PolicyState(self._state.rng, self._initial(), False)
-
-    def replicate(self, batch_size: int) -> Policy:
-        """Returns a copy for `batch_size` rows, whose row i knows what row i modulo B knows.
-
-        Hooks that depend on the batch size read it from `self.batch_size` each time.
-        """
-        copied = copy.copy(self)
-        copied._set_batch_size(batch_size)
-        rng, learned, is_trained, pending = copy.deepcopy(self._state)
-        if self.learns_by_row:
-            learned = repeat_rows(learned, self.batch_size, copied.batch_size)
-        pending = pending_of_rows(pending, np.arange(copied.batch_size) % self.batch_size)
-        copied._state = PolicyState(rng, learned, is_trained, pending)
-        return copied
-
-    def with_actions(self, num_actions: int, warm: Warm | None = None) -> Policy:
-        """Returns a copy for more actions. It knows of the first ones what this policy knows.
-
-        New actions come behind those that there are, and start from the prior, as all actions did
-        once. Or they start warm, if the policy has a prior of single actions:
-
-            "mean"             the mean of this prior is that of the actions with rewards; its
-                               weight stays. For linear models, these are the means of weights.
-            "empirical_bayes"  a prior with the mean and the spread of the actions with rewards,
-                               which counts as rewards do from then on. For Beta and normal
-                               posteriors, of two actions with rewards or more.
-
-        Of a policy that forgets, this prior is forgotten, too. To retire an action, mask it: it
-        keeps its number, and what is known of it. Names of actions are the caller's: `encoding`
-        stays as it is. A test for the best action goes on if it had stopped.
-
-        Hooks that depend on the number of actions read it from `self.num_actions` each time.
-
-        Args:
-            num_actions: how many actions the copy has, at least as many as this policy.
-            warm: what new actions start from; None for the prior.
-
-        Raises:
-            ValueError: there are fewer actions, or a policy of this class cannot have more, or
-                cannot start them so.
-
-        >>> from bandit_envs.policies import BetaThompsonSamplingPolicy
-        >>> BetaThompsonSamplingPolicy(num_actions=3).with_actions(5).num_actions
-        5
-        """
-        known = self.num_actions
-        check_integer("num_actions", num_actions, minimum=known)
-        check_warm(warm)
-        if num_actions == known:
-            return self.replicate(self.batch_size)
-        copied = copy.copy(self)
-        copied._set_num_actions(num_actions)
-        rng, learned, is_trained, pending = copy.deepcopy(self._state)
-        if self._knows_nothing():
-            learned = copied._initial()
-        else:
-            try:
-                learned = copied._add_actions(learned, known)
-            except ValueError as error:
-                raise self._without_more_actions(f"it {error}") from error
-        if warm is not None:
-            learned = copied._start_warm(learned, known, warm)
-        copied._state = PolicyState(rng, learned, is_trained, pad_pending(pending, num_actions))
-        return copied
-
-    def _initial(self) -> Any:
-        """Returns what the policy knows before it has seen anything."""
-        return None
+        checked = self.action_kind.check(action)
+        return checked, self._check_rewards(reward)
 
     def _learn(self, learned: Any, trajectory: Trajectory) -> Any:
         """Returns what the policy knows after `trajectory`: new, or `learned` updated in place."""
-        return learned
-
-    def _with_pending(self, learned: Any, pending: Indices) -> Any:
-        """Returns what to choose by, of the layout of `learned`, if choices are pending.
-
-        Args:
-            learned: must not be written to.
-            pending: how many choices wait for their rewards, [B, K]; not all are 0.
-        """
         return learned
 
     def _describe(self, learned: Any) -> Beliefs:
         """Returns what is known of every action in every row."""
         raise NotImplementedError(f"{type(self).__name__} does not tell what it knows of actions")
 
-    def _select(self, rng: Rng, learned: Any, time_step: TimeStep) -> Actions:
-        """Returns an available action for every row: [B]."""
+    def _select(self, rng: Rng, learned: Any, time_step: TimeStep) -> Nest:
+        """Returns an available action for every row: [B], or as `action_kind` says."""
         table = self._probabilities(learned, time_step)
         self._check_table("_probabilities", table)
         check_array("_probabilities returned", table, self._table_shape)  # no NaN
@@ -402,40 +292,12 @@ class Policy(Stateful, abc.ABC):
             raise NotImplementedError(f"{name} defines neither _select nor _probabilities")
         raise NotImplementedError(f"{name} has no closed form; use estimated_probabilities()")
 
-    def _knows_nothing(self) -> bool:
-        """Returns whether all that it knows is what `_initial` says."""
-        return self.is_untrained
-
-    def _add_actions(self, learned: Any, known: int) -> Any:
-        """Returns what is known of the first `known` actions as what is known of all.
-
-        By default, each axis of actions gets new ones as they are at first. A class whose numbers
-        depend on each other, such as probabilities, overrides it.
-        """
-        return add_actions(learned, self._initial(), known, self.num_actions)
-
-    def _start_warm(self, learned: Any, known: int, warm: Warm) -> Any:
-        """Returns `learned`, in which actions from `known` on start warm; updated in place."""
-        raise self._without_warm(warm)
-
-    def _without_warm(self, warm: str) -> ValueError:
-        name = self._state_owner()
-        return ValueError(f"warm is {warm!r}, which {name} does not support")
-
-    def _set_num_actions(self, num_actions: int) -> None:
-        """Sets what depends on the number of actions, or raises ValueError if there are no more."""
-        self.num_actions = num_actions
-        self._set_batch_size(self.batch_size)
-
-    def _without_more_actions(self, reason: str) -> ValueError:
-        found = f"{self._state_owner()} cannot have more than {self.num_actions} actions"
-        return ValueError(f"{found}: {reason}")
-
-    def _set_batch_size(self, batch_size: int) -> None:
-        """Sets what depends on the batch size."""
-        self.batch_size = check_integer("batch_size", batch_size, minimum=1)  #: B
-        self._table_shape = (self.batch_size, self.num_actions)
-        self._row_offsets = np.arange(self.batch_size) * self.num_actions
+    def _probability_of(self, learned: Any, time_step: TimeStep, action: Any) -> Any:
+        """Returns the probabilities of actions that fit `action_kind`, as that says: [B]."""
+        if not self.action_kind.is_single:
+            name = type(self).__name__
+            raise NotImplementedError(f"{name} does not know the probabilities of its actions")
+        return self._available_table(learned, time_step).take(self._row_offsets + action)
 
     def _available(self, observation: Nest) -> Mask | None:
         """Returns which actions are available: [B, K], at least one a row; None if all are."""
@@ -443,14 +305,25 @@ class Policy(Stateful, abc.ABC):
             return None
         return self._check_mask(observation)
 
-    def _known_probabilities(self, time_step: TimeStep) -> Floats:
+    def _require_table(self) -> None:
+        """Raises NotImplementedError if its actions have no table of probabilities."""
+        hint = "; info_of() tells how probable an action is" if self.knows_probabilities else ""
+        self.action_kind.require_table(type(self).__name__, hint)
+
+    def _told(self, time_step: TimeStep, action: Any) -> Any:
+        """Returns how probable actions [B, ...] are, in the form that `action_kind` says."""
+        asked = self.action_kind.asked(action)
+        self._check_batch("time_step", time_step, TimeStep)
+        told = self._probability_of(self._chosen_by(), time_step, asked)
+        return self.action_kind.check_probability(told)
+
+    def _available_table(self, learned: Any, time_step: TimeStep) -> Floats:
         """Returns the probabilities of the available actions. The array may be part of `learned`.
 
         Raises:
             ValueError: they are not probabilities.
         """
-        self._check_batch("time_step", time_step, TimeStep)
-        table = self._probabilities(self._chosen_by(), time_step)
+        table = self._probabilities(learned, time_step)
         self._check_table("_probabilities", table)
         restricted = self._restricted(table, time_step.observation)
         is_one = np.abs(row_sums(restricted) - 1.0) < 1e-5
@@ -458,24 +331,6 @@ class Policy(Stateful, abc.ABC):
             return restricted
         expected = "probabilities, which sum to 1 in each row"
         raise ValueError(f"_probabilities returned {short_repr(table)}; expected {expected}")
-
-    def _chosen_by(self) -> Any:
-        """Returns what was learned, with the choices that are pending."""
-        _, learned, _, pending = self._state
-        return learned if pending is None else self._with_pending(learned, pending)
-
-    def _check_pending(self, action: Any, rows: Mask | None) -> tuple[Indices, Mask | None]:
-        """Returns the actions [B] and the rows of choices that are pending, or were.
-
-        Raises:
-            TypeError: it does not count them.
-            ValueError: an argument does not fit.
-        """
-        if not self.can_count_pending:
-            found = f"{type(self).__name__} does not count pending choices"
-            raise TypeError(f"{found}; expected a policy whose can_count_pending is True")
-        indices = check_indices(action, *self._table_shape)
-        return indices, None if rows is None else self._check_rows(rows)
 
     def _restricted(self, probabilities: Floats, observation: Nest) -> Floats:
         """Returns `probabilities` [B, K], given that an available action is chosen."""
@@ -488,24 +343,24 @@ class Policy(Stateful, abc.ABC):
         expected = f"expected shape {self._table_shape} and at least one action in each row"
         raise ValueError(f"observation makes actions {short_repr(mask)} available; {expected}")
 
-    @property
-    def _action_shape(self) -> tuple[int, ...]:
-        """The shape of the actions of all rows."""
-        return (self.batch_size,)
+    def _chosen_by(self) -> Any:
+        """Returns what was learned, with the choices that are pending."""
+        _, learned, _, pending = self._state
+        return learned if pending is None else self._with_pending(learned, pending)
 
-    def _choose(self, rng: Rng, time_step: TimeStep) -> NDArray[Any]:
+    def _choose(self, rng: Rng, time_step: TimeStep) -> Nest:
         """Returns what `_select` chose; the environment refuses actions that it does not have.
 
         Raises:
-            TypeError, ValueError: `_select` returned no integers, or too few or too many.
+            TypeError, ValueError: `_select` returned no actions, or too few or too many.
         """
-        chosen = self._select(rng, self._chosen_by(), time_step)
-        action = as_numbers("_select returned", chosen, "iu")
-        if action.shape == self._action_shape:
-            return action
-        if self.batch_size == 1 and action.shape == self._action_shape[1:]:
-            return action.reshape(self._action_shape)
-        raise ValueError(f"_select returned shape {action.shape}; expected {self._action_shape}")
+        return self.action_kind.chosen(self._select(rng, self._chosen_by(), time_step))
+
+    def _check_rewards(self, reward: Any) -> Nest:
+        """Returns what was paid as `_learn` takes it; an error if it does not fit."""
+        if not self.can_learn and (isinstance(reward, dict) or np.ndim(reward) > 1):
+            return reward  # vectors and nests: nothing is learned from them
+        return self.action_kind.check_rewards(reward, *self.reward_range)
 
     def _check_table(self, hook: str, table: Any) -> None:
         """Raises ValueError if a `hook` returned no array [B, K]."""
@@ -543,13 +398,6 @@ class Policy(Stateful, abc.ABC):
             self._check_learned("_learn returned", after, learned)
         return after
 
-    def _check_rows(self, rows: Any) -> Mask:
-        mask = np.asarray(rows)
-        if mask.dtype != np.bool_ or mask.shape != (self.batch_size,):
-            expected = f"{self.batch_size} booleans, or None for all rows"
-            raise ValueError(f"rows is {short_repr(rows)}; expected {expected}")
-        return mask
-
     def _check_trajectory(self, trajectory: Trajectory) -> Trajectory:
         self._check_batch("trajectory", trajectory, Trajectory)
         action, reward = self.check_feedback(trajectory.action, trajectory.reward)
@@ -582,3 +430,8 @@ class Policy(Stateful, abc.ABC):
         expected = (self.batch_size,)
         if shape != expected:
             raise ValueError(f"{name} has shape {shape}; expected {expected}")
+
+
+def chosen_by(policy: Policy) -> Any:
+    """Returns what a policy chooses by: what it has learned, with the choices that are pending."""
+    return policy._chosen_by()

@@ -19,10 +19,9 @@ from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.names.registry import Entry, Importable, signature
 from bandit_envs.policies import models, rules
 from bandit_envs.policies.contextual import ContextualPolicy
-from bandit_envs.policies.models import ValueModel
-from bandit_envs.policies.parts.registry import make_model, make_rule
+from bandit_envs.policies.models import Model
+from bandit_envs.policies.parts.registry import make_model, make_rule, name_pairs
 from bandit_envs.policies.rules import FirstPulls, Rule, ThompsonSampling
-from bandit_envs.policies.slates import SlatePolicy
 from bandit_envs.seeding import Seed
 
 __all__ = [
@@ -53,10 +52,8 @@ class PolicyEntry(Entry):
     """Which contexts it uses: none of them, whatever there is, or features of the actions, which it
     needs; None if unknown."""
 
-    @property
-    def slates(self) -> bool:
-        """Whether its actions are slates."""
-        return isinstance(self.make, type) and issubclass(self.make, SlatePolicy)
+    slates: bool = False
+    """Whether its actions are always slates."""
 
     @classmethod
     def of_class(cls, name: str, found: type) -> "PolicyEntry":
@@ -74,6 +71,10 @@ class PolicyEntry(Entry):
         if not inspect.signature(found).parameters.keys() >= {"env", "seed"}:
             raise TypeError("it is a function; expected one that takes env and seed")
         return cls(id=name, title=found.__name__, make=found, context=None)
+
+    @classmethod
+    def similar(cls, name: str, table: Mapping[str, Entry]) -> list[str]:
+        return [*super().similar(name, table), *name_pairs(name)]
 
     def make_for(self, env: PyEnvironment, arguments: Mapping[str, Any], seed: Seed) -> Any:
         """Returns a new policy that fits `env`, with the arguments that users may give."""
@@ -126,7 +127,7 @@ class ContextualEntry(PolicyEntry):
         """Returns a new policy that fits `env`, with the arguments that users may give."""
         return _contextual(*self.make_parts(arguments), env, seed)
 
-    def make_parts(self, arguments: Mapping[str, Any]) -> tuple[ValueModel, Rule]:
+    def make_parts(self, arguments: Mapping[str, Any]) -> tuple[Model, Rule]:
         """Returns the model and the rule with arguments that users may give."""
         values = {**self.fixed, **arguments}
         of_model = signature(self.model).parameters
@@ -149,17 +150,6 @@ def first_thompson(alpha: float = 1.0, initial_pulls: int = 2) -> Rule:
     return FirstPulls(ThompsonSampling(alpha), initial_pulls)
 
 
-def fourier_ridge(
-    tikhonov_weight: float = 1.0,
-    length_scale: float = 1.0,
-    num_features: int = 200,
-    initial_value: float = 0.0,
-) -> models.FourierFeatures:
-    """Ridge regression on random Fourier features, which is about a Gaussian process."""
-    model = models.Ridge(tikhonov_weight=tikhonov_weight, initial_value=initial_value)
-    return models.FourierFeatures(model, length_scale, num_features)
-
-
 def make_contextual(model: str, rule: str, *, env: PyEnvironment, seed: Seed) -> ContextualPolicy:
     """Chooses by any rule from what any model predicts.
 
@@ -174,14 +164,15 @@ def make_contextual(model: str, rule: str, *, env: PyEnvironment, seed: Seed) ->
     return _contextual(make_model(model), make_rule(rule), env, seed)
 
 
-def _contextual(model: ValueModel, rule: Rule, env: PyEnvironment, seed: Seed) -> ContextualPolicy:
+def _contextual(model: Model, rule: Rule, env: PyEnvironment, seed: Seed) -> ContextualPolicy:
     """Returns a policy for an environment.
 
     Where rows are problems and a model cannot have rows, the rows share it. A study runs such a
     policy a row at a time.
     """
     found = ContextualPolicy.arguments_for(env)
-    found["independent_rows"] = found["independent_rows"] and model.can_have_rows
+    if not model.predictor.can_have_rows:
+        found["independent_rows"] = False
     return ContextualPolicy(model, rule, **found, seed=seed)
 
 
@@ -258,53 +249,10 @@ _ENTRIES = (
         rule=rules.OptimisticRegCB,
     ),
     ContextualEntry(
-        "linear_elimination_reg_cb",
-        "linear RegCB by elimination",
-        model=models.Ridge,
-        rule=rules.EliminationRegCB,
-    ),
-    ContextualEntry(
-        "hybrid_lin_ucb",
-        "hybrid LinUCB",
-        context="items",
-        model=models.HybridRidge,
-        rule=rules.UpperBound,
-    ),
-    ContextualEntry(
-        "gp_ucb", "GP-UCB by Fourier features", model=fourier_ridge, rule=rules.UpperBound
-    ),
-    ContextualEntry(
-        "gp_thompson",
-        "GP Thompson sampling by Fourier features",
-        model=fourier_ridge,
-        rule=rules.ThompsonSampling,
-    ),
-    ContextualEntry(
         "lin_full_posterior",
         "linear full posterior",
         model=models.BayesianRidge,
         rule=first_thompson,
-    ),
-    ContextualEntry(
-        "logistic_thompson",
-        "logistic Thompson sampling",
-        model=models.Logistic,
-        rule=rules.ThompsonSampling,
-    ),
-    ContextualEntry(
-        "logistic_square_cb", "logistic SquareCB", model=models.Logistic, rule=rules.SquareCB
-    ),
-    ContextualEntry(
-        "logistic_optimistic_reg_cb",
-        "logistic optimistic RegCB",
-        model=models.Logistic,
-        rule=rules.OptimisticRegCB,
-    ),
-    ContextualEntry(
-        "logistic_elimination_reg_cb",
-        "logistic RegCB by elimination",
-        model=models.Logistic,
-        rule=rules.EliminationRegCB,
     ),
     ContextualEntry(
         "neural_epsilon_greedy",
@@ -386,10 +334,16 @@ _ENTRIES = (
     PolicyEntry(
         "warm_start", "warm start", "bandit_envs.logged.learners:warm_start", context="any"
     ),
-    PolicyEntry("random_slate", "random slates", policies.RandomSlatePolicy),
-    PolicyEntry("cascade_ucb", "CascadeUCB", policies.CascadeUCBPolicy),
-    PolicyEntry("pbm_ucb", "PBM-UCB", policies.PBMUCBPolicy),
-    PolicyEntry("top_k_lin_ucb", "top-k LinUCB", policies.TopKLinUCBPolicy, context="items"),
+    PolicyEntry("random_slate", "random slates", policies.RandomSlatePolicy, slates=True),
+    PolicyEntry("cascade_ucb", "CascadeUCB", policies.CascadeUCBPolicy, slates=True),
+    PolicyEntry("pbm_ucb", "PBM-UCB", policies.PBMUCBPolicy, slates=True),
+    PolicyEntry(
+        "top_k_lin_ucb",
+        "top-k LinUCB",
+        policies.TopKLinUCBPolicy,
+        context="items",
+        slates=True,
+    ),
     PolicyEntry("random_number", "random numbers", policies.RandomNumberPolicy),
     PolicyEntry("gaussian", "Gaussian", policies.GaussianPolicy, context="any"),
 )

@@ -95,10 +95,14 @@ class RowByRowPolicy(Policy):
         self.knows_probabilities = first.knows_probabilities
         self.can_count_pending = first.can_count_pending
         self.reward_range = first.reward_range
-        self._action_dtype = first._action_dtype
         self._policies = tuple(map(copy.copy, policies))
         counts = self.can_count_pending
-        super().__init__(first.num_actions, len(policies), seed, count_pending=counts)
+        super().__init__(
+            action_spec=first.action_kind,
+            batch_size=len(policies),
+            seed=seed,
+            count_pending=counts,
+        )
         learned = tuple(copy.deepcopy(policy._state.learned) for policy in policies)
         is_trained = any(policy._state.is_trained for policy in policies)
         pending = np.concatenate([policy.pending for policy in policies])
@@ -134,7 +138,7 @@ class RowByRowPolicy(Policy):
         index = check_integer("row", row, 0, self.batch_size - 1)
         return self._ask_alone(index, lambda policy: policy.describe())
 
-    def replicate(self, batch_size: int) -> Policy:
+    def replicate(self, batch_size: int) -> RowByRowPolicy:
         copied = copy.copy(self)
         copied._set_batch_size(batch_size)
         rows = np.arange(copied.batch_size) % self.batch_size
@@ -148,7 +152,7 @@ class RowByRowPolicy(Policy):
         )
         return copied
 
-    def with_actions(self, num_actions: int, warm: Warm | None = None) -> Policy:
+    def with_actions(self, num_actions: int, warm: Warm | None = None) -> RowByRowPolicy:
         check_integer("num_actions", num_actions, minimum=self.num_actions)
         copied = copy.copy(self)
         copied._set_num_actions(num_actions)

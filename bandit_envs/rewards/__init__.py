@@ -1,6 +1,6 @@
 """Distributions of rewards: of arms, and models that depend on features."""
 
-from bandit_envs.rewards.actions import (
+from bandit_envs.rewards.action_models import (
     ActionRewardModel,
     ActionRewards,
     LinearActionReward,
@@ -11,7 +11,7 @@ from bandit_envs.rewards.actions import (
     sliding_thetas,
     structured_thetas,
 )
-from bandit_envs.rewards.arms import (
+from bandit_envs.rewards.arm_rewards import (
     Bernoulli,
     Beta,
     Discrete,
@@ -23,7 +23,8 @@ from bandit_envs.rewards.arms import (
     RewardDistribution,
     UniformReward,
 )
-from bandit_envs.rewards.contextual import (
+from bandit_envs.rewards.composed import Corrupted, as_distribution
+from bandit_envs.rewards.item_models import (
     FlatReward,
     FunctionReward,
     LinearReward,
@@ -34,7 +35,6 @@ from bandit_envs.rewards.contextual import (
     RowReward,
     as_reward_model,
 )
-from bandit_envs.rewards.distributions import Corrupted, as_distribution
 
 __all__ = [
     "ActionRewardModel",

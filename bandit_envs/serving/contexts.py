@@ -72,7 +72,7 @@ def describe_columns(columns: Sequence[TableColumn]) -> dict[str, str | list[str
     }
 
 
-class ContextReader:
+class ContextEncoder:
     """Reads the features of contexts.
 
     Args:

@@ -15,7 +15,7 @@ from bandit_envs.arrays import Floats, Mask
 from bandit_envs.logged.files.decision_tables import pack_mask, unpack_masks
 from bandit_envs.nests import Nest
 from bandit_envs.policies import Policy
-from bandit_envs.serving.actions import ActionTable
+from bandit_envs.serving.action_table import ActionTable
 from bandit_envs.serving.laws import ChoiceLaw
 from bandit_envs.serving.schedule import Schedule
 from bandit_envs.serving.store import DecisionRow, Event, SeenEvent, Store
@@ -90,7 +90,7 @@ class Follower(PolicyKeeper):
         self.prepare()
 
 
-class Learner(PolicyKeeper):
+class LearningKeeper(PolicyKeeper):
     """Keeps the policy as the rewards in the file have made it, and learns from new ones.
 
     Args:

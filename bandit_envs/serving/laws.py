@@ -21,7 +21,7 @@ SAMPLES = 100
 """The choices of a rule inside `Mixed`, if it does not know its probabilities."""
 
 
-class Choice(NamedTuple):
+class DrawnAction(NamedTuple):
     """An action, and the probability with which it was drawn."""
 
     action: int
@@ -40,7 +40,7 @@ class ChoiceLaw(abc.ABC):
     def __init__(self, epsilon: float) -> None:
         self.epsilon = check_number("epsilon", epsilon, 0.0, 1.0)
 
-    def choose(self, policy: Policy, observation: Nest, available: Mask, rng: Rng) -> Choice:
+    def choose(self, policy: Policy, observation: Nest, available: Mask, rng: Rng) -> DrawnAction:
         """Draws an action, as a function of what is given and nothing else.
 
         Args:
@@ -53,7 +53,7 @@ class ChoiceLaw(abc.ABC):
         if self.epsilon:
             table = (1.0 - self.epsilon) * table + self.epsilon * uniform(available[np.newaxis])
         action = int(draw_indices(rng, table)[0])
-        return Choice(action, min(1.0, float(table[0, action])))
+        return DrawnAction(action, min(1.0, float(table[0, action])))
 
     @abc.abstractmethod
     def forget(self) -> None:

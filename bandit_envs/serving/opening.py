@@ -13,7 +13,7 @@ from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.base.state import sizes_of
 from bandit_envs.logged.files.decision_tables import DECISION_SUFFIXES
 from bandit_envs.policies import KnapsackPolicy, Policy
-from bandit_envs.serving.actions import check_names
+from bandit_envs.serving.action_table import check_names
 from bandit_envs.serving.contexts import Features, describe_columns, make_encoding
 from bandit_envs.serving.store import Store
 from bandit_envs.tables.encoding import TableEncoding
@@ -30,9 +30,9 @@ def check_policy(policy: Any) -> Policy:
     if policy.batch_size != 1:
         raise ValueError(f"policy has batch_size {policy.batch_size}; expected 1")
     sizes = sizes_of(policy)
-    if "num_slots" in sizes or policy.num_actions == 0:
+    if not policy.action_kind.is_single:
         expected = "expected one that chooses one of K actions"
-        raise ValueError(f"policy is {policy!r}, whose actions are slates or numbers; {expected}")
+        raise ValueError(f"policy is {policy!r}, which chooses {policy.action_kind}; {expected}")
     if isinstance(policy, KnapsackPolicy):
         expected = "expected one whose rewards are numbers"
         raise ValueError(f"policy is {policy!r}, which learns from rewards and costs; {expected}")

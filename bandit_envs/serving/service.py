@@ -21,9 +21,9 @@ from bandit_envs.logged.files.decision_tables import errors_of
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.policies import Policy
 from bandit_envs.policies.learned import Warm, check_warm
-from bandit_envs.serving.actions import ActionTable, check_name, check_text
-from bandit_envs.serving.contexts import ContextReader, Features, check_width
-from bandit_envs.serving.keepers import Follower, Learner, PolicyKeeper, observe
+from bandit_envs.serving.action_table import ActionTable, check_name, check_text
+from bandit_envs.serving.contexts import ContextEncoder, Features, check_width
+from bandit_envs.serving.keepers import Follower, LearningKeeper, PolicyKeeper, observe
 from bandit_envs.serving.laws import make_law
 from bandit_envs.serving.learner_lock import LearnerLock
 from bandit_envs.serving.opening import check_policy, create_or_check, open_store
@@ -157,12 +157,12 @@ class DecisionService:
         with store.transaction():
             self._seed = create_or_check(store, policy, actions, features, seed)
             self._columns = store.read_encoding().features
-            self._contexts = ContextReader(self._columns, self._find_width(policy))
+            self._contexts = ContextEncoder(self._columns, self._find_width(policy))
             store.find_last()
             self._keeper: PolicyKeeper = (
                 Follower(store, policy, self._law)
                 if self._learner_lock is None
-                else Learner(store, policy, self._law, self._schedule)
+                else LearningKeeper(store, policy, self._law, self._schedule)
             )
             self._keeper.finish()
             self._check_features()
@@ -353,7 +353,7 @@ class DecisionService:
                 return
             self._is_open = False
             try:
-                if isinstance(self._keeper, Learner) and not self._is_stale:
+                if isinstance(self._keeper, LearningKeeper) and not self._is_stale:
                     with self._store.transaction():
                         self._keeper.save()
             finally:
@@ -455,13 +455,13 @@ class DecisionService:
         self._store.add_event(Event("reward", row.number, value=number))
         return True
 
-    def _require_learner(self, method: str) -> Learner:
+    def _require_learner(self, method: str) -> LearningKeeper:
         """Returns what learns; OSError if this process does not."""
-        if isinstance(self._keeper, Learner):
+        if isinstance(self._keeper, LearningKeeper):
             return self._keeper
         raise OSError(f"{method} is for the process that learns; {self.path} has learns=False here")
 
-    def _change_actions(self, learner: Learner, event: Event) -> None:
+    def _change_actions(self, learner: LearningKeeper, event: Event) -> None:
         """Writes a change of actions, and saves it, so that other processes see it."""
         self._store.add_event(event)
         learner.prepare()

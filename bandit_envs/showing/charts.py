@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from plotly import graph_objects
 from plotly.subplots import make_subplots
 
-from bandit_envs.showing.plots import COLORS, LINES
+from bandit_envs.showing.styles import COLORS, LINES
+
+Chart: TypeAlias = graph_objects.Figure
+"""What Plotly draws."""
 
 POINTS = 200
 """A curve has at most about so many points."""
@@ -19,10 +22,25 @@ POINTS = 200
 ALL_POINTS = 60_000
 """All curves of a chart together have at most about so many points, of 40 bytes each."""
 
+FEW = 30
+"""The points of a curve of at most so many have dots."""
+
+BESIDE = 2
+"""At most so many panels of a group stand side by side; more are stacked."""
+
 ROW = 280
 """The height of a row of panels, in pixels."""
 
 DASHES = dict(zip(LINES, ("solid", "dash", "dot", "dashdot")))
+
+REFERENCE = {"color": "gray", "dash": "dash", "width": 1}
+"""How a line across a panel looks."""
+
+CLEAR = "rgba(0,0,0,0)"
+"""The background: that of the page, light or dark."""
+
+PADDING = 0.05
+"""The share of an axis that stays free beside intervals."""
 
 VALUE = "%{y:.4g} (%{customdata[0]:.4g} to %{customdata[1]:.4g})"
 
@@ -35,12 +53,13 @@ CONFIG = {
 """What buttons a chart has: none that would send it to Plotly's servers."""
 
 
-class Line(NamedTuple):
+class Curve(NamedTuple):
     """A line with its band; those of one name are hidden and shown together."""
 
     name: str
+
     band: NDArray[np.float64]
-    """Positions, the line, and the ends of the band, [4, n]."""
+    """Positions, the line, and the ends of the band, [4, n]; NaN where there is none."""
 
     place: int
     """Among the names, which decides how it looks."""
@@ -50,66 +69,102 @@ class Line(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """Axes with lines."""
+    """Axes with curves."""
 
     label: str
     """Of the vertical axis."""
 
-    lines: Sequence[Line]
+    curves: Sequence[Curve]
     limits: tuple[float, float] | None = None
-    """In percent; None to fit the lines."""
+    """In percent; None to fit the curves."""
 
     marks: Sequence[tuple[float, float, str]] = ()
     """Points with their names."""
 
+    level: float | None = None
+    """A line across; None for none."""
 
-def draw_panels(
-    rows: Sequence[Sequence[Panel]], titles: Sequence[str], x_label: str, log_axes: Iterable[str]
-) -> graph_objects.Figure:
-    """Returns a chart of panels in rows, each row with a title and with names to click on."""
-    height = ROW * len(rows) + 60
+
+class Facet(NamedTuple):
+    """Panels below a title, with names to click on; all groups of a chart have as many."""
+
+    title: str
+    panels: Sequence[Panel]
+
+
+class Scale(NamedTuple):
+    """The horizontal axis of all panels, which they share."""
+
+    label: str
+    log_axes: Sequence[str] = ()
+    """Which axes are logarithmic: some of x and y."""
+
+    names: Sequence[str] = ()
+    """Of the positions 0, 1, ..., if they are no numbers."""
+
+
+def draw_panels(groups: Sequence[Facet], scale: Scale) -> Chart:
+    """Returns a chart of groups of panels: two panels are side by side, and more are stacked."""
+    number = len(groups[0].panels)
+    columns = number if number <= BESIDE else 1
+    rows = number // columns
+    height = ROW * rows * len(groups) + 60
     chart = make_subplots(
-        len(rows),
-        len(rows[0]),
+        rows * len(groups),
+        columns,
         shared_xaxes="all",
         vertical_spacing=70 / height,
         horizontal_spacing=0.12,
         subplot_titles=[
-            f"<b>{_escape(title)}</b>" if place == 0 else ""
-            for title, row in zip(titles, rows)
-            for place in range(len(row))
+            _escape(group.title) if place == 0 else ""
+            for group in groups
+            for place in range(number)
         ],
     )
-    chart.update_annotations(font_size=13, x=0.0, xanchor="left")
-    number = sum(len(panel.lines) for row in rows for panel in row)
-    points = min(POINTS, max(40, ALL_POINTS // max(number, 1)))
-    for i, row in enumerate(rows, start=1):
-        top = chart.get_subplot(i, 1).yaxis.domain[1]
+    chart.update_annotations(font={"size": 13, "weight": 700}, x=0.0, xanchor="left")
+    total = sum(len(panel.curves) for group in groups for panel in group.panels)
+    points = min(POINTS, max(40, ALL_POINTS // max(total, 1)))
+    traces: list[dict[str, Any]] = []
+    for place, group in enumerate(groups):
+        first = place * rows + 1
+        name = "legend" if place == 0 else f"legend{place + 1}"
+        top = chart.get_subplot(first, 1).yaxis.domain[1]
         legend = {"x": 1.01, "y": top, "yanchor": "top", "tracegroupgap": 0}
-        chart.update_layout({_legend(i): {**legend, "maxheight": ROW - 70}})
-        for j, panel in enumerate(row, start=1):
-            is_log = "y" in log_axes and not panel.limits
-            for line in panel.lines:
-                traces = _traces(line, points, is_log)
-                traces[1].showlegend = j == 1
-                chart.add_traces(traces, rows=i, cols=j)
-            for x, y, name in panel.marks:
-                mark = {"symbol": "x", "color": "black"}
-                chart.add_scatter(
-                    x=[x], y=[y], name=_escape(name), marker=mark, showlegend=False, row=i, col=j
-                )
-            chart.update_yaxes(
-                title=panel.label,
-                type="log" if is_log else "linear",
-                range=panel.limits,
-                ticksuffix="%" if panel.limits else "",
-                row=i,
-                col=j,
-            )
-        chart.update_traces(legend=_legend(i), row=i)
-    chart.update_xaxes(type="log" if "x" in log_axes else "linear", showticklabels=True)
-    chart.update_xaxes(title=x_label, row=len(rows))
-    return finish(chart, height)
+        chart.update_layout({name: {**legend, "maxheight": ROW * rows - 70}})
+        for index, panel in enumerate(group.panels):
+            at = {"row": first + index // columns, "col": 1 + index % columns}
+            is_log = "y" in scale.log_axes and not panel.limits
+            axes = chart.get_subplot(**at)
+            own = {
+                "xaxis": axes.xaxis.plotly_name.replace("axis", ""),
+                "yaxis": axes.yaxis.plotly_name.replace("axis", ""),
+                "legend": name,
+            }
+            for curve in panel.curves:
+                traces += _traces(curve, points, scale, is_log, {**own, "showlegend": index == 0})
+            _finish_panel(chart, panel, is_log, at)
+    chart.add_traces(traces)
+    kind = "category" if scale.names else "log" if "x" in scale.log_axes else "linear"
+    chart.update_xaxes(type=kind, showticklabels=True)
+    chart.update_xaxes(title=_escape(scale.label), row=rows * len(groups))
+    return _finish(chart, height)
+
+
+def _finish_panel(chart: Chart, panel: Panel, is_log: bool, at: Mapping[str, int]) -> None:
+    """Adds the marks of a panel, the line across it, and what its vertical axis says."""
+    for x, y, name in panel.marks:
+        mark = {"symbol": "x", "color": "black"}
+        chart.add_scatter(x=[x], y=[y], name=_escape(name), marker=mark, showlegend=False, **at)
+    if panel.level is not None:
+        look = {"line": REFERENCE, "opacity": 1.0}
+        chart.add_hline(panel.level, exclude_empty_subplots=False, **look, **at)
+    chart.update_yaxes(
+        title=panel.label,
+        type="log" if is_log else "linear",
+        range=panel.limits,
+        ticksuffix="%" if panel.limits else "",
+        **at,
+    )
 
 
 class Interval(NamedTuple):
@@ -130,12 +185,13 @@ class Dots(NamedTuple):
     line: tuple[float, float, float]
 
 
-def draw_intervals(panels: Sequence[Dots]) -> graph_objects.Figure:
+def draw_intervals(panels: Sequence[Dots]) -> Chart:
     """Returns a chart of panels beside each other, with a line for each row of intervals."""
     chart = make_subplots(1, len(panels), shared_yaxes=True, horizontal_spacing=0.03)
     groups = list(dict.fromkeys(each.group for each in panels[0].intervals))
     rows = dict.fromkeys(each.row for each in panels[0].intervals)
     for column, panel in enumerate(panels, start=1):
+        at = {"row": 1, "col": column}
         for place, group in enumerate(groups):
             own = [each for each in panel.intervals if each.group == group]
             if not own:
@@ -158,24 +214,30 @@ def draw_intervals(panels: Sequence[Dots]) -> graph_objects.Figure:
                 legendgroup=name,
                 offsetgroup=name,
                 showlegend=column == 1,
-                row=1,
-                col=column,
+                **at,
             )
         line, low, high = panel.line
-        own_axes = {"row": 1, "col": column}
-        chart.add_vrect(low, high, fillcolor="gray", opacity=0.15, line_width=0, **own_axes)
-        look = {"color": "gray", "dash": "dash", "width": 1}
-        look = {"color": "gray", "dash": "dash", "width": 1}
-        chart.add_vline(line, line=look, opacity=1.0, **own_axes)
-        chart.update_xaxes(title=_escape(panel.label), **own_axes)
+        chart.add_vrect(low, high, fillcolor="gray", opacity=0.15, line_width=0, **at)
+        chart.add_vline(line, line=REFERENCE, opacity=1.0, **at)
+        chart.update_xaxes(title=_escape(panel.label), range=_range_of(panel), **at)
     chart.update_yaxes(autorange="reversed", type="category")
     chart.update_layout(scattermode="group")
-    return finish(chart, 120 + len(rows) * (20 + 16 * len(groups)))
+    return _finish(chart, 120 + len(rows) * (20 + 16 * len(groups)))
+
+
+def _range_of(panel: Dots) -> list[float] | None:
+    """Returns the ends of the axis of intervals; None to let Plotly find them."""
+    ends = np.array([*panel.line, *(end for each in panel.intervals for end in each[2:])])
+    known = ends[np.isfinite(ends)]
+    if not len(known):
+        return None
+    free = PADDING * float(np.ptp(known))
+    return [float(known.min()) - free, float(known.max()) + free] if free else None
 
 
 def draw_steps(
     heights: Mapping[str, NDArray[np.float64]], edges: NDArray[np.float64], x: str, y: str
-) -> graph_objects.Figure:
+) -> Chart:
     """Returns a chart of histograms on logarithmic axes, as lines."""
     chart = graph_objects.Figure()
     for place, (name, values) in enumerate(heights.items()):
@@ -190,17 +252,10 @@ def draw_steps(
         )
     chart.update_xaxes(title=x, type="log")
     chart.update_yaxes(title=y, type="log", tickformat="~%")
-    return finish(chart, ROW + 60)
+    return _finish(chart, ROW + 60)
 
 
-def finish(chart: graph_objects.Figure, height: int) -> graph_objects.Figure:
-    """Returns a chart in the style of all, of a height in pixels."""
-    return chart.update_layout(
-        template="simple_white", height=height, margin={"l": 10, "r": 10, "t": 40, "b": 40}
-    )
-
-
-def to_html(chart: graph_objects.Figure, place: int) -> str:
+def to_html(chart: Chart, place: int) -> str:
     """Returns a chart as a part of a page, the first of which, at place 0, has Plotly's script."""
     return str(
         chart.to_html(
@@ -209,34 +264,64 @@ def to_html(chart: graph_objects.Figure, place: int) -> str:
     )
 
 
-def _traces(line: Line, points: int, is_log: bool) -> list[Any]:
-    """Returns a band and its line."""
-    x, y, low, high = _thin(line.band, points)
+def _finish(chart: Chart, height: int) -> Chart:
+    """Returns a chart in the style of all, of a height in pixels."""
+    return chart.update_layout(
+        template="simple_white",
+        height=height,
+        margin={"l": 10, "r": 10, "t": 40, "b": 40},
+        paper_bgcolor=CLEAR,
+        plot_bgcolor=CLEAR,
+        modebar={"bgcolor": CLEAR, "color": "darkgray", "activecolor": "black"},
+    )
+
+
+def _traces(
+    curve: Curve, points: int, scale: Scale, is_log: bool, place: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Returns the band of a curve, if it has one, and its line, for `add_traces` of Plotly.
+
+    Args:
+        curve: the curve.
+        points: it has at most about so many.
+        scale: of the horizontal axis.
+        is_log: whether the vertical axis is logarithmic.
+        place: what says in which panel it is, and whether a legend names it.
+    """
+    x, y, low, high = _thin(curve.band, points)
     if is_log and (low > 0.0).any():
         low = np.where(low > 0.0, low, low[low > 0.0].min())
-    name = _escape(line.name)
-    color = line.color or COLORS[line.place % len(COLORS)]
-    dash = DASHES[LINES[line.place // len(COLORS) % len(LINES)]]
-    own: dict[str, Any] = {"name": name, "legendgroup": name, "mode": "lines"}
-    band = graph_objects.Scatter(
-        x=np.append(x, x[::-1]),
-        y=np.append(high, low[::-1]),
-        fill="toself",
-        line={"width": 0, "color": color},
-        opacity=0.45,
-        hoverinfo="skip",
-        showlegend=False,
-        **own,
-    )
-    curve = graph_objects.Scatter(
-        x=x,
-        y=y,
-        line={"color": color, "dash": dash, "width": 1.5},
-        customdata=np.stack([low, high], axis=1),
-        hovertemplate=f"{name}<br>%{{x:,}}: {VALUE}<extra></extra>",
-        **own,
-    )
-    return [band, curve]
+    at = np.array(scale.names)[x.astype(np.int64)] if scale.names else x
+    name = _escape(curve.name)
+    color = curve.color or COLORS[curve.place % len(COLORS)]
+    dash = DASHES[LINES[curve.place // len(COLORS) % len(LINES)]]
+    known = np.isfinite(low) & np.isfinite(high)
+    value = VALUE if known.any() else "%{y:.4g}"
+    position = "%{x}" if scale.names else "%{x:,}"
+    shared = {"type": "scatter", "name": name, "legendgroup": name, **place}
+    line = {
+        **shared,
+        "x": at,
+        "y": y,
+        "mode": "lines+markers" if len(x) <= FEW else "lines",
+        "line": {"color": color, "dash": dash, "width": 1.5},
+        "customdata": np.stack([low, high], axis=1),
+        "hovertemplate": f"{name}<br>{position}: {value}<extra></extra>",
+    }
+    if not known.any():
+        return [line]
+    band = {
+        **shared,
+        "x": np.append(at[known], at[known][::-1]),
+        "y": np.append(high[known], low[known][::-1]),
+        "mode": "lines",
+        "fill": "toself",
+        "line": {"color": color, "width": 0},
+        "opacity": 0.45,
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
+    return [band, line]
 
 
 def _thin(band: NDArray[np.float64], points: int) -> NDArray[np.float32]:
@@ -245,11 +330,6 @@ def _thin(band: NDArray[np.float64], points: int) -> NDArray[np.float32]:
     first = np.arange(min(size, points // 8))
     spread = np.linspace(0, size - 1, min(points, size)).astype(np.int64)
     return band[:, np.union1d(first, spread)].astype(np.float32)
-
-
-def _legend(row: int) -> str:
-    """Returns the name of the legend of a row."""
-    return "legend" if row == 1 else f"legend{row}"
 
 
 def _escape(text: str) -> str:

@@ -8,35 +8,23 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.metrics import Statistics
+from bandit_envs.showing.fonts import no_warnings_of_letters
+from bandit_envs.showing.styles import COLORS, STYLES
 
 __all__ = [
     "COLORS",
-    "LINES",
-    "STYLES",
-    "draw_band",
     "log2_axis",
-    "log_axis",
     "plot_curves",
     "tidy",
-    "to_image",
 ]
 
 LABEL = 0.35
 """So many inches of a logarithmic axis have room for a label."""
-
-# Okabe & Ito's palette, which readers who do not see all colours can tell apart.
-COLORS = ("#009E73", "#D55E00", "#0072B2", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
-"""Colours of lines that people with any sight tell apart, by Okabe and Ito."""
-
-LINES = ("-", "--", ":", "-.")
-"""Styles of lines, once all colours are taken."""
-
-STYLES = [{"ls": line, "color": color} for line in LINES for color in COLORS]
-"""Colours with styles, in the order in which lines take them."""
 
 
 def plot_curves(
@@ -104,6 +92,13 @@ def tidy(axis: Axes) -> None:
     axis.set_axisbelow(True)
 
 
+def plain_texts(legend: Legend) -> Legend:
+    """Returns a legend in which a dollar sign in a name begins no formula."""
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+    return legend
+
+
 def log_axis(axis: Axes, name: str) -> None:
     """Makes the "x" or "y" axis logarithmic, with ticks at 1, 2, 5, 10 if they are not too many."""
     axis.set(**{f"{name}scale": "log"})
@@ -127,5 +122,6 @@ def log2_axis(axis: Axes) -> None:
 def to_image(figure: Figure, file_format: str = "png") -> bytes:
     """Returns a figure as "png", "svg" or "pdf"."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format=file_format, dpi=150)
+    with no_warnings_of_letters():
+        figure.savefig(buffer, format=file_format, dpi=150)
     return buffer.getvalue()

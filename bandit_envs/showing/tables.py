@@ -39,11 +39,11 @@ class Cell(NamedTuple):
 
     def __str__(self) -> str:
         if self.ends:
-            return f"{self.value} ({self.ends[0]} to {self.ends[1]})"
+            return f"{self.value} ({interval_text(*self.ends)})"
         return f"{self.value} ±{self.error}" if self.error else self.value
 
 
-class Column(NamedTuple):
+class NumericColumn(NamedTuple):
     """A column of numbers."""
 
     heading: str
@@ -75,7 +75,7 @@ class Table:
     """
 
     stubs: Sequence[str]
-    columns: Sequence[Column]
+    columns: Sequence[NumericColumn]
     groups: Sequence[Group]
 
     def grid(self, group: Group) -> list[list[str]]:
@@ -91,9 +91,14 @@ class Table:
         for column, cell in zip(self.columns, cells):
             found.append(str(cell or ""))
             if column.has_p:
-                is_tested = cell is not None and cell.p_value is not None
-                found.append(p_text(cell.p_value) if is_tested else "")
+                p_value = None if cell is None else cell.p_value
+                found.append("" if p_value is None else p_text(p_value))
         return found
+
+
+def interval_text(low: str, high: str) -> str:
+    """Returns the ends of an interval as text."""
+    return f"{low} to {high}"
 
 
 def p_text(p_value: float) -> str:
@@ -118,6 +123,20 @@ def rounded(*numbers: float, error: float) -> list[str] | None:
     decimals = 1 - math.floor(math.log10(float(f"{error:.1e}")))
     shown = [round(number, decimals) + 0.0 for number in numbers]  # 0, where it would be -0
     return [f"{number:.{max(decimals, 0)}f}" for number in shown]
+
+
+def with_decimals(*numbers: float, fewest: int, error: float) -> list[str]:
+    """Returns numbers with two digits of their error, and so many decimals at least.
+
+    >>> with_decimals(66.812, 0.0416, fewest=1, error=0.0416)
+    ['66.812', '0.042']
+    >>> with_decimals(66.812, fewest=1, error=17.23)
+    ['66.8']
+    """
+    decimals = fewest
+    if 1e-9 < error < 1.0:
+        decimals = max(decimals, 1 - math.floor(math.log10(error)))
+    return [f"{round(number, decimals) + 0.0:.{decimals}f}" for number in numbers]
 
 
 def to_text(grid: Grid, texts: int = 1) -> str:

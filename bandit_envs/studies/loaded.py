@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bandit_envs.base.checks import short_repr
 from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write
+from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.showing.tables import csv_rows, text_cell
-from bandit_envs.studies.definition.appearance import plain_text
-from bandit_envs.studies.definition.choice import PolicyChoice
-from bandit_envs.studies.definition.row_by_row import Pair, describe_row_by_row
+from bandit_envs.studies.definition.rows_in_turn import Pair, describe_row_by_row
 from bandit_envs.studies.definition.study import Study, View
 from bandit_envs.studies.results.differences import (
     Difference,
@@ -22,8 +20,8 @@ from bandit_envs.studies.results.differences import (
     describe_differences,
 )
 from bandit_envs.studies.results.expected import Comparison, compare_with_expected
-from bandit_envs.studies.showing.study_latex import Layout, compares, latex_table
-from bandit_envs.studies.showing.tables import CURVES, study_tables, write_tables
+from bandit_envs.studies.showing.study_latex import latex_table
+from bandit_envs.studies.showing.study_tables import study_tables, write_tables
 from bandit_envs.studies.showing.tracking import Track, track_nothing
 
 if TYPE_CHECKING:
@@ -148,33 +146,22 @@ class LoadedStudy:
 
     def _has_label(self, policy: PolicyChoice, text: str) -> bool:
         """Whether figures or tables show a policy by a text."""
-        label = self.study.policy_label(policy)
-        return text in (label, plain_text(label))
+        return text == self.study.policy_label(policy)
 
-    def to_latex(
-        self,
-        quantities: Sequence[str] | None = None,
-        baseline: str | None = None,
-        **layout: typing.Unpack[Layout],
-    ) -> str:
+    def to_latex(self, quantities: Sequence[str] | None = None, baseline: str | None = None) -> str:
         """Returns a table of LaTeX, which needs the package booktabs, and says what its errors are.
 
-        Numbers are rounded to two digits of their error. P-values are those of `differences` by the
-        paired t-test, corrected by Holm.
+        It has a row for each policy, and a column for each environment, or if there is one alone,
+        for each quantity. Numbers are rounded to two digits of their error.
 
         Args:
             quantities: those that are shown, such as "mean_reward"; by default, those of the
-                summary, and of a comparison, those of whole runs.
-            baseline: the policy that others are compared with; by default the first.
-            **layout: each True or False. `differences` shows these in place of means; `stars` and
-                `p_values` say which are larger than chance; `wide` has a column for each
-                environment; `siunitx` aligns numbers with this package, in its version 3.
+                summary, and with a baseline, those of whole runs.
+            baseline: stars say which policies differ from this one by more than chance, by the
+                p-values `p_t_holm` of `differences`; None for no stars.
         """
-        if baseline is not None and not compares(layout):
-            expected = "differences, stars or p_values with it"
-            raise ValueError(f"baseline is {short_repr(baseline)}; expected {expected}")
-        policy = self.find_policy(baseline)
-        return latex_table(self.study, self.pairs, quantities, policy, **layout)
+        policy = None if baseline is None else self.find_policy(baseline)
+        return latex_table(self.study, self.pairs, quantities, policy)
 
     def plot(
         self,
@@ -192,7 +179,7 @@ class LoadedStudy:
                 `log_axes`, `labels` and `colors`.
         """
         import_extra("matplotlib", "cli")
-        from bandit_envs.studies.showing.figures import draw_study  # noqa: PLC0415
+        from bandit_envs.studies.showing.study_figures import draw_study  # noqa: PLC0415
 
         study = self.shown(**view).study
         if "arms" in study.panels:
@@ -206,9 +193,7 @@ class LoadedStudy:
             raise ValueError("quantiles are not kept; expected a study that was run with quantiles")
         return LoadedStudy(self.folder, study, self.pairs, self.num_missing, self.row_by_row)
 
-    def write_figure(
-        self, file: str | Path, *, width: float | None = None, style: str | Path | None = None
-    ) -> None:
+    def write_figure(self, file: str | Path) -> None:
         """Writes the study's figure to a file.
 
         Of more than 20 environments, a PDF has pages with all; other files show the twelve in which
@@ -216,42 +201,39 @@ class LoadedStudy:
 
         Args:
             file: ends in .png, .svg or .pdf.
-            width: in inches; by default, 8.
-            style: a style of matplotlib, or the file of one.
         """
         import_extra("matplotlib", "cli")
-        from bandit_envs.studies.showing.figures import study_figure  # noqa: PLC0415
+        from bandit_envs.studies.showing.study_figures import study_figure  # noqa: PLC0415
 
         path = Path(file)
         file_format = path.suffix.removeprefix(".")
-        atomic_write(path, [study_figure(self.study, self.pairs, file_format, width, style)])
+        atomic_write(path, [study_figure(self.study, self.pairs, file_format)])
 
     def write_page(self, file: str | Path) -> None:
-        """Writes a page of HTML with the tables, the figure and the text of the study.
+        """Writes a page of HTML with the tables, the curves and the text of the study.
 
-        The page needs no server and no network. Writing it needs Plotly, of the extra `show`.
+        The page needs no server and no network. Its charts need Plotly, of the extra `show`;
+        without it, there is a picture.
 
         Args:
             file: ends in .html.
         """
-        import_extra("plotly", "show")
-        from bandit_envs.studies.showing.page import study_page  # noqa: PLC0415
+        import_extra("matplotlib", "cli")
+        from bandit_envs.studies.showing.study_page import study_page  # noqa: PLC0415
 
         page = study_page(self.study, self.pairs, self.note)
         atomic_write(Path(file), [page.encode()])
 
-    def write_tables(self, curves: str = "npy", track: Track = track_nothing) -> None:
+    def write_tables(self, track: Track = track_nothing) -> None:
         """Writes the tables to files in the folder, as the command does.
 
+        They are `summary.csv`, `runs.csv`, `comparison.csv` if values are expected, and
+        `curves.npy`, an array of NumPy with a row for each row of `summary.csv`.
+
         Args:
-            curves: "npy" for `curves.npy`, an array of NumPy with a row for each row of
-                `summary.csv`; "csv" for `curves.csv`; or "none".
-            track: as `write_page` takes it.
+            track: yields the results that it is given, and may show how many it has yielded.
         """
-        if curves not in CURVES:
-            expected = f"expected one of {', '.join(CURVES)}"
-            raise ValueError(f"curves is {short_repr(curves)}; {expected}")
-        write_tables(self.folder, self.study, self.pairs, curves, track)
+        write_tables(self.folder, self.study, self.pairs, track)
         file = self.folder / "comparison.csv"
         comparison = self.compare()
         if comparison:

@@ -126,7 +126,7 @@ def read_integers(frame: DataFrame, name: str) -> Array:
     is_whole = (np.floor(numbers) == numbers) & (np.abs(numbers) < LARGEST)
     expected = "an integer"
     if not is_whole.all() and np.isfinite(numbers[is_whole.argmin()]):
-        expected += "; num_actions=0, or --continuous, reads real numbers such as prices"
+        expected += "; num_actions=0 reads real numbers such as prices"
     check_column(frame, name, is_whole, expected)
     return numbers.astype(np.int64)
 
@@ -141,6 +141,12 @@ def read_categories(frame: DataFrame, names: Sequence[str]) -> Array | None:
         check_column(frame, name, categories >= 0, "an integer from 0")
         columns.append(categories)
     return np.stack(columns, axis=1)
+
+
+def has_fractions(cells: Array) -> bool:
+    """Returns whether some cells are finite numbers that are not whole."""
+    numbers = as_numbers(cells)
+    return bool((np.isfinite(numbers) & (np.floor(numbers) != numbers)).any())
 
 
 def read_numbers(frame: DataFrame, name: str) -> Floats:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bandit_envs.tables.cell_counts import CellCounts
-from bandit_envs.tables.cells import read_integers
+from bandit_envs.tables.cells import has_fractions, read_integers
 from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.folders import NAMED
 from bandit_envs.tables.parts import Part, Parts
@@ -37,7 +37,8 @@ class FoundCells:
         actions: the kinds of cells.
         smallest: action, if they are numbers; None without rows.
         largest: action.
-        problem: why actions are not numbers; "" if they are.
+        problem: why actions are not integers; "" if they are.
+        has_fractions: whether some actions are numbers that are not whole.
     """
 
     features: Mapping[str, CellCounts] = dataclasses.field(default_factory=dict)
@@ -45,6 +46,7 @@ class FoundCells:
     smallest: int | None = None
     largest: int | None = None
     problem: str = ""
+    has_fractions: bool = False
 
     def merge(self, other: FoundCells) -> FoundCells:
         """Returns what the rows of both have."""
@@ -59,6 +61,7 @@ class FoundCells:
             smallest=min(low, default=None),
             largest=max(high, default=None),
             problem=self.problem or other.problem,
+            has_fractions=self.has_fractions or other.has_fractions,
         )
 
     def all_counts(self) -> list[CellCounts]:
@@ -88,7 +91,8 @@ class EncodingSearch:
 
         Args:
             num_actions: if it is given, and the first rows have numbers alone, no others are read;
-                0 if actions are real numbers; None for the largest plus 1, or the number of names.
+                0 if actions are real numbers; None for the largest plus 1, the number of names, or
+                0 if some are numbers that are not whole.
 
         Raises:
             ValueError: there are no rows; actions are neither names nor numbers that can be; or a
@@ -110,6 +114,8 @@ class EncodingSearch:
             raise ValueError(f"the log has no rows in {named or 'frame'}, or none with an action")
         if encoding.actions:
             return encoding, _count_names(encoding, num_actions)
+        if num_actions is None and found.has_fractions:
+            return encoding, 0
         return encoding, num_actions or self._count_actions(found)
 
     def _find_first(self) -> FoundCells:
@@ -260,7 +266,8 @@ def _search_actions(part: Part, frame: DataFrame, name: str, are_texts: bool) ->
         with part.reading():
             actions = read_integers(frame, name)
     except ValueError as error:  # unless they are names, as other parts may tell
-        return FoundCells(actions=cells, problem=str(error))
+        has_some = has_fractions(frame[name].to_numpy())
+        return FoundCells(actions=cells, problem=str(error), has_fractions=has_some)
     return FoundCells(
         actions=cells,
         smallest=int(actions.min()) if len(actions) else None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.arrays import Mask
+from bandit_envs.base.archives import CONTENT_ERRORS
 from bandit_envs.base.extras import import_extra
 from bandit_envs.tables.suffixes import is_parquet
 
@@ -19,20 +21,42 @@ if TYPE_CHECKING:
 
 SHOWN = 5  # names that a message has at most
 
+LIBRARY_ERRORS = {
+    "csv": "Error",
+    "lzma": "LZMAError",
+    "pyarrow": "ArrowException",
+    "zlib": "error",
+    "zstandard": "ZstdError",
+}
+"""What libraries call their errors that are no `ValueError` and the like."""
+
 
 @contextlib.contextmanager
 def errors_that_name(name: str) -> Iterator[None]:
     """Turns errors of reading a file into a ValueError that has its name.
 
-    Damaged files make the libraries raise almost anything. What says itself which file or module is
-    missing stays as it is.
+    What `is_of_reading` does not know stays as it is.
     """
     try:
         yield
-    except (FileNotFoundError, PermissionError, ImportError):
-        raise
     except Exception as error:
+        if not is_of_reading(error):
+            raise
         raise ValueError(f"{name} cannot be read: {str(error).strip()}") from error
+
+
+def is_of_reading(error: Exception) -> bool:
+    """Whether an error is one that a library raises where it cannot read the content of a file.
+
+    Others pass as they are: those of files that are missing, and what an application raises
+    meanwhile, as a handler of a signal may.
+    """
+    if isinstance(error, (FileNotFoundError, PermissionError, TimeoutError)):
+        return False
+    imported = [name for name in LIBRARY_ERRORS if sys.modules.get(name) is not None]
+    kinds = [getattr(sys.modules[name], LIBRARY_ERRORS[name]) for name in imported]
+    is_encrypted = type(error) is RuntimeError  # an archive, as zipfile says
+    return is_encrypted or isinstance(error, (*CONTENT_ERRORS, OSError, *kinds))
 
 
 def name_row(frame: DataFrame, row: int) -> str:

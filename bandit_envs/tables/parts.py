@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from bandit_envs.tables import csv_files, parquet_files
-from bandit_envs.tables.errors import errors_that_name
+from bandit_envs.tables.errors import errors_that_name, is_of_reading
 from bandit_envs.tables.parquet_files import IntegerRange
 from bandit_envs.tables.suffixes import is_parquet
 
@@ -134,8 +134,9 @@ class FilePart(Part):
             self._check_version()
             try:
                 yield
-            except Exception:
-                self._check_version()  # which explains what is wrong with the content
+            except Exception as error:
+                if is_of_reading(error):
+                    self._check_version()  # which explains what is wrong with the content
                 raise
             self._check_version()
 

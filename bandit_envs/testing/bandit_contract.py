@@ -6,7 +6,6 @@ import numpy as np
 
 from bandit_envs.arrays import Array
 from bandit_envs.base.bandit_py_environment import is_bandit
-from bandit_envs.base.slates import sum_over_slots
 from bandit_envs.specs import add_outer_dims_nest, check_arrays_nest
 from bandit_envs.testing.comparison import assert_identical, require
 from bandit_envs.testing.rollout import ContractPart, Rollout, availability, require_refusal
@@ -106,7 +105,7 @@ class BanditContract(ContractPart):
             require(agree.all(), f"available are {available}, but expected_rewards() is {means}")
             for row, unavailable in np.argwhere(~available)[:1]:
                 bad = action.copy()
-                bad[row] = unavailable
+                bad[(row, 0)[: bad.ndim]] = unavailable
                 require_refusal(environment, environment.step, bad, "an unavailable action")
 
     def test_the_mean_of_many_rewards_is_the_expected_reward(self) -> None:
@@ -160,7 +159,7 @@ class BanditContract(ContractPart):
             if mean is None:
                 mean = environment.get_info()["expected_reward"]
                 action = np.zeros(len(rows))
-                reward = sum_over_slots(reward)
+                reward = environment.action_kind.total(reward)
             errors.append(reward - mean.astype(float))
             means.append(mean)
             actions.append(action)
@@ -172,11 +171,10 @@ class BanditContract(ContractPart):
         It is None if the environment is not a bandit, or knows none of the methods `known`.
         """
         environment = self.make_environment(1)
-        bandit: Any = environment.unwrapped
         rollout = self._rollout()
         environment.set_state(rollout.states[-1])
         view = rollout.views[0]
+        indexed = "expected_rewards" in view and environment.action_kind.is_single
         if not is_bandit(environment) or view.keys().isdisjoint(known):
             return None
-        indexed = "expected_rewards" in view and bandit._actions.is_single
         return BanditRollout(environment, rollout, indexed)

@@ -16,7 +16,7 @@ from bandit_envs.base.saving import load_state, save_state
 from bandit_envs.policies import BestArmPolicy, Policy
 from bandit_envs.testing.comparison import assert_identical, require
 from bandit_envs.testing.policy_contract import PolicyContract
-from bandit_envs.testing.policy_run import rows_of, run_policy
+from bandit_envs.testing.policy_run import learned_of, rows_of, run_policy
 from bandit_envs.trajectories import TimeStep
 
 
@@ -54,7 +54,7 @@ class BestArmContract(PolicyContract):
         start = self.num_steps // 2
         policy, time_step = self._policy_after(start)
         search = _best_arm_policy(policy)
-        search._state.learned.stopped[::2] = True
+        learned_of(search).stopped[::2] = True
         for trajectory in self._run().trajectories[start:]:
             stopped = search.stopped
             steps = search.steps
@@ -65,10 +65,10 @@ class BestArmContract(PolicyContract):
             recommended = search.recommend(copy.deepcopy(time_step))[stopped]
             assert_identical(action, recommended, "the action of rows that have stopped")
             rows = np.flatnonzero(stopped)
-            before = copy.deepcopy(rows_of(search._state.learned, rows, self.num_rows))
+            before = copy.deepcopy(rows_of(learned_of(search), rows, self.num_rows))
             search(copy.deepcopy(trajectory))
             require(search.stopped[rows].all(), "a row that had stopped goes on after learn()")
-            after = rows_of(search._state.learned, rows, self.num_rows)
+            after = rows_of(learned_of(search), rows, self.num_rows)
             assert_identical(after, before, "what rows that have stopped know, after learn()")
             counted = "`steps`, which counts the rewards that each row has learned from,"
             assert_identical(search.steps, steps + ~stopped, counted)

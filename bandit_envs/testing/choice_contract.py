@@ -6,11 +6,10 @@ import numpy as np
 
 from bandit_envs.arrays import Floats
 from bandit_envs.base.bandit_py_environment import available_actions
-from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.policies import Policy
 from bandit_envs.testing.comparison import require
 from bandit_envs.testing.policy_contract_part import PolicyContractPart
-from bandit_envs.testing.policy_run import chooses_indices, require_close, run_policy
+from bandit_envs.testing.policy_run import require_close, run_policy
 from bandit_envs.trajectories import TimeStep
 
 STANDARD_ERRORS = 6.0
@@ -26,7 +25,7 @@ class ChoiceContract(PolicyContractPart):
 
     def test_probabilities_sum_to_one_over_the_available_actions(self) -> None:
         env, policy = self._pair()
-        if not _knows_probabilities(env, policy):
+        if not _knows_table(policy):
             return
         for place, masked in [(env, policy), *self._with_masks()]:
             run = run_policy(masked, place, self.num_steps)
@@ -45,9 +44,8 @@ class ChoiceContract(PolicyContractPart):
         finds choices that went to other rows.
         """
         policy, time_step = self._policy_after(self.num_steps)
-        env = self.make_environment(self.num_rows, 1)
         rounds = self.num_choices // self.num_rows
-        if rounds == 0 or not _knows_probabilities(env, policy):
+        if rounds == 0 or not _knows_table(policy):
             return
         table = policy.probabilities(time_step)
         counts = np.zeros(table.shape)
@@ -56,9 +54,9 @@ class ChoiceContract(PolicyContractPart):
         _require_frequencies(counts, table, rounds)
 
 
-def _knows_probabilities(env: PyEnvironment, policy: Policy) -> bool:
-    """Whether a policy knows the probabilities of the actions of an environment, one by one."""
-    return policy.knows_probabilities and chooses_indices(env)
+def _knows_table(policy: Policy) -> bool:
+    """Returns whether a policy knows the probabilities of all actions, one by one."""
+    return policy.knows_probabilities and policy.action_kind.is_single
 
 
 def _require_distributions(policy: Policy, time_step: TimeStep, table: Floats) -> None:

@@ -17,7 +17,7 @@ from bandit_envs.arrays import Array
 from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.base.state import SavedState
+from bandit_envs.base.state import SavedState, content_of, put_content
 from bandit_envs.nests import flatten, map_structure
 from bandit_envs.specs import add_outer_dims_nest, check_arrays_nest
 from bandit_envs.testing.bandit_contract import BanditContract
@@ -211,8 +211,8 @@ class EnvironmentContract(BanditContract):
         name = f"a hook of {environment.name} wrote into `state`"
         rng = np.random.default_rng(0)
         for index in range(self.num_steps + 1):
-            owner._state = frozen(owner._state)
-            latent = owner._state.latent
+            put_content(owner, frozen(content_of(owner)))
+            latent = content_of(owner).latent
             before = copy.deepcopy(latent)
             try:
                 look(environment)

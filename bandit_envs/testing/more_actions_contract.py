@@ -7,9 +7,9 @@ import numpy as np
 from bandit_envs.arrays import Array
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies import Policy
+from bandit_envs.policies.learned import WARM
 from bandit_envs.testing.comparison import assert_identical, require
 from bandit_envs.testing.policy_contract_part import PolicyContractPart
-from bandit_envs.testing.policy_run import are_indices
 from bandit_envs.trajectories import TimeStep
 
 MORE = 2
@@ -26,38 +26,43 @@ class MoreActionsContract(PolicyContractPart):
     def test_a_copy_with_more_actions_chooses_and_learns(self) -> None:
         policy, time_step = self._policy_after(self.num_steps)
         before = policy.get_state()
-        known = policy.num_actions
-        try:
-            wide = policy.with_actions(known + MORE)
-        except ValueError:  # it cannot have more, and says why
-            return
-        assert_identical(policy.get_state(), before, "the state of a policy after with_actions()")
+        for warm in (None, *WARM):
+            try:
+                wide = policy.with_actions(policy.num_actions + MORE, warm)
+            except ValueError:  # it cannot have more, or not start them so, and says why
+                continue
+            now = policy.get_state()
+            assert_identical(now, before, "the state of a policy after with_actions()")
+            found = wide.get_state().content.rng
+            assert_identical(found, before.content.rng, "the generator of with_actions()")
+            self._go_on(wide, policy.num_actions, time_step)
+
+    def _go_on(self, wide: Policy, known: int, time_step: TimeStep) -> None:
+        """Lets a policy with more than `known` actions choose among all, and learn of new ones."""
+        require(wide.num_actions == known + MORE, f"with_actions() made {wide.num_actions} actions")
         asked = time_step._replace(observation=_with_more(time_step.observation))
-        action = self._action_of(wide, asked)
+        self._require_choice(wide, asked)
         trajectory = self._trajectory()
         trajectory = trajectory._replace(observation=_with_more(trajectory.observation))
-        if are_indices(action):
+        if wide.action_kind.is_single:
             new = known + np.arange(self.num_rows) % MORE
             trajectory = trajectory._replace(action=new.astype(trajectory.action.dtype))
         try:
             wide(trajectory)
         except Exception as error:  # what a hook raises is what it did wrong
             raise AssertionError(f"learning of new actions failed: {error}. {SIZED}") from error
-        self._action_of(wide, asked)
+        self._require_choice(wide, asked)
 
-    def _action_of(self, wide: Policy, asked: TimeStep) -> Array:
-        """Returns what a policy with more actions chooses, which must be among them."""
+    def _require_choice(self, wide: Policy, asked: TimeStep) -> None:
+        """Requires what a policy with more actions chooses to be among them."""
         try:
-            action = wide.action(asked)
-            if wide.knows_probabilities and are_indices(action):
+            wide.action_kind.check(wide.action(asked))
+            if wide.knows_probabilities and wide.action_kind.is_single:
                 wide.probabilities(asked)
         except Exception as error:  # what a hook raises is what it did wrong
             raise AssertionError(
                 f"choosing after with_actions() failed: {error}. {SIZED}"
             ) from error
-        fits = (action >= 0).all() and (action < wide.num_actions).all()
-        require(bool(fits), f"action() after with_actions() is {action}. {SIZED}")
-        return action
 
 
 def _with_more(observation: Nest) -> Nest:

@@ -9,12 +9,14 @@ import pickle
 import numpy as np
 
 from bandit_envs.arrays import Array, Indices
+from bandit_envs.base.state import content_of
 from bandit_envs.nests import map_structure
 from bandit_envs.policies import Policy
 from bandit_envs.policies.learned import check_layout
+from bandit_envs.policies.policy import chosen_by
 from bandit_envs.testing.comparison import assert_identical, require
 from bandit_envs.testing.policy_contract_part import PolicyContractPart
-from bandit_envs.testing.policy_run import require_close
+from bandit_envs.testing.policy_run import learned_of, put_learned, require_close
 from bandit_envs.testing.rollout import frozen, require_refusal
 from bandit_envs.trajectories import TimeStep
 
@@ -28,7 +30,7 @@ class PendingContract(PolicyContractPart):
         policy, _ = self._policy_after(self.num_steps)
         before = policy.get_state()
         actions = self._expect(policy)
-        assert_identical(policy._state.learned, before.content.learned, "expect_rewards: learned")
+        assert_identical(learned_of(policy), before.content.learned, "expect_rewards: learned")
         for action in actions:
             policy.stop_expecting(action)
         assert_identical(policy.get_state(), before, "the state after stop_expecting()")
@@ -49,13 +51,13 @@ class PendingContract(PolicyContractPart):
         policy, time_step = self._policy_after(self.num_steps)
         if not self._expect(policy):
             return
-        before = copy.deepcopy(policy._state)
-        policy._state = policy._state._replace(learned=frozen(policy._state.learned))
-        found = policy._with_pending(policy._state.learned, policy.pending)
-        check_layout("_with_pending returned", found, policy._initial())
+        before = copy.deepcopy(content_of(policy))
+        put_learned(policy, frozen(learned_of(policy)))
+        initial = learned_of(self._fresh(self.num_rows))
+        check_layout("_with_pending returned", chosen_by(policy), initial)
         for name, ask in self._questions(policy, time_step):
             ask()
-            found = policy._state._replace(rng=before.rng)
+            found = content_of(policy)._replace(rng=before.rng)
             assert_identical(found, before, f"the state after {name}() with pending choices")
 
     def test_a_row_with_pending_choices_chooses_as_it_does_alone(self) -> None:

@@ -14,7 +14,8 @@ import numpy as np
 from bandit_envs.arrays import Array, Floats, Indices
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.saving import load_state, save_state
-from bandit_envs.nests import Nest, map_structure
+from bandit_envs.base.state import content_of
+from bandit_envs.nests import Nest, flatten, map_structure
 from bandit_envs.policies import Policy
 from bandit_envs.testing.choice_contract import ChoiceContract
 from bandit_envs.testing.comparison import assert_identical, require
@@ -22,7 +23,8 @@ from bandit_envs.testing.more_actions_contract import MoreActionsContract
 from bandit_envs.testing.pending_contract import PendingContract
 from bandit_envs.testing.policy_run import (
     SHARED,
-    are_indices,
+    learned_of,
+    put_learned,
     require_close,
     require_no_writing,
     run_policy,
@@ -133,7 +135,7 @@ class PolicyContract(ChoiceContract, PendingContract, MoreActionsContract):
         assert_identical(_rng_state(policy), before, "the generator after reset()")
         fresh = self._fresh(self.num_rows)
         name = "`learned` after reset(), for which `_initial` must return new arrays,"
-        assert_identical(policy._state.learned, fresh._state.learned, name)
+        assert_identical(learned_of(policy), learned_of(fresh), name)
 
     def test_only_learn_writes_into_learned(self) -> None:
         policy, time_step = self._policy_after(self.num_steps)
@@ -141,10 +143,10 @@ class PolicyContract(ChoiceContract, PendingContract, MoreActionsContract):
         state = policy.get_state()
         for name, ask in questions:
             policy.set_state(state)
-            policy._state = policy._state._replace(learned=frozen(policy._state.learned))
+            put_learned(policy, frozen(learned_of(policy)))
             require_no_writing(policy, ask, "`learned`; only `_learn` may")
             found = f"{name}() wrote into `learned`; only `_learn` may: learned"
-            assert_identical(policy._state.learned, state.content.learned, found)
+            assert_identical(learned_of(policy), state.content.learned, found)
 
     def test_time_steps_and_trajectories_are_never_written_to(self) -> None:
         policy, time_step = self._policy_after(self.num_steps)
@@ -177,7 +179,7 @@ class PolicyContract(ChoiceContract, PendingContract, MoreActionsContract):
         alone.learn(_rows_of_step(trajectory, rows))
         found = self._rows(policy, rows)
         name = "what learn(trajectory, rows=...) has learned in these rows"
-        require_close(found, alone._state.learned, name)
+        require_close(found, learned_of(alone), name)
         if policy.learns_by_row:
             name = "what learn(trajectory, rows=...) has changed in the other rows"
             _require_equal_rows(self._rows(policy, others), before, name)
@@ -207,9 +209,10 @@ class PolicyContract(ChoiceContract, PendingContract, MoreActionsContract):
             alone = self._policy_of_rows(policy, rows)
             asked = _rows_of_step(time_step, rows)
             found = alone.action(asked)
-            shape = (1, *action.shape[1:])
-            require(found.shape == shape, f"action() of one row is {found}; expected shape {shape}")
-            if policy.knows_probabilities and are_indices(action):
+            shape = map_structure(lambda leaf: (1, *leaf.shape[1:]), action)
+            fits = map_structure(np.shape, found) == shape
+            require(fits, f"action() of one row is {found}; expected shape {shape}")
+            if policy.knows_probabilities and policy.action_kind.is_single:
                 expected = policy.probabilities(time_step)[rows]
                 name = f"probabilities() of row {row}, alone in a batch of one,"
                 told = alone.probabilities(asked)
@@ -227,7 +230,7 @@ class PolicyContract(ChoiceContract, PendingContract, MoreActionsContract):
             alone(_rows_of_step(trajectory, rows))
             found = self._rows(policy, rows)
             name = f"what row {row} has learned, but does not learn alone in a batch of one,"
-            require_close(found, alone._state.learned, name, hint=SHARED)
+            require_close(found, learned_of(alone), name, hint=SHARED)
 
     def test_a_replicated_row_chooses_as_the_one_that_it_is_made_of(self) -> None:
         policy, time_step = self._policy_after(self.num_steps)
@@ -237,9 +240,9 @@ class PolicyContract(ChoiceContract, PendingContract, MoreActionsContract):
             wide = narrow.replicate(size)
             asked = _rows_of_step(time_step, rows)
             found = wide.action(asked)
-            shape = (size, *found.shape[1:])
-            require(found.shape == shape, f"action() after replicate() is {found}; {REPLICATED}")
-            if policy.knows_probabilities and are_indices(found):
+            sizes = {len(leaf) for leaf in flatten(found)}
+            require(sizes == {size}, f"action() after replicate() is {found}; {REPLICATED}")
+            if policy.knows_probabilities and policy.action_kind.is_single:
                 own = _rows_of_step(time_step, np.arange(narrow.batch_size))
                 expected = narrow.probabilities(own)[rows]
                 name = "probabilities() of rows after replicate()"
@@ -253,7 +256,7 @@ def _constants(policy: Policy) -> dict[str, object]:
 
 
 def _rng_state(policy: Policy) -> object:
-    return policy._state.rng.bit_generator.state
+    return content_of(policy).rng.bit_generator.state
 
 
 def _ending_with(number: float, leaf: Array) -> Floats:

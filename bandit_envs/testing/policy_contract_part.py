@@ -14,8 +14,9 @@ from bandit_envs.policies import BestArmPolicy, Policy
 from bandit_envs.testing.comparison import require
 from bandit_envs.testing.policy_run import (
     PolicyRun,
-    are_indices,
     environments_with_masks,
+    learned_of,
+    put_learned,
     rows_of,
     run_policy,
 )
@@ -61,12 +62,12 @@ class PolicyContractPart:
     def _policy_of_rows(self, policy: Policy, rows: Indices) -> Policy:
         """Returns a policy that has learned what a larger one has in some of its rows."""
         fewer = self._fresh(len(rows))
-        fewer._state = fewer._state._replace(learned=self._rows(policy, rows))
+        put_learned(fewer, self._rows(policy, rows))
         return fewer
 
     def _rows(self, policy: Policy, rows: Indices) -> Nest:
         """Returns what a policy has learned in some of its rows; if they share it, all of it."""
-        learned = copy.deepcopy(policy._state.learned)
+        learned = copy.deepcopy(learned_of(policy))
         return rows_of(learned, rows, self.num_rows) if policy.learns_by_row else learned
 
     def _pair(self) -> tuple[PyEnvironment, Policy]:
@@ -106,7 +107,7 @@ class PolicyContractPart:
         questions.append(("action", lambda: policy.action(seen)))
         if policy.knows_probabilities:
             questions.append(("info_of", lambda: policy.info_of(seen, action)))
-            if are_indices(action):
+            if policy.action_kind.is_single:
                 questions.append(("probabilities", lambda: policy.probabilities(seen)))
         if isinstance(policy, BestArmPolicy):
             questions.append(("recommend", lambda: policy.recommend(seen)))

@@ -6,17 +6,17 @@ import copy
 import functools
 import traceback
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.arrays import Array, Indices
+from bandit_envs.arrays import Indices
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.base.state import SavedState
+from bandit_envs.base.state import SavedState, content_of, put_content
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies import Policy
-from bandit_envs.specs import BoundedArraySpec, is_discrete
+from bandit_envs.specs import BoundedArraySpec
 from bandit_envs.testing.comparison import assert_identical, require
 from bandit_envs.trajectories import TimeStep, Trajectory
 from bandit_envs.wrappers import RandomActionMask, TransformObservation
@@ -34,13 +34,13 @@ class PolicyRun(NamedTuple):
 
     Fields:
         time_steps: those that actions were chosen from.
-        actions: [B, ...] each.
+        actions: nests of arrays [B, ...].
         trajectories: those that were learned from.
         states: of the policy before each step, and after the last.
     """
 
     time_steps: list[TimeStep]
-    actions: list[Array]
+    actions: list[Nest]
     trajectories: list[Trajectory]
     states: list[SavedState]
 
@@ -83,10 +83,10 @@ def run_policy(policy: Policy, env: PyEnvironment, num_steps: int) -> PolicyRun:
     return run
 
 
-def require_available(policy: Policy, time_step: TimeStep, action: Array) -> None:
+def require_available(policy: Policy, time_step: TimeStep, action: Nest) -> None:
     """Requires actions [B] to be among those that the observation makes available."""
     mask = available_actions(time_step.observation, policy.num_actions)
-    if mask is None or not are_indices(action):
+    if mask is None or not policy.action_kind.is_single:
         return
     for row in np.flatnonzero(~mask[np.arange(len(action)), action]):
         available = np.flatnonzero(mask[row]).tolist()
@@ -95,25 +95,14 @@ def require_available(policy: Policy, time_step: TimeStep, action: Array) -> Non
         raise AssertionError(f"{found}; {hint}")
 
 
-def chooses_indices(env: PyEnvironment) -> bool:
-    """Returns whether an action of a row is one integer."""
-    spec = env.action_spec()
-    return isinstance(spec, BoundedArraySpec) and spec.shape == () and is_discrete(spec)
-
-
-def are_indices(action: Array) -> bool:
-    """Returns whether actions [B, ...] are one integer a row."""
-    return action.ndim == 1 and action.dtype.kind in "iu"
-
-
 def environments_with_masks(env: PyEnvironment) -> Iterator[PyEnvironment]:
     """Yields the environment with a `mask` in its observation, and with `num_actions`.
 
     Only actions that are single integers can have these.
     """
-    if not chooses_indices(env):
+    if not env.action_kind.is_single:
         return
-    num_actions = int(env.action_spec().maximum) + 1
+    num_actions = env.action_kind.num_actions
     yield RandomActionMask(env, 0.5)
     spec = BoundedArraySpec((), np.int32, 1, num_actions, "num_actions")
     yield TransformObservation(
@@ -137,6 +126,16 @@ def require_no_writing(policy: Policy, call: Callable[[], object], what: str) ->
         frames = [frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)]
         hooks = [name for name in frames if name.startswith("_") and hasattr(policy, name)]
         raise AssertionError(f"{hooks[-1]} wrote into {what}: {error}") from error
+
+
+def learned_of(policy: Policy) -> Any:
+    """Returns what a policy has learned: its own, not a copy."""
+    return content_of(policy).learned
+
+
+def put_learned(policy: Policy, learned: Any) -> None:
+    """Lets a policy know what another one, or it itself, has learned."""
+    put_content(policy, content_of(policy)._replace(learned=learned))
 
 
 def rows_of(learned: Nest, rows: Indices, batch_size: int) -> Nest:

@@ -14,7 +14,7 @@ from bandit_envs.base.bandit_py_environment import available_actions, is_bandit
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.state import Stateful
 from bandit_envs.nests import Nest, map_structure
-from bandit_envs.specs import ArraySpec, BoundedArraySpec, sample_spec_nest
+from bandit_envs.specs import ArraySpec, BoundedArraySpec
 from bandit_envs.testing.comparison import assert_identical
 from bandit_envs.trajectories import TimeStep
 
@@ -67,15 +67,10 @@ class ContractPart:
     def draw_action(self, rng: np.random.Generator, environment: PyEnvironment) -> Nest:
         """Draws an action, a nest of arrays [B, ...], that `environment` accepts now.
 
-        It is uniform within the bounds of its spec, or from -1 to 1 without bounds, and over the
-        available actions.
+        It is what `draw` of the kind of action returns: uniform within the bounds of its spec, or
+        from -1 to 1 without bounds, and over the available actions.
         """
-        spec = environment.action_spec()
-        available = availability(environment)
-        if available is None:
-            return sample_spec_nest(rng, map_structure(_bounded, spec), (environment.batch_size,))
-        keys = np.where(available, rng.random(available.shape), -1.0)
-        return keys.argmax(axis=1).astype(spec.dtype)
+        return environment.action_kind.draw(rng, availability(environment))
 
     def roll_out(
         self, environment: PyEnvironment, num_steps: int | None = None, looks: bool = True
@@ -120,18 +115,16 @@ def require_refusal(
         raise AssertionError(f"{name} was accepted")
 
 
-def _bounded(spec: ArraySpec) -> ArraySpec:
-    if isinstance(spec, BoundedArraySpec):
-        return spec
-    return BoundedArraySpec(spec.shape, spec.dtype, 0 if spec.dtype.kind in "bu" else -1, 1)
-
-
 def availability(environment: PyEnvironment) -> Mask | None:
-    """Returns which actions the observation, with or without wrappers, makes available: [B, K]."""
+    """Returns which actions, or items, the observation of a bandit makes available: [B, K].
+
+    It is that of the environment, or the one within its wrappers.
+    """
     bandit: Any = environment.unwrapped
-    if not is_bandit(environment) or not bandit._actions.is_single:
-        return None
     wrapped: Any = environment
+    kind = environment.action_kind
+    if not (kind.is_single or kind.is_slate) or not is_bandit(environment):
+        return None
     for shown in (wrapped, bandit):
         mask = available_actions(shown.current_time_step().observation, shown.num_actions)
         if mask is not None:

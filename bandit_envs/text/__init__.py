@@ -14,8 +14,8 @@ from bandit_envs.text.answers import (
 )
 from bandit_envs.text.calls import AnswerCache, Complete, Meter, Usage
 from bandit_envs.text.history import History, LastRounds, Summary, describe_features
-from bandit_envs.text.policy import Prompter, TextPolicy
 from bandit_envs.text.scenarios import ADVERTS, BUTTONS, Scenario
+from bandit_envs.text.text_policy import Prompter, TextPolicy
 
 __all__ = [
     "ADVERTS",

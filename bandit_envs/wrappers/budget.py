@@ -67,9 +67,6 @@ class Budget(Wrapper):
             )
         return spent, self._with_budget(time_step, spent)
 
-    def _is_over(self) -> bool:
-        return self._state.latent >= self.budget or super()._is_over()
-
     def _with_budget(self, time_step: TimeStep, spent: float) -> TimeStep:
         left = max(1.0 - spent / self.budget, 0.0)
         shares = np.full(self._batch_size, left, np.float32)

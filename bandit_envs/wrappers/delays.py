@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.arrays import Rng
 from bandit_envs.base.bandit_py_environment import is_bandit
-from bandit_envs.base.checks import check_action, check_integer, short_repr
+from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.nests import Nest
 from bandit_envs.rewards import RewardDistribution, as_distribution
@@ -68,13 +68,15 @@ class DelayedRewards(Wrapper):
 
     def __init__(self, env: PyEnvironment, delay: Any, max_delay: int | None = None) -> None:
         super().__init__(env)
-        taken = env.action_spec()
+        kind = env.action_kind
+        taken = kind.spec
         if not is_bandit(env) or not isinstance(taken, ArraySpec):
             raise TypeError(f"env is {env.name}; expected a bandit whose action is one array")
         self._law = _as_distribution(delay)
         arms = self._law.mean.shape
-        if arms and (taken.shape or arms != (env.num_actions,)):
-            raise ValueError(f"delay has shape {arms}; expected () or ({env.num_actions},)")
+        if arms and not (kind.is_single and arms == (kind.num_actions,)):
+            shapes = f"() or ({kind.num_actions},)" if kind.is_single else "()"
+            raise ValueError(f"delay has shape {arms}; expected {shapes}")
         if max_delay is None:
             if np.isinf(self._law.support[1]):
                 raise ValueError("max_delay is None; expected an integer, as delay is unbounded")
@@ -101,7 +103,7 @@ class DelayedRewards(Wrapper):
 
     def _step(self, action: Nest) -> tuple[Pending, TimeStep]:
         time_step = self._env.step(action)
-        taken = check_action(action, self._env.action_spec(), self._batch_size)
+        taken = self._env.action_kind.check(action)
         latest = self._draw_delays(taken), time_step.reward, taken
         columns = (
             np.concatenate((new[:, np.newaxis].astype(old.dtype), old[:, :-1]), axis=1)

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_envs.arrays import Array, Floats, Indices, Mask, read_only
+from bandit_envs.arrays import Array, Floats, Indices, Mask
+from bandit_envs.base.actions import ActionKind
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import (
     check_available,
-    check_indices,
     check_integer,
     check_number,
     check_numbers,
@@ -21,7 +21,7 @@ from bandit_envs.base.checks import (
 from bandit_envs.base.known_means import Means
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.nests import Nest
-from bandit_envs.specs import ArraySpec, BoundedArraySpec
+from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import TimeStep
 from bandit_envs.wrappers.wrapper import Wrapper, require_single_actions, with_entries
 
@@ -54,6 +54,7 @@ class MaskingWrapper(Wrapper):
         super().__init__(env)
         self._num_wrapped = require_single_actions(env).num_actions
         self._num_actions = self._num_wrapped + num_extra_actions
+        self._action_kind = env.action_kind.with_actions(self._num_actions)
         mask_spec = ArraySpec((self._num_actions,), np.bool_, "mask")
         self._observation_spec = with_entries(env.observation_spec(), mask=mask_spec)
 
@@ -61,13 +62,16 @@ class MaskingWrapper(Wrapper):
     def num_actions(self) -> int:
         return self._num_actions
 
-    def action_spec(self) -> BoundedArraySpec:
-        spec: BoundedArraySpec = self._env.action_spec()
-        return spec.replace(maximum=self._num_actions - 1)
+    @property
+    def action_kind(self) -> ActionKind:
+        return self._action_kind
+
+    def action_spec(self) -> Nest:
+        return self._action_kind.spec
 
     def expected_rewards_for(self, observation: Nest) -> Array:
         known = Means.of_table(self._name, super().expected_rewards_for(observation))
-        return read_only(self._masked(known, observation["mask"]).table)
+        return self._masked(known, observation["mask"]).table
 
     @abc.abstractmethod
     def _draw_mask(self, available: Mask | None, steps: int) -> Mask:
@@ -96,8 +100,7 @@ class MaskingWrapper(Wrapper):
         return time_step._replace(observation=with_entries(observation, mask=mask))
 
     def _check_action(self, action: Nest) -> Indices:
-        checked = check_indices(action, self._batch_size, self._num_actions)
-        return check_available(checked, self._mask_now())
+        return check_available(self._action_kind.check(action), self._mask_now())
 
     def _change_means(self, means: Means, are_met: bool) -> Means:
         means = super()._change_means(means, are_met)

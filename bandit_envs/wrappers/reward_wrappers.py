@@ -10,7 +10,7 @@ import numpy as np
 from bandit_envs.arrays import Array, Floats, sigmoid
 from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_numbers, check_positive
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.specs import ArraySpec, BoundedArraySpec, SlateSpec
+from bandit_envs.specs import ArraySpec, BoundedArraySpec
 from bandit_envs.wrappers.wrapper import Wrapper
 
 
@@ -127,7 +127,7 @@ class ClipReward(Wrapper):
 def _mapped_means(wrapper: Any, means: Array) -> Floats:
     """Maps means by a linear function. For slates, means are sums over slots."""
     mapped: Floats = wrapper._map_rewards(means)
-    if isinstance(wrapper.action_spec(), SlateSpec):
+    if wrapper.action_kind.is_slate:
         mapped += (math.prod(wrapper.reward_spec().shape) - 1) * wrapper._map_rewards(0.0)
     return mapped
 

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from bandit_envs.arrays import Array, check_result, read_only
+from bandit_envs.base.actions import ActionKind
 from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.base.known_means import KnownMeans, Means, TakenAction
 from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment, check_environment
-from bandit_envs.base.state import Memo, SavedState, state_to_write
+from bandit_envs.base.state import Memo, SavedState, check_saved, state_to_write
 from bandit_envs.nests import Nest
 from bandit_envs.rendering import Knowledge
 from bandit_envs.seeding import Seed
-from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import TimeStep, no_reward
 
 
@@ -90,6 +90,11 @@ class Wrapper(KnownMeans, PyEnvironment):
 
     def action_spec(self) -> Nest:
         return self._env.action_spec()
+
+    @property
+    def action_kind(self) -> ActionKind:
+        changes = type(self).action_spec is not Wrapper.action_spec
+        return super().action_kind if changes else self._env.action_kind
 
     def observation_spec(self) -> Nest:
         return self._observation_spec
@@ -167,10 +172,10 @@ class Wrapper(KnownMeans, PyEnvironment):
         bandit = self._bandit()
         if self._state.time_step is None:
             raise ValueError(f"{self._name} has no state yet; call reset() first")
-        return self._change_means(bandit._means_now(), are_met=False)
+        return self._change_means(bandit.means_now(), are_met=False)
 
     def _means_met(self) -> TakenAction | None:
-        taken = self._bandit()._means_met()
+        taken = self._bandit().means_met()
         if taken is None or self._state.time_step is None:
             return None
         return TakenAction(taken.action, self._change_means(taken.means, are_met=True))
@@ -197,9 +202,6 @@ class Wrapper(KnownMeans, PyEnvironment):
     def _check_action(self, action: Nest) -> Nest:
         return action  # the wrapped environment checks it before anything changes
 
-    def _is_over(self) -> bool:
-        return self._state.time_step is not None and self._env._is_over()
-
     def _bandit(self) -> KnownMeans:
         if not is_bandit(self._env):
             raise NotImplementedError(f"{self._env.name} is not a bandit")
@@ -217,13 +219,12 @@ class Wrapper(KnownMeans, PyEnvironment):
     def _check_content(self, content: Any) -> None:
         own, wrapped = content
         super()._check_content(own._replace(rng=self.np_random))
-        self._env._restored(wrapped)
+        check_saved(self._env, wrapped)
 
 
 def require_single_actions(env: PyEnvironment) -> KnownMeans:
     """Returns `env`; TypeError if it is not a bandit whose action is one integer."""
-    spec = env.action_spec()
-    if not is_bandit(env) or not isinstance(spec, ArraySpec) or spec.shape:
+    if not env.action_kind.is_single or not is_bandit(env):
         raise TypeError(f"env is {env.name}; expected a bandit whose action is one integer")
     return env
 

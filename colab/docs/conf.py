@@ -13,7 +13,10 @@ DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parents[1]
 sys.path[:0] = [str(ROOT), str(DOCS / "_ext")]
 
+from reference import sources
+
 import bandit_envs
+from colab.pages.public import file_of
 
 setup_cfg = ConfigParser()
 setup_cfg.read(ROOT / "setup.cfg")
@@ -24,7 +27,16 @@ author = "the bandit_envs authors"
 copyright = author  # noqa: A001 - Sphinx's name
 repository = setup_cfg["metadata"]["url"]
 
-extensions = ["mathml", "myst_nb", "sphinx_copybutton"]
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.linkcode",
+    "sphinx.ext.napoleon",
+    "mathml",
+    "myst_nb",
+    "names",
+    "reference",
+    "sphinx_copybutton",
+]
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["dollarmath"]
 myst_fence_as_directive = ["math"]
@@ -57,7 +69,27 @@ nb_execution_excludepatterns = [
     if importlib.util.find_spec(needed) is None
 ]
 
+autodoc_class_signature = "mixed"
+autodoc_default_options = {"members": True, "member-order": "bysource", "show-inheritance": True}
+autodoc_inherit_docstrings = False
+autodoc_mock_imports = [
+    "gym",
+    "rlberry",
+    "tensorflow",
+    "tensorflow_probability",
+    "tf_agents",
+    "torch",
+]
+autodoc_preserve_defaults = True
+autodoc_typehints_format = "short"
+napoleon_custom_sections = [
+    (section, "params_style") for section in ("Shapes", "Fields", "Override also")
+]
+python_maximum_signature_line_length = 88
+python_use_unqualified_type_names = True
+
 html_theme = "furo"
+html_domain_indices = False
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_title = "bandit_envs"
@@ -84,6 +116,7 @@ NAVIGATION = {
             "compare_policies",
             "find_the_best_arm",
             "text_agents",
+            "datasets",
             "register_in_gymnasium",
         ],
         "Coming from": [
@@ -137,22 +170,6 @@ NAVIGATION = {
             "notebooks/per_arm_bandits_tf_agents",
         ],
     },
-    "api/index": {
-        "": [
-            "names",
-            "environments",
-            "policies",
-            "drivers_and_metrics",
-            "logged",
-            "serving",
-            "datasets",
-            "sampling_and_rewards",
-            "wrappers",
-            "specs_and_time_steps",
-            "adapters",
-            "testing",
-        ],
-    },
 }
 """The pages below a page, by the captions of their lists."""
 
@@ -184,9 +201,18 @@ def lead_to_the_source(
     file = f"colab/docs/{page}.md?plain=true"
     if page.startswith("notebooks/"):
         file = f"colab/{page.removeprefix('notebooks/')}.ipynb"
+    if page.startswith("api/"):
+        room = page.removeprefix("api/")
+        file = file_of("bandit_envs" if room == "index" else room)
     if page == "changelog":
         file = "CHANGELOG.md?plain=true"
     context["theme_source_view_link"] = f"{repository}/blob/main/{file}"
+
+
+def linkcode_resolve(domain: str, info: dict[str, str]) -> str | None:
+    """Returns the address of the file that defines a name of the reference."""
+    file = sources().get(f"{info['module']}.{info['fullname']}")
+    return f"{repository}/blob/main/{file}" if file else None
 
 
 def setup(app: Any) -> None:

@@ -4,9 +4,9 @@ import argparse
 from collections.abc import Iterable
 from pathlib import Path
 
-from bandit_envs.cli.examples import EXAMPLES
-from bandit_envs.cli.help import list_panels
+from bandit_envs.cli.help_examples import EXAMPLES
 from bandit_envs.cli.parser import make_parser
+from bandit_envs.metrics import QUANTITIES
 from colab.pages.markdown import fence, paragraphs, table
 
 
@@ -18,7 +18,8 @@ def subcommands(_: str, page: Path) -> str:
     found = next(action for action in make_parser()._actions if isinstance(action.choices, dict))
     parsers: dict[str, argparse.ArgumentParser] = dict(found.choices or {})
     sections = [section(name, parser) for name, parser in parsers.items()]
-    panels = [(f"`{name}`", text) for name, text in list_panels()]
+    panels = [(f"`{name}`", each.axis) for name, each in QUANTITIES.items() if each.axis]
+    panels.append(("`arms`", "The arms of one problem, in place of curves"))
     return paragraphs(*sections, "## Panels", table(("panel", "what it draws"), panels))
 
 

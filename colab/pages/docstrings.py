@@ -1,41 +1,37 @@
-"""Docstrings in Google's style as Markdown."""
+"""Docstrings of Google's style with words of Markdown, as Sphinx reads them."""
 
-import inspect
 import re
-from typing import Any
 
-from griffe import DocstringSectionKind as Kind
-
-from colab.pages.markdown import item, paragraphs, prose
-
-ITEM = re.compile(r"(?ms)^(\S[^:\n]*): (.*?)(?=^\S|\Z)")
+CODE = re.compile(r"(`[^`]+`)")
+SIGNS = re.compile(r"(?<!\*)\*(?!\*)|\||(?<=\w)_(?!\w)")
+"""What has a meaning for Sphinx, and none in a docstring."""
 
 
-def body(documented: Any) -> str:
-    """Returns the docstring of an object."""
-    if documented.docstring is None:
-        return ""
-    sections = documented.docstring.parse("google", warnings=False)
-    return paragraphs(*(section_of(section) for section in sections))
+def as_rest(text: str) -> str:
+    """Returns a docstring with its code and its equations marked.
+
+    >>> print(as_rest("The `mean` of x.\\n\\n    a = b"))
+    The ``mean`` of x.
+    <BLANKLINE>
+    ::
+    <BLANKLINE>
+        a = b
+    """
+    blocks: list[str] = []
+    was_code = False
+    for block in filter(None, re.split(r"\n\s*\n", text.strip("\n"))):
+        is_code = all(line.startswith("    ") for line in block.splitlines())
+        if is_code and not was_code:
+            blocks.append("::")
+        is_plain = not is_code and not block.startswith(">>> ")
+        blocks.append(mark_code(block) if is_plain else block)
+        was_code = is_code
+    return "\n\n".join(blocks)
 
 
-def section_of(section: Any) -> str:
-    """Returns a section of a docstring: text, or a list with a title."""
-    if section.kind is Kind.text:
-        return prose(section.value)
-    if section.kind is Kind.parameters:
-        return listed("Args", [(each.name, each.description) for each in section.value])
-    if section.kind in {Kind.raises, Kind.warns}:
-        items = [(str(each.annotation), each.description) for each in section.value]
-        return listed(section.kind.value.capitalize(), items)
-    if section.kind is Kind.returns:
-        return paragraphs("**Returns**", *(prose(each.description) for each in section.value))
-    if section.kind is Kind.admonition:
-        return listed(section.title, ITEM.findall(section.value.contents))
-    raise ValueError(f"no docstring has a section of the kind {section.kind.value}")
-
-
-def listed(title: str, items: list[tuple[str, str]]) -> str:
-    """Returns a list with a title."""
-    lines = [item(f"`{name}`", prose(inspect.cleandoc(text))) for name, text in items]
-    return paragraphs(f"**{title}**", "\n".join(lines))
+def mark_code(block: str) -> str:
+    """Returns a paragraph or a section with code in two backticks, and other signs escaped."""
+    pieces = CODE.split(block)
+    plain = [SIGNS.sub(r"\\\g<0>", piece) for piece in pieces[::2]]
+    code = [f"`{piece}`" for piece in pieces[1::2]]
+    return "".join(text for pair in zip(plain, [*code, ""]) for text in pair)

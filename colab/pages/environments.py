@@ -5,7 +5,6 @@ from pathlib import Path
 from bandit_envs.environments.registry import ENVIRONMENTS, EnvironmentEntry
 from colab.pages.laws import law_of, parameters_of
 from colab.pages.markdown import fence, paragraphs, table
-from colab.pages.reference import link
 
 
 def sections(_: str, page: Path) -> str:
@@ -22,16 +21,16 @@ def sections(_: str, page: Path) -> str:
         )
         for entry in ENVIRONMENTS.values()
     ]
-    texts = [section(entry, page) for entry in ENVIRONMENTS.values()]
+    texts = [section(entry) for entry in ENVIRONMENTS.values()]
     return paragraphs(table(heads, lines), *texts)
 
 
-def section(entry: EnvironmentEntry, page: Path) -> str:
+def section(entry: EnvironmentEntry) -> str:
     """Returns the section of an environment."""
     law = law_of(entry.make) or law_of(entry.environment)
     return paragraphs(
         f"## {entry.id}",
-        f"{link(entry.environment.__name__, page)}: {entry.summary}",
+        f"`{entry.environment.__name__}`: {entry.summary}",
         fence("text", law) if law else "",
         parameters_of(entry),
         f"![{entry.title}: one row after a random action](../images/environments/{entry.id}.png)",

@@ -1,7 +1,6 @@
-"""Tables, lists and docstrings as Markdown."""
+"""Tables and blocks of code as Markdown."""
 
 import re
-import textwrap
 from collections.abc import Iterable, Sequence
 
 
@@ -30,31 +29,6 @@ def anchor(heading: str) -> str:
     'late-rewards-figure-21-ε-greedy'
     """
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
-
-
-def item(head: str, text: str) -> str:
-    """Returns an item of a list, whose text may have several paragraphs."""
-    return f"- {head}: {textwrap.indent(text.strip(), '  ').strip()}"
-
-
-def prose(text: str) -> str:
-    """Returns the text of a docstring, with blocks of code of what is indented and of doctests."""
-    blocks: list[tuple[str, str]] = []
-    for block in filter(None, re.split(r"\n\s*\n", text.strip("\n"))):
-        kind = kind_of(block)
-        if blocks and kind and blocks[-1][0] == kind:
-            blocks[-1] = (kind, f"{blocks[-1][1]}\n\n{block}")
-        else:
-            blocks.append((kind, block))
-    texts = [fence(kind, textwrap.dedent(block)) if kind else block for kind, block in blocks]
-    return paragraphs(*texts)
-
-
-def kind_of(block: str) -> str:
-    """Returns the language of a block of a docstring, or "" if it is a paragraph or a list."""
-    if block.startswith(">>> "):
-        return "python"
-    return "text" if all(line.startswith("    ") for line in block.splitlines()) else ""
 
 
 def first_sentence(text: str) -> str:

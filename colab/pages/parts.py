@@ -4,20 +4,16 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from colab.pages import command, environments, gallery, names, policies, readme, reference
+from colab.pages import command, environments, gallery, policies, readme
 from colab.pages.places import PART
 
 WRITERS: dict[str, Callable[[str, Path], str]] = {
     "command": command.subcommands,
-    "docstring": reference.docstring,
     "environments": environments.sections,
     "gallery": gallery.sections,
     "models_and_rules": policies.models_and_rules,
-    "names": names.tables,
     "policies": policies.sections,
-    "presets": reference.presets,
     "readme": readme.section,
-    "reference": reference.module,
 }
 """Functions that take what follows their name in the comment, and the page."""
 

@@ -9,7 +9,6 @@ from PIL import Image
 from bandit_envs import Policy, RandomPolicy, RandomSlatePolicy, StepDriver
 from bandit_envs.environments.registry import ENVIRONMENTS, EnvironmentEntry
 from bandit_envs.policies import RandomNumberPolicy
-from bandit_envs.specs import SlateSpec, is_continuous
 from colab.pages.places import ROOT
 
 PICTURES = ROOT / "colab" / "images" / "environments"
@@ -56,11 +55,11 @@ def is_old(entry: EnvironmentEntry, pixels: np.ndarray[Any, Any]) -> bool:
 def draw(entry: EnvironmentEntry) -> np.ndarray[Any, Any]:
     """Returns the pixels of the default environment after a random action."""
     env: Any = entry.make(seed=0)
-    spec = env.action_spec()
+    kind = env.action_kind
     policy: type[Policy] = RandomPolicy
-    if isinstance(spec, SlateSpec):
+    if kind.is_slate:
         policy = RandomSlatePolicy
-    elif is_continuous(spec):
+    elif kind.is_number:
         policy = RandomNumberPolicy
     StepDriver(env, policy(**policy.arguments_for(env), seed=1)).run()
     pixels: np.ndarray[Any, Any] = env.render()

@@ -2,7 +2,7 @@
 
 The first comment names the writer of a part, and what it needs:
 
-    <!-- python -m colab.pages writes this: reference bandit_envs.policies -->
+    <!-- python -m colab.pages writes this: readme The first ten minutes -->
     ...
     <!-- end -->
 """
@@ -31,4 +31,4 @@ def relative(path: Path, page: Path) -> str:
 
 def pages() -> list[Path]:
     """Returns all pages."""
-    return sorted({*DOCS.glob("*.md"), *DOCS.glob("api/*.md")} - {COPY})
+    return sorted({*DOCS.glob("*.md")} - {COPY})

@@ -24,28 +24,25 @@ EXPERIMENTAL = (
     "bandit_envs.environments.contexts.continuous",
     "bandit_envs.environments.registry",
     "bandit_envs.evaluations",
-    "bandit_envs.logged.estimators.clusters",
-    "bandit_envs.logged.estimators.continuous",
-    "bandit_envs.logged.estimators.delays",
-    "bandit_envs.logged.estimators.slates",
+    "bandit_envs.logged.estimators.kernel_estimators",
+    "bandit_envs.logged.estimators.late_rewards",
+    "bandit_envs.logged.estimators.slate_estimators",
     "bandit_envs.logged.files.slate_tables",
     "bandit_envs.logged.intervals",
     "bandit_envs.logged.kernels",
     "bandit_envs.logged.learners.model_learner",
-    "bandit_envs.logged.learners.slate_learning",
     "bandit_envs.logged.learners.warm_start",
     "bandit_envs.logged.registry",
-    "bandit_envs.logged.reward_models.cluster_regression",
-    "bandit_envs.logged.slates",
-    "bandit_envs.metrics.knapsack",
-    "bandit_envs.policies.continuous",
+    "bandit_envs.logged.slate_log",
+    "bandit_envs.metrics.knapsack_regret",
+    "bandit_envs.policies.number_policies",
     "bandit_envs.policies.knapsacks",
-    "bandit_envs.policies.models.fitted_estimators",
     "bandit_envs.policies.parts",
     "bandit_envs.policies.registry",
     "bandit_envs.policies.scikit_learn",
     "bandit_envs.rendering",
     "bandit_envs.serving",
+    "bandit_envs.showing",
     "bandit_envs.studies",
     "bandit_envs.tables",
     "bandit_envs.text",
@@ -58,14 +55,32 @@ class Name(NamedTuple):
     """A public name."""
 
     name: str
-    source: str
-    """The module to import it from: of those that have it, the one with the shortest path."""
+    sources: list[str]
+    """The modules that hand it on, those with the shortest paths first."""
 
     home: str
     """The module that defines it."""
 
+    kind: str
+    """What it names: "class", "function" or "data"."""
+
     text: str
     """Its docstring."""
+
+    @property
+    def source(self) -> str:
+        """The module to import it from."""
+        return self.sources[0]
+
+    @property
+    def path(self) -> str:
+        """Its dotted name, as a user imports it."""
+        return f"{self.source}.{self.name}"
+
+    @property
+    def room(self) -> str:
+        """The module on whose page its entry is: its source, or the next below the package."""
+        return self.sources[self.source == PACKAGE and len(self.sources) > 1]
 
     @property
     def is_experimental(self) -> bool:
@@ -99,13 +114,14 @@ class Package:
         handed_on = self.handed_on()
         for module in sorted(handed_on, key=lambda module: (module.count("."), module)):
             for name in sorted(handed_on[module], key=str.lower):
-                home, text = self.find(module, name)
+                home, kind, text = self.find(module, name)
                 if home in self.trees:
-                    found.setdefault((home, name), Name(name, module, home, text))
+                    each = found.setdefault((home, name), Name(name, [], home, kind, text))
+                    each.sources.append(module)
         return list(found.values())
 
-    def find(self, module: str, name: str) -> tuple[str, str]:
-        """Returns the module that defines a name, and the docstring of what it names."""
+    def find(self, module: str, name: str) -> tuple[str, str, str]:
+        """Returns the module that defines a name, the kind of what it names, and its docstring."""
         body = self.trees[module].body
         for place, node in enumerate(body):
             if isinstance(node, ast.ImportFrom):
@@ -113,14 +129,21 @@ class Package:
                     if (alias.asname or alias.name) == name:
                         return self._find_imported(str(node.module), alias.name)
             if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == name:
-                return module, ast.get_docstring(node) or ""
+                kind = "class" if isinstance(node, ast.ClassDef) else "function"
+                return module, kind, ast.get_docstring(node) or ""
             if isinstance(node, (ast.Assign, ast.AnnAssign)) and name in _targets(node):
-                return module, _text_of(body[place + 1 : place + 2])
+                return module, "data", _text_of(body[place + 1 : place + 2])
         raise ValueError(f"{module} does not define {name}")
 
-    def _find_imported(self, module: str, name: str) -> tuple[str, str]:
+    def _find_imported(self, module: str, name: str) -> tuple[str, str, str]:
         """Returns what `find` does; of a name of another library, its module and no text."""
-        return self.find(module, name) if module in self.trees else (module, "")
+        return self.find(module, name) if module in self.trees else (module, "data", "")
+
+
+def file_of(module: str) -> str:
+    """Returns the path of the source of a module, in the repository."""
+    path = module.replace(".", "/")
+    return f"{path}/__init__.py" if (ROOT / path).is_dir() else f"{path}.py"
 
 
 def is_experimental(module: str) -> bool:

@@ -12,8 +12,8 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 
 from bandit_envs.adapters import tf_agents as adapter
-from bandit_envs.adapters.tf_agents.distributions import sampler_of
 from bandit_envs.adapters.tf_agents.numpy_laws import LAWS, numpy_law
+from bandit_envs.adapters.tf_agents.tfp_distributions import sampler_of
 
 tfd = tfp.distributions
 tfb = tfp.bijectors

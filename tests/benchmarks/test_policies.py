@@ -9,7 +9,7 @@ import pytest
 from bandit_envs import CascadeUCBPolicy, LinUCBPolicy, RandomPolicy, StepDriver
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.policies import BestArmPolicy, KnapsackPolicy
-from bandit_envs.policies.continuous import ContinuousPolicy
+from bandit_envs.policies.number_policies import ContinuousPolicy
 from bandit_envs.policies.registry import POLICIES
 from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import Trajectory, restart, termination

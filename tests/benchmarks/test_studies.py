@@ -124,7 +124,7 @@ def test_tables_beside_reading_their_results(compare, many):
 
 
 def test_a_page_beside_tables_and_a_figure(compare, many):
-    pytest.importorskip("bokeh")
+    pytest.importorskip("plotly")
     compare(
         "page of 400 combinations of 1,000 steps / their tables and figure",
         lambda: load(many).write_page(many / "study.html"),

@@ -4,7 +4,6 @@ import inspect
 import json
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,14 +12,13 @@ import numpy as np
 import pytest
 
 import bandit_envs
-from bandit_envs.cli.examples import EXAMPLES
+from bandit_envs.cli.help_examples import EXAMPLES
 from bandit_envs.cli.parser import make_parser
+from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.environments.registry import ENVIRONMENTS
+from bandit_envs.metrics import QUANTITIES
+from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.policies.registry import POLICIES
-from bandit_envs.studies import load
-from bandit_envs.studies.definition.choice import EnvironmentChoice, PolicyChoice
-from bandit_envs.studies.definition.shown import SHOWN
-from bandit_envs.studies.showing.tables import size_of_curves
 from tests.command_line import (
     CONTEXTUAL,
     SMALL,
@@ -63,9 +61,9 @@ def study(folder):
 
 @pytest.fixture(scope="module")
 def default_testbed(tmp_path_factory):
-    """The folder of a short testbed without other options, and what the command wrote."""
-    folder = tmp_path_factory.mktemp("default")
-    return folder / "results", run_testbed(folder, *SMALL)
+    """The folder of a testbed of few runs without other options, and what the command wrote."""
+    folder = tmp_path_factory.mktemp("default") / "results"
+    return folder, run("testbed", "--runs", "30", "--output", folder)
 
 
 def test_the_default_testbed_is_figure_2_2(default_testbed):
@@ -73,7 +71,7 @@ def test_the_default_testbed_is_figure_2_2(default_testbed):
     assert code == 0
     assert {path.name for path in folder.glob("[!.]*")} == FILES
     assert policies(folder) == FIGURE_2_2
-    for text in ("Figure 2.2", "30 runs of 12 steps", "ε-greedy, ε=0.01", str(folder)):
+    for text in ("Figure 2.2", "30 runs of 1000 steps", "ε-greedy, ε=0.01", str(folder)):
         assert text in out
     assert "3 tasks" in err
     columns = ["reward", "percent_optimal", "mean_reward", "cumulative_regret"]
@@ -87,43 +85,12 @@ def test_the_default_testbed_is_figure_2_2(default_testbed):
 def test_the_summary_sums_the_curves_up(default_testbed):
     folder, _ = default_testbed
     for summary, curve in zip(rows(folder / "summary.csv"), np.load(folder / "curves.npy")):
-        assert curve["step"].tolist() == list(range(1, 13))
+        assert curve["step"].tolist() == list(range(1, 1001))
         for name in ("reward", "reward_se", "percent_optimal", "percent_optimal_se"):
             assert float(summary[name]) == pytest.approx(curve[name][-1], rel=1e-6)
         means = curve["reward"].mean(), curve["regret"].sum()
         assert float(summary["mean_reward"]) == pytest.approx(means[0], rel=1e-5)
         assert float(summary["cumulative_regret"]) == pytest.approx(means[1], rel=1e-5)
-
-
-def test_curves_are_an_array_or_csv_with_the_same_numbers_or_left_out(default_testbed, tmp_path):
-    folder = tmp_path / "results"
-    shutil.copytree(default_testbed[0], folder)
-    array = np.load(folder / "curves.npy")
-    assert run("report", folder, "--curves", "csv").code == 0
-    assert not (folder / "curves.npy").exists()
-    table = rows(folder / "curves.csv")
-    assert list(table[0]) == ["environment", "policy", *array.dtype.names]
-    assert [row["policy"] for row in table[:: array.shape[1]]] == FIGURE_2_2
-    for name in array.dtype.names:
-        found = np.reshape([float(row[name]) for row in table], array.shape)
-        np.testing.assert_allclose(found, array[name], rtol=1e-6)
-    assert run("report", folder, "--curves", "none").code == 0
-    assert list(folder.glob("curves.*")) == []
-
-
-def test_the_size_of_large_curves_is_said_before_they_are_written(default_testbed, monkeypatch):
-    folder, _ = default_testbed
-    monkeypatch.setattr("bandit_envs.cli.studies.LARGE", 100)
-    assert "curves.npy takes" in run("report", folder).err
-    study = load(folder).study
-    pairs = load(folder).pairs
-    assert size_of_curves(study, pairs, "none") == 0
-    written = (folder / "curves.npy").stat().st_size
-    assert size_of_curves(study, pairs, "npy") == pytest.approx(written, abs=300)
-    assert run("report", folder, "--curves", "csv").code == 0
-    written = (folder / "curves.csv").stat().st_size
-    assert size_of_curves(study, pairs, "csv") == pytest.approx(written, rel=0.3)
-    assert run("report", folder).code == 0
 
 
 def test_every_run_has_a_line_and_the_summary_has_their_means(tmp_path):
@@ -164,8 +131,8 @@ def test_a_report_shows_differences_to_the_first_policy_by_environment(tmp_path)
 
 
 def test_the_config_is_all_that_reruns_it(tmp_path):
-    arguments = ("--policy", "ucb:c=2", "--policy", "random", "--arms", "4", "--seed", "3")
-    run_testbed(tmp_path, *arguments, *SMALL)
+    arguments = ("--policy", "ucb:c=2", "--policy", "random", "--seed", "3")
+    run("run", "testbed:k=4", *arguments, *SMALL, "--output", tmp_path / "results")
     config = study(tmp_path / "results")
     assert config["environment"] == ["testbed:k=4"]
     again = [item for policy in config["policy"] for item in ("--policy", policy)]
@@ -175,11 +142,9 @@ def test_the_config_is_all_that_reruns_it(tmp_path):
     assert tables(tmp_path / "again") == tables(tmp_path / "results")
 
 
-def test_policies_replace_the_default_ones_and_stand_beside_those_of_a_figure(tmp_path):
+def test_policies_replace_the_default_ones(tmp_path):
     run_testbed(tmp_path, "--policy", "ucb:c=1", "--policy", "thompson", *SMALL, output="alone")
     assert policies(tmp_path / "alone") == ["ucb:c=1", "thompson"]
-    run_testbed(tmp_path, "--figure", "2.2", "--policy", "thompson", *SMALL)
-    assert policies(tmp_path / "results") == [*FIGURE_2_2, "thompson"]
 
 
 def test_the_same_seed_writes_the_same_tables_byte_for_byte(tmp_path):
@@ -215,7 +180,8 @@ def test_the_same_seed_writes_the_same_tables_byte_for_byte(tmp_path):
 def test_a_figure_has_the_policies_and_panels_of_the_book(
     tmp_path, drawn, number, expected, panels
 ):
-    code, out, _ = run_testbed(tmp_path, "--figure", number, *SMALL)
+    sizes = ("--runs", "5", "--output", tmp_path / "results")
+    code, out, _ = run("testbed", "--figure", number, *sizes)
     assert code == 0
     assert policies(tmp_path / "results") == expected
     assert [axis.get_ylabel() for axis in drawn[-1].axes] == panels
@@ -223,13 +189,15 @@ def test_a_figure_has_the_policies_and_panels_of_the_book(
 
 
 def test_figure_2_1_has_one_policy_that_does_not_learn(tmp_path):
-    code, out, _ = run_testbed(tmp_path, "--figure", "2.1", *SMALL)
+    code, out, _ = run(
+        "testbed", "--figure", "2.1", "--runs", "5", "--output", tmp_path / "results"
+    )
     assert (code, policies(tmp_path / "results")) == (0, ["random"])
     assert "Figure 2.1" in out
 
 
 def test_figure_2_6_is_a_parameter_study(tmp_path, drawn):
-    code, _, _ = run_testbed(tmp_path, "--figure", "2.6", *SMALL, "--runs", "5", "--steps", "6")
+    code, _, _ = run("testbed", "--figure", "2.6", "--runs", "2", "--output", tmp_path / "results")
     assert code == 0
     assert policies(tmp_path / "results") == [
         *(f"epsilon_greedy:epsilon={2.0**power!r}" for power in range(-7, -1)),
@@ -240,14 +208,6 @@ def test_figure_2_6_is_a_parameter_study(tmp_path, drawn):
     (axis,) = drawn[-1].axes
     assert axis.get_xscale() == "log"
     assert [len(line.get_xdata()) for line in axis.lines] == [6, 8, 7, 5]
-
-
-def test_testbeds_with_another_number_of_arms_are_run_with_policies_without_contexts(tmp_path):
-    out = run_testbed(tmp_path, "--arms", "20", *SMALL).out
-    assert "Policies on k-armed testbeds (20 arms)" in " ".join(out.split())
-    assert study(tmp_path / "results")["environment"] == ["testbed:k=20"]
-    expected = ["random", "greedy", "epsilon_greedy:epsilon=0.1", "ucb:c=1"]
-    assert policies(tmp_path / "results") == expected
 
 
 def test_the_per_arm_bandit_is_run_with_linear_policies_and_regret(tmp_path, drawn):
@@ -367,7 +327,7 @@ def test_a_sweep_leaves_tables_a_figure_and_what_reruns_it(tmp_path):
 def test_results_of_other_arguments_go_to_another_folder_by_themselves(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for policy in ("ucb:c=1", "ucb:c=2", "ucb:c=1"):
-        assert run("testbed", "--policy", policy, *SMALL).code == 0
+        assert run("run", "testbed", "--policy", policy, *SMALL).code == 0
     first, second = sorted((tmp_path / "results").iterdir())
     assert policies(first) == ["ucb:c=1"]
     assert policies(second) == ["ucb:c=2"]
@@ -449,7 +409,7 @@ def test_escape_sequences_in_a_study_do_not_reach_the_terminal(tmp_path, recwarn
 def test_where_a_terminal_lacks_a_sign_there_is_another(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     arguments = ("--policy", "epsilon_greedy:epsilon=0.1", *SMALL, "--output", tmp_path / "results")
-    code, out, err = finish(start("testbed", *arguments))
+    code, out, err = finish(start("run", "testbed", *arguments))
     assert code == 0, err
     assert "?=0.1" in out
 
@@ -496,44 +456,17 @@ def test_a_report_of_other_panels_leaves_the_studys_own_figure(default_testbed, 
     assert run("report", folder, "--figure", folder / "paper.pdf").code == 0
     assert (folder / "paper.pdf").exists()
     assert (folder / "figure.png").read_bytes() == b"the study's own"
+    own = ("report", folder, "--panels", "reward", "--figure", folder / "figure.png")
+    assert "the study's own; expected another file for a view" in run(*own).err
+    assert (folder / "figure.png").read_bytes() == b"the study's own"
+
+
+def test_a_wrong_panel_is_answered_by_all_that_there_are(default_testbed):
+    folder, _ = default_testbed
     code, _, err = run("report", folder, "--panels", "loss")
     assert code == 2
-    assert "cumulative_regret" in err
-
-
-def test_a_report_has_a_title_axes_a_width_and_a_style_of_its_own(default_testbed, drawn):
-    folder, _ = default_testbed
-    (folder / "figure.png").write_bytes(b"the study's own")
-    options = "--title", "My 2 titles", "--log-axes", "x", "--width", 3.3, "--style", "grayscale"
-    outcome = run("report", folder, *options)
-    assert outcome.code == 0
-    assert "figure-log-x-width-3.3-grayscale-my-2-titles.png" in outcome.out.replace("\n", "")
-    assert "My 2 titles" in outcome.out
-    figure = drawn[-1]
-    assert figure.get_figwidth() == 3.3
-    assert figure.texts[0].get_text() == "My 2 titles"
-    assert {axis.get_xscale() for axis in figure.axes} == {"log"}
-    assert figure.axes[0].lines[0].get_color() == "0.00"
-    code, _, err = run("report", folder, *options, "--figure", folder / "figure.png")
-    assert code == 2
-    assert "the study's own; expected another file for a view" in err
-    assert (folder / "figure.png").read_bytes() == b"the study's own"
-    assert study(folder)["title"] != "My 2 titles"
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--log-axes", "z"), "log_axes is ['z']; expected a list of x, y"),
-        (("--width", "0"), "width is 0"),
-        (("--style", "nowhere"), "nowhere"),
-    ],
-)
-def test_a_report_that_cannot_be_drawn_ends_with_one_line(default_testbed, drawn, options, message):
-    folder, _ = default_testbed
-    code, _, err = run("report", folder, *options)
-    assert code == 2
-    assert message in err
+    drawable = [name for name, each in QUANTITIES.items() if each.axis and name in err]
+    assert drawable == ["reward", "percent_optimal", "regret", "cumulative_regret"]
     assert len(err.splitlines()) == 1
 
 
@@ -628,11 +561,11 @@ def test_the_version_is_that_of_the_package():
 def test_help_explains_every_option_and_has_examples_of_its_own():
     assert "bandit-envs run testbed:k=5 --policy ucb:c=2" in run("--help").out
     expected = {
-        "testbed": ("--figure", "--arms", "--policy", "--panels", "--runs", "--steps", "--seed"),
+        "testbed": ("--figure", "--runs", "--output", "--overwrite"),
         "run": ("ENV", "--policy", "--panels", "--runs", "--steps", "--seed", "--output"),
         "sweep": ("STUDY.toml", "--backend", "--workers", "--address", "--output", "--dry-run"),
-        "report": ("DIR", "--panels", "--style", "--layout"),
-        "evaluate": ("LOG", "--policy", "--slates", "--train-fraction", "--address"),
+        "report": ("DIR", "--panels", "--quantiles", "--latex"),
+        "evaluate": ("LOG", "--policy", "--slate", "--train", "--address"),
         "list": (),
     }
     for command, options in expected.items():
@@ -659,16 +592,6 @@ def test_help_fits_on_a_screen_and_has_what_one_needs(monkeypatch):
             assert name in everything
             assert name in out or not action.required
     assert len(make_parser().format_help().splitlines()) <= 40
-
-
-def test_panels_have_a_list_of_their_own():
-    code, out, err = run("run", "--help-panels")
-    assert (code, err) == (0, "")
-    assert [line.split()[0] for line in out.splitlines()] == [
-        *(name for name, shown in SHOWN.items() if shown.axis),
-        "arms",
-    ]
-    assert "knapsack_regret" not in run("run", "--help").out
 
 
 def command_parser(name):

@@ -40,6 +40,7 @@ pytest.importorskip("rich")
 matplotlib_figure = pytest.importorskip("matplotlib.figure")
 
 MINE = "tests.studies.mine"
+HYBRID = "contextual:model=hybrid_ridge,rule=upper_bound"
 FILES = ["estimates.csv", "estimates.png", "evaluation.html", "weights.png"]
 
 
@@ -62,7 +63,7 @@ def table(recorded):
 @pytest.fixture(autouse=True)
 def no_figures(monkeypatch):
     """Draws nothing, to save time; the one test of figures restores them."""
-    monkeypatch.setattr("bandit_envs.studies.plots.to_image", lambda *arguments: b"")
+    monkeypatch.setattr("bandit_envs.showing.plots.to_image", lambda *arguments: b"")
 
 
 @pytest.fixture
@@ -99,17 +100,18 @@ def teach(policy, log):
 def test_the_truth_is_shown_if_the_log_has_expected_rewards(evaluate, recorded, table):
     outcome, found = evaluate(recorded, "--policy", "random")
     truth = recorded.expected_rewards.mean()
-    assert [float(row["truth"]) for row in found] == [pytest.approx(truth)] * 3
-    assert re.search(rf"random +ips +{truth:.4f}", outcome.out)
+    assert [float(row["truth"]) for row in found] == [pytest.approx(truth)]
+    assert re.search(rf"random +dr +{truth:.4f}", outcome.out)
     outcome, found = evaluate(table, "--policy", "random")
-    assert [row["truth"] for row in found] == [""] * 3
+    assert [row["truth"] for row in found] == [""]
     assert " truth " not in outcome.out
 
 
 def test_every_policy_meets_every_estimator(evaluate, recorded):
     probabilities = np.full((1200, 3), 1 / 3)
     predicted = RewardRegression().predict(recorded)
-    outcome, found = evaluate(recorded, "--policy", "random", "--confidence", "0.9")
+    named = ("--estimator", "ips", "--estimator", "snips", "--estimator", "dr")
+    outcome, found = evaluate(recorded, "--policy", "random", "--confidence", "0.9", *named)
     estimators = {
         "ips": InversePropensityScoring(),
         "snips": SelfNormalizedIPS(),
@@ -288,7 +290,7 @@ def test_options_name_the_columns_of_any_table(evaluate, table, tmp_path, name):
 def test_a_table_needs_no_features(evaluate, table, tmp_path):
     as_users_frame(table).to_csv(tmp_path / "clicks.csv")
     _, found = evaluate(tmp_path / "clicks.csv", *NAMES, "--features", "", "--policy", "ucb:c=1")
-    assert [row["estimator"] for row in found] == ["ips", "snips", "dr"]
+    assert [row["estimator"] for row in found] == ["dr"]
 
 
 def test_rows_that_miss_values_are_counted_and_left_out_on_demand(evaluate, table, tmp_path):
@@ -411,7 +413,7 @@ def test_mistakes_that_workers_find_end_with_one_line(parts, tmp_path, arguments
 
 
 def test_a_fraction_of_the_rows_trains_the_policies_that_learn(evaluate, table):
-    options = ("--policy", "ucb:c=1", "--estimator", "snips", "--train-fraction")
+    options = ("--policy", "ucb:c=1", "--estimator", "snips", "--train")
     outcome, (row,) = evaluate(table, *options, "0.25")
     policy = teach(UCBPolicy(1.0, num_actions=3), table[:300])
     expected = SelfNormalizedIPS().estimate(table[300:], probabilities_of(policy, table[300:]))
@@ -420,7 +422,16 @@ def test_a_fraction_of_the_rows_trains_the_policies_that_learn(evaluate, table):
 
 
 def test_no_train_evaluates_all_policies_on_all_rows(evaluate, table):
-    options = ("--policy", "ucb:c=1", "--policy", "random", "--estimator", "snips", "--no-train")
+    options = (
+        "--policy",
+        "ucb:c=1",
+        "--policy",
+        "random",
+        "--estimator",
+        "snips",
+        "--train",
+        "none",
+    )
     outcome, found = evaluate(table, *options)
     assert [int(row["rows"]) for row in found] == [1200, 1200]
     assert found[0]["value"] == found[1]["value"]  # UCB knows nothing, so it draws uniformly
@@ -444,7 +455,7 @@ def test_policies_learn_from_the_rows_before_a_time(evaluate, table, tmp_path, n
     file = tmp_path / name
     frame.to_csv(file) if file.suffix == ".csv" else frame.to_parquet(file)
     specs = ("--policy", "ucb:c=1", "--policy", "random", "--estimator", "snips", "--all-rows")
-    outcome, (learned, fixed) = evaluate(file, *NAMES, *FEATURES, *specs, "--train-until", limit)
+    outcome, (learned, fixed) = evaluate(file, *NAMES, *FEATURES, *specs, "--train", limit)
     policy = teach(UCBPolicy(1.0, num_actions=3), table[:400])
     rest = table[400:]
     expected = SelfNormalizedIPS().estimate(rest, probabilities_of(policy, rest))
@@ -454,7 +465,7 @@ def test_policies_learn_from_the_rows_before_a_time(evaluate, table, tmp_path, n
 
 
 def test_a_recorded_log_is_cut_at_a_step(evaluate, recorded):
-    options = ("--policy", "ucb:c=1", "--estimator", "snips", "--train-until", "step=15")
+    options = ("--policy", "ucb:c=1", "--estimator", "snips", "--train", "step=15")
     _, (row,) = evaluate(recorded, *options)
     assert int(row["rows"]) == 900
 
@@ -474,7 +485,7 @@ def test_a_time_that_cuts_no_log_in_two_is_refused(table, tmp_path, limit, messa
     frame = as_dated_frame(table)
     frame.loc[1020, "day"] = np.datetime64("2024-01-02")
     frame.to_csv(tmp_path / "clicks.csv")
-    options = (*NAMES, *FEATURES, "--policy", "random", "--train-until", limit)
+    options = (*NAMES, *FEATURES, "--policy", "random", "--train", limit)
     code, out, err = run(
         "evaluate", tmp_path / "clicks.csv", *options, "--output", tmp_path / "out"
     )
@@ -490,17 +501,17 @@ def test_a_time_that_cuts_no_log_in_two_is_refused(table, tmp_path, limit, messa
         (["--policy", "random", "--policy", "random"], "policy random is listed twice"),
         (["--policy", "mine/yours.py:Always"], "did you mean mine.yours:Always"),
         (["--policy", "constant:shoes"], "policy is 'constant:shoes'; .*: 'shoes' has no key"),
-        (["--policy", "hybrid_lin_ucb"], "policy hybrid_lin_ucb: observation_spec"),
+        (["--policy", HYBRID], "policy contextual:.*hybrid_ridge.*: observation_spec"),
         (["--policy", f"{MINE}:Always:action=9"], "policy .*Always:action=9: "),
         (["--policy", "random", "--estimator", "ipw"], "did you mean ips"),
         (["--policy", "random", "--estimator", "ips:max_weight=-1"], "max_weight is -1"),
         (["--policy", "random", "--estimator", f"{MINE}:Always:num_actions=3"], "Estimator"),
         (["--policy", "random", "--estimator", "replay"], "policy random: estimator replay: prob"),
         (["--policy", "random", "--confidence", "1"], "confidence is 1"),
-        (["--policy", "random", "--train-fraction", "1"], "learn from all 1200 rows"),
-        (["--policy", "ucb:c=1", "--train-fraction", "1e-9"], "too few to learn from a part"),
-        (["--policy", "random", "--train-fraction", "0"], "train-fraction is 0"),
-        (["--policy", "random", "--train-fraction", "-1"], "train-fraction is -1"),
+        (["--policy", "random", "--train", "1"], "learn from all 1200 rows"),
+        (["--policy", "ucb:c=1", "--train", "1e-9"], "too few to learn from a part"),
+        (["--policy", "random", "--train", "0"], "train is 0"),
+        (["--policy", "random", "--train", "-1"], "train is -1"),
         (
             ["--policy", "random", "--baseline", "x"],
             "baseline is 'x'; expected one of logged, rand",
@@ -581,6 +592,27 @@ def test_estimates_are_replaced_only_on_demand(table, tmp_path):
     assert (tmp_path / "out" / "estimates.csv").read_bytes() != before
 
 
+def test_a_page_is_replaced_with_the_numbers_beside_it(table, tmp_path, monkeypatch):
+    write_log(tmp_path / "log.npz", table)
+    out = tmp_path / "out"
+    command = ["evaluate", tmp_path / "log.npz", "--estimator", "ips", "--output", out]
+    page = out / "evaluation.html"
+    assert run(*command, "--policy", "constant:number=0").code == 0
+    assert "the page of its estimates is evaluation.html" in run("show", out).err
+    assert "constant:number=0" in page.read_text("utf-8")
+    assert run(*command, "--policy", "constant:number=1", "--overwrite").code == 0
+    assert "constant:number=0" not in page.read_text("utf-8")
+    assert "constant:number=1" in page.read_text("utf-8")
+
+    def fail(*_):
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr("bandit_envs.evaluations.showing.evaluation_page.page_of", fail)
+    assert run(*command, "--policy", "random", "--overwrite").code == 2
+    assert {row["policy"] for row in rows(out / "estimates.csv")} == {"logged", "random"}
+    assert not page.exists()
+
+
 def test_estimates_without_a_folder_of_theirs_get_a_new_one(table, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_log("log.npz", table)
@@ -600,7 +632,7 @@ def test_propensities_are_estimated_for_a_table_that_lacks_them(table, tmp_path)
     frame.to_csv(tmp_path / "a.csv", index=False)
     roles = ("--action", "item", "--reward", "paid", "--output", tmp_path / "out", "--overwrite")
     command = ("evaluate", tmp_path / "a.csv", *roles, "--policy", "random", "--policy", "ucb:c=1")
-    limit = ("--train-until", "day=5", "--features", "age,visits")
+    limit = ("--train", "day=5", "--features", "age,visits")
     code, out, _ = run(*command, "--estimate-propensities", *limit)
     assert code == 0
     assert "mean of 1/p (expected 1)" in out

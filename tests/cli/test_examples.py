@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from bandit_envs.cli.examples import EXAMPLES
+from bandit_envs.cli.help_examples import EXAMPLES
 from bandit_envs.cli.parser import make_parser
 from tests.command_line import run
 from tests.serving.services import open_arms
@@ -80,7 +80,7 @@ def options_of_subcommands():
 
 def test_every_option_is_in_an_example():
     words = {word for example in ALL for word in shlex.split(example)}
-    assert options_of_subcommands() - words == {"--help", "--help-all", "--help-panels"}
+    assert options_of_subcommands() - words == {"--help", "--help-all"}
     assert set(ORDER) == EXAMPLES.keys()
 
 
@@ -173,9 +173,9 @@ def test_an_example_runs(folder, monkeypatch, example):
     if any(word in example for word in ("scikit", "LogisticRegression", "prompt", "routerarena")):
         pytest.importorskip("sklearn")
     if example.startswith("bandit-envs show"):
-        pytest.importorskip("bokeh", reason="bokeh is not installed")
+        pytest.importorskip("plotly", reason="plotly is not installed")
     _, command, *arguments = shlex.split(example)
-    if command in ("testbed", "run"):
+    if command == "run":
         sizes = ["--runs", "20", "--steps", "15", "--workers", "1"]
         arguments += sizes
     if command in ("learn", "run"):

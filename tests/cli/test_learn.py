@@ -29,7 +29,7 @@ from bandit_envs.logged import (
 )
 from bandit_envs.logged.learners.policy_files import read_policy, write_policy
 from bandit_envs.policies.models import LinearScores
-from bandit_envs.policies.parts.files import WrittenPart
+from bandit_envs.policies.parts.written_parts import WrittenPart
 from bandit_envs.policies.rules import Greedy
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
 from tests.command_line import rows, run
@@ -84,7 +84,7 @@ def evaluate(folder, *arguments, log="log.npz"):
     ],
 )
 def test_a_learned_policy_is_evaluated_on_the_rows_that_it_has_not_seen(folder, log, spec, learner):
-    outcome = learn(folder, "--learner", spec, "--train-fraction", "0.75")
+    outcome = learn(folder, "--learner", spec, "--train", "0.75")
     assert outcome.code == 0, outcome.err
     assert "from the first 1500 rows" in outcome.out
     found, (row, random) = evaluate(folder, "--policy", folder / "policy.npz", "--policy", "random")
@@ -172,7 +172,7 @@ def test_a_log_whose_first_rows_differ_in_one_decision_is_another_log(folder, lo
 
 def test_rows_that_a_policy_has_seen_are_left_out_of_a_log_that_has_grown(folder, log):
     write_log(folder / "log.npz", log[:1200])
-    assert learn(folder, "--train-fraction", "1").code == 0
+    assert learn(folder, "--train", "1").code == 0
     write_log(folder / "log.npz", log)
     outcome, (row,) = evaluate(folder, "--policy", folder / "policy.npz")
     assert int(row["rows"]) == 800
@@ -181,7 +181,7 @@ def test_rows_that_a_policy_has_seen_are_left_out_of_a_log_that_has_grown(folder
 
 def test_a_policy_learns_from_the_rows_before_a_time(folder, log):
     write_log(folder / "log.npz", dataclasses.replace(log, step=np.arange(2000) // 100))
-    outcome = learn(folder, "--train-until", "step=13")
+    outcome = learn(folder, "--train", "step=13")
     assert "first 1300 rows" in outcome.out, outcome.err
     assert read_policy(folder / "policy.npz").rows_learned == 1300
 
@@ -205,7 +205,7 @@ def test_a_policy_is_replaced_only_on_demand(folder):
     [
         (["--learner", "doubly_robus"], "policy.npz", "did you mean doubly_robust"),
         (["--learner", "policy_gradient:num_steps=0"], "policy.npz", "num_steps is 0"),
-        (["--train-fraction", "0"], "policy.npz", "train-fraction is 0"),
+        (["--train", "0"], "policy.npz", "train is 0"),
         ([], "policy.pkl", "output is .*policy.pkl; expected a name that ends in .npz"),
     ],
 )

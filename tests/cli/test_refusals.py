@@ -15,24 +15,27 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 
 MINE = "tests.studies.mine"
+HYBRID = "contextual:model=hybrid_ridge,rule=upper_bound"
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["testbed", "--policy", "thomson"], "did you mean thompson"),
-        (["testbed", "--figure", "2.2", "--arms", "4"], "arms is 4; expected --policy in place of"),
-        (["testbed", "--policy", "ucb:c=0"], "policy ucb:c=0 .*: c is 0"),
-        (["testbed", "--policy", "greedy", "--policy", "greedy"], "greedy is listed twice"),
+        (["run", "testbed", "--policy", "thomson"], "did you mean thompson"),
+        (["run", "testbed", "--policy", "ucb:c=0"], "policy ucb:c=0 .*: c is 0"),
+        (["run", "testbed", "--policy", "greedy", "--policy", "greedy"], "greedy is listed twice"),
         (["testbed", "--runs", "many"], "--runs: invalid int value: 'many'; .* --help"),
         (["report"], "required: DIR; bandit-envs report --help"),
         (["testbed", "--runs", "0"], "runs is 0"),
-        (["testbed", "--panels", "regrets"], "did you mean regret?"),
+        (["run", "testbed", "--panels", "regrets"], "did you mean regret?"),
         (["reproduce", "lattimore"], "did you mean lattimore-szepesvari-6.1?"),
-        (["testbed", "--workers", "0"], "workers is 0"),
-        (["testbed", "--backend", "loky", "--address", "somewhere:1"], "address is somewhere:1"),
+        (["run", "testbed", "--workers", "0"], "workers is 0"),
+        (
+            ["run", "testbed", "--backend", "loky", "--address", "somewhere:1"],
+            "address is somewhere:1",
+        ),
         (["run", "testbed:k=0"], "environment testbed:k=0: k is 0"),
-        (["run", "wheel", "--policy", "hybrid_lin_ucb"], "no features of actions"),
+        (["run", "wheel", "--policy", HYBRID], "no features of actions"),
         (["run", "k_armed", "--policy", "kl_ucb"], "from 0 to 1; .*RescaleReward"),
         (["run", "testbed", "--polcy", "greedy"], "did you mean --policy?"),
         (["run", "testbed", "--quantiles", "0.1", "2"], "quantiles is 2"),
@@ -51,7 +54,7 @@ MINE = "tests.studies.mine"
         ),
         (["report", "nowhere"], "folder nowhere holds no results of a study$"),
         (["show", "nowhere"], "there is no folder nowhere$"),
-        (["show", "."], "holds no results of a study or of `evaluate`$"),
+        (["show", "."], "holds no results of a study$"),
         (["sweep", "nowhere.toml"], "nowhere.toml: No such file"),
         (["sweep", "."], "directory"),
         ([], "COMMAND"),
@@ -59,7 +62,7 @@ MINE = "tests.studies.mine"
         (["run"], "ENV"),
         (["testbed", "--figure", "2.7"], "--figure"),
         (["testbed", "--speed", "1"], "--speed"),
-        (["testbed", "--backend", "mpi"], "--backend"),
+        (["run", "testbed", "--backend", "mpi"], "--backend"),
     ],
 )
 def test_wrong_input_ends_with_one_line_and_no_file(tmp_path, monkeypatch, arguments, message):

@@ -71,7 +71,7 @@ def test_its_gate_is_of_gains_at_the_budget(table, tmp_path):
 
 
 def test_it_writes_the_router_as_it_has_learned_from_all_requests(table, tmp_path):
-    greedy = ("--policy", "linear_epsilon_greedy:epsilon=0", "--all-outcomes", "--passes", "5")
+    greedy = ("--policy", "linear_epsilon_greedy:epsilon=0", "--all-outcomes")
     file = tmp_path / "routers" / "router.npz"
     results = ("--output", tmp_path / "out", "--overwrite", "--router", file)
     outcome = run("route", table, *COLUMNS, *greedy, "--prices", "0.1", *results)

@@ -36,7 +36,7 @@ def test_show_prints_a_report_and_writes_a_page_beside_the_file(decisions, capsy
     ("options", "message"),
     [
         (["--output", "page.txt"], "expected a file ending in .html"),
-        (["--panels", "regret"], "--panels and --quantiles are of studies"),
+        (["--panels", "regret"], "--panels is of studies"),
         (["--range", "1", "0"], "expected low < high"),
     ],
     ids=["output", "panels", "range"],

@@ -1,9 +1,9 @@
-"""`bandit-envs evaluate --slates`: tables of slates."""
+"""`bandit-envs evaluate` on tables of slates."""
 
 import numpy as np
 import pytest
 
-from bandit_envs.evaluations import evaluate_slates
+from bandit_envs.evaluations import evaluate
 from bandit_envs.logged.files import read_slates
 from tests.command_line import rows, run
 
@@ -11,7 +11,7 @@ pytest.importorskip("joblib")
 pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 pandas = pytest.importorskip("pandas")
-SLATES = ["--slates", "--slate", "visit", "--slot", "place", "--action", "item", "--reward", "paid"]
+SLATES = ["--slate", "visit", "--slot", "place", "--action", "item", "--reward", "paid"]
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_a_table_is_evaluated_as_in_python(file):
         "features": "new",
     }
     log = read_slates(file, slot_propensity="p", prefix_propensity="q", **roles)
-    expected = evaluate_slates(log, "random_slate").rows
+    expected = evaluate(log, "random_slate").rows
     assert [row["estimator"] for row in found] == [row.estimator for row in expected]
     assert [float(row["value"]) for row in found] == [row.value for row in expected]
     assert "300 slates of 2 slots, 3 items" in outcome.out
@@ -78,12 +78,13 @@ def test_a_gate_fails_below_its_bound(file):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--estimator", "ips"], "expected no --estimator"),
+        (["--estimator", "ips"], "estimator ips is not for actions that are slates"),
         (["--by", "paid"], "by is 'paid'; expected a column of ['new']"),
-        (["--train-until", "visit=3"], "do not learn"),
-        (["--bandwidth", "0.1"], "or --bandwidth"),
-        (["--workers", "2"], "--slates reads the whole log into memory; expected no --workers"),
-        (["--backend", "threading"], "expected no --workers, --backend or --address"),
+        (["--train", "visit=3"], "policies do not learn from slates"),
+        (["--workers", "2"], "workers is 2, but a log of slates is in memory; leave it out"),
+        (["--backend", "threading"], "a log of slates is in memory"),
+        (["--estimate-propensities"], "slates have no --estimate-propensities"),
+        (["--logger", "new"], "slates have no --logger"),
     ],
 )
 def test_options_that_slates_do_not_have_are_refused(file, arguments, message):
@@ -92,10 +93,21 @@ def test_options_that_slates_do_not_have_are_refused(file, arguments, message):
     assert message in " ".join(outcome.err.split())
 
 
-def test_options_of_slates_need_slates(file):
-    outcome = run("evaluate", file, "--slate", "visit", "--policy", "random")
-    assert outcome.code == 2
-    assert "--slate is for logs of slates; expected --slates" in outcome.err
+def test_columns_with_commas_are_the_slots_of_slates(file, tmp_path):
+    table = pandas.read_csv(file)
+    wide = table.pivot(index="visit", columns="place", values=["item", "paid", "p"])
+    wide.columns = [f"{name}_{place}" for name, place in wide.columns]
+    wide.to_csv(tmp_path / "wide.csv", index=False)
+    outcome = run(
+        "evaluate",
+        tmp_path / "wide.csv",
+        *("--action", "item_1,item_2", "--reward", "paid_1,paid_2", "--features", ""),
+        *("--slot-propensity", "p_1,p_2", "--policy", "random_slate"),
+        *("--output", tmp_path / "out"),
+    )
+    assert outcome.code == 0, outcome.err
+    found = rows(tmp_path / "out" / "estimates.csv")
+    assert [row["estimator"] for row in found] == ["mean", "slot_ips", "slot_snips"]
 
 
 def test_a_table_without_the_default_column_is_told_which_options_name_probabilities(file):

@@ -3,6 +3,7 @@
 import gzip
 import sys
 import tracemalloc
+import zipfile
 
 import pytest
 
@@ -133,6 +134,39 @@ def test_a_damaged_file_is_refused_by_name(tmp_path, content):
     path.write_bytes(content)
     with pytest.raises(ValueError, match=r"u\.data"):
         datasets.load_movielens(path)
+
+
+def test_an_encrypted_archive_is_refused_by_name(tmp_path):
+    pytest.importorskip("pandas")
+    path = tmp_path / "clicks.csv.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("clicks.csv", "a,b\n1,2\n")
+    content = bytearray(path.read_bytes())
+    for start in (b"PK\x03\x04", b"PK\x01\x02"):
+        place = content.index(start) + (6 if start[2] == 3 else 8)
+        content[place] |= 1  # the flag
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"clicks\.csv\.zip cannot be read: .*encrypted"):
+        datasets.read_dataset(path, label="b")
+
+
+class TimeIsUpError(Exception):
+    """An error of the application, which a signal may raise while a file is read."""
+
+
+@pytest.mark.parametrize("error", [TimeIsUpError(), TimeoutError("of the application")])
+def test_an_error_of_the_application_passes_a_reader_of_tables(tmp_path, monkeypatch, error):
+    pandas = pytest.importorskip("pandas")
+    path = tmp_path / "clicks.csv"
+    path.write_text("a,b\n1,2\n")
+
+    def change_and_fail(*arguments, **options):
+        path.write_text("a,b\n")
+        raise error
+
+    monkeypatch.setattr(pandas, "read_csv", change_and_fail)
+    with pytest.raises(type(error)):
+        datasets.read_dataset(path, label="b")
 
 
 def test_a_small_archive_of_a_large_file_is_refused_before_it_fills_the_memory(tmp_path):

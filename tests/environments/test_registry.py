@@ -10,7 +10,6 @@ from bandit_envs.environments.registry import ENVIRONMENTS, find_environment
 from bandit_envs.nests import flatten
 from bandit_envs.policies import RandomNumberPolicy
 from bandit_envs.specs import SlateSpec, is_continuous
-from bandit_envs.wrappers import Wrapper
 
 entries = pytest.mark.parametrize("entry", ENVIRONMENTS.values(), ids=ENVIRONMENTS)
 
@@ -25,8 +24,9 @@ def make(entry):
 @entries
 def test_an_entry_says_which_class_it_makes(entry):
     assert type(make(entry)) is entry.environment
-    room = wrappers if issubclass(entry.environment, Wrapper) else environments
-    assert getattr(room, entry.environment.__name__) is entry.environment
+    name = entry.environment.__name__
+    exported = [vars(room).get(name) for room in (environments, wrappers)]
+    assert entry.environment in exported, f"neither environments nor wrappers exports {name}"
 
 
 @entries

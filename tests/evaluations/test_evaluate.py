@@ -35,9 +35,9 @@ from bandit_envs.logged import (
     write_policy,
 )
 from bandit_envs.logged.estimators import estimate_logged, gain_over
+from bandit_envs.metrics.holm import holm
 from bandit_envs.policies.models import Ridge
 from bandit_envs.policies.rules import Greedy
-from bandit_envs.studies.results.differences import holm
 from tests.evaluations.logs import Batches, Unread, record_log, split_log, write_parts
 
 TEXTS = ["random", "ucb:c=1", "lin_ucb"]
@@ -85,12 +85,11 @@ def test_the_library_writes_the_table_of_the_command(log, folder, tmp_path, monk
         pytest.importorskip(package)
     from tests.command_line import run  # noqa: PLC0415 - needs packages of the command
 
-    monkeypatch.setattr("bandit_envs.studies.plots.to_image", lambda *arguments: b"")
-    names = {"train": "train-fraction", "until": "train-until"}
+    monkeypatch.setattr("bandit_envs.showing.plots.to_image", lambda *arguments: b"")
+    names = {"until": "train"}
     words = ["evaluate", folder, "--output", tmp_path / "command"]
     for key, value in options.items():
-        is_off = value is None
-        words += ["--no-train"] if is_off else [f"--{names.get(key, key)}", value]
+        words += [f"--{names.get(key, key)}", "none" if value is None else value]
     for text in TEXTS:
         words += ["--policy", text]
     for estimator in ("dr", "switch_dr:threshold=10"):
@@ -292,7 +291,6 @@ def test_mistakes_are_told_before_the_log_is_read(policies, options, error, mess
     ("given", "found"),
     [
         (UCBPolicy, "the class UCBPolicy"),
-        (None, "None"),
         (probabilities_of, "of type function"),
         (3, "of type int"),
     ],
@@ -304,10 +302,23 @@ def test_one_wrong_policy_or_estimator_is_named_as_in_a_list(given, found):
                 evaluate(Unread(), *arguments[:-1], several)
 
 
-@pytest.mark.parametrize("made", [KernelIPS(0.1), SlateStandardIPS(), MarginalizedIPS()])
-def test_what_estimates_from_other_logs_is_no_estimator_here(made):
-    with pytest.raises(TypeError, match=f"estimator is of type {type(made).__name__}; expected"):
-        evaluate(Unread(), "random", made)
+def test_what_estimates_from_other_logs_is_no_estimator_here(log):
+    with pytest.raises(TypeError, match="estimator is of type MarginalizedIPS; expected"):
+        evaluate(Unread(), "random", MarginalizedIPS())
+    for made in (KernelIPS(0.1), SlateStandardIPS()):
+        with pytest.raises(ValueError, match="mine is not for actions that are single actions"):
+            evaluate(log, "random", {"mine": made})
+
+
+def test_the_default_estimator_is_dr_if_the_log_has_10_rows_an_action(log):
+    found = evaluate(log, "random", train=None)
+    assert [row.estimator for row in found.rows] == ["mean", "dr"]
+    assert found.notes[-1].startswith("Estimated by dr, the default for this log; others, by")
+    size = 10 * log.num_actions
+    named = [row.estimator for row in evaluate(log[: size - 1], "random", train=None).rows]
+    assert named == ["mean", "ips", "snips"]
+    assert len(evaluate(log[:size], "random", train=None).rows) == 2
+    assert evaluate(log, "random", "dr", train=None).notes == found.notes[:-1]
 
 
 @pytest.mark.parametrize(
@@ -388,8 +399,10 @@ def test_what_does_not_fit_the_log_is_refused(log, policy, options, message):
 
 def test_a_log_of_real_actions_is_refused():
     prices = BanditLog(np.ones((5, 1)), np.linspace(0.1, 0.5, 5), np.ones(5), np.ones(5), 0)
-    with pytest.raises(ValueError, match="actions of the log are real numbers"):
+    with pytest.raises(ValueError, match="policy random: it chooses no numbers"):
         evaluate(prices, "random")
+    with pytest.raises(ValueError, match="actions of the log are real numbers"):
+        learn(prices)
 
 
 class Notebook(LogObserver):

@@ -42,8 +42,7 @@ def test_the_library_writes_the_file_of_the_command(folder, tmp_path, learner):
     found = learn(folder, learner)
     found.write(tmp_path / "library.npz")
     assert (tmp_path / "library.npz").read_bytes() == file.read_bytes()
-    workers = ("--workers", "2", "--backend", "threading", "--overwrite")
-    assert run("learn", folder, "--learner", learner, "--output", file, *workers).code == 0
+    learn(folder, learner, workers=2, backend="threading").write(file)
     again = read_policy(file)
     assert (again.rows_learned, again.log) == (600, found.learned_from.identify())
 

@@ -8,7 +8,7 @@ import pytest
 
 from bandit_envs.evaluations import evaluate
 from bandit_envs.logged import BanditLog, DirectMethodLearner, from_frame, scan_log, write_log
-from bandit_envs.studies.results.differences import holm
+from bandit_envs.metrics.holm import holm
 from tests.evaluations.logs import Unread, record_log, split_log, write_parts
 
 POLICIES = ["constant:number=2", "random"]
@@ -211,7 +211,7 @@ def test_the_command_shows_a_table_for_each_segment(log, tmp_path, monkeypatch):
         pytest.importorskip(package)
     from tests.command_line import rows, run  # noqa: PLC0415 - needs packages of the command
 
-    monkeypatch.setattr("bandit_envs.studies.plots.to_image", lambda *arguments: b"")
+    monkeypatch.setattr("bandit_envs.showing.plots.to_image", lambda *arguments: b"")
     write_log(tmp_path / "log.npz", log)
     specs = [word for policy in POLICIES for word in ("--policy", policy)]
     options = ["--estimator", "snips", "--by", "country", "--output", tmp_path / "out"]

@@ -7,15 +7,16 @@ import numpy as np
 import pytest
 
 from bandit_envs import EpsilonGreedyPolicy, RandomSlatePolicy, SlatePolicy
-from bandit_envs.evaluations import evaluate_slates
+from bandit_envs.evaluations import evaluate
 from bandit_envs.logged import (
     RewardInteractionIPS,
     SlateIndependentIPS,
     SlateProbabilities,
     SlateStandardIPS,
 )
-from bandit_envs.logged.slates import SlateLog
+from bandit_envs.logged.slate_log import SlateLog
 from bandit_envs.tables.encoding import NumberColumn, TableEncoding
+from bandit_envs.trajectories import restart
 
 MEANS = np.array([0.1, 0.2, 0.4, 0.8])
 
@@ -25,7 +26,8 @@ def random_log(size=20_000, seed=0, slots=2, **propensity):
     rng = np.random.default_rng(seed)
     items = np.argsort(rng.random((size, 4)), axis=1)[:, :slots]
     reward = (rng.random((size, slots)) < MEANS[items]).astype(float)
-    given = RandomSlatePolicy(slots, num_actions=4, batch_size=size).info_of(None, items)
+    policy = RandomSlatePolicy(slots, num_actions=4, batch_size=size)
+    given = policy.info_of(restart(np.ones((size, 1)), size), items)
     kept = SlateProbabilities(
         **{name: getattr(given, name) for name in propensity or given._fields}
     )
@@ -40,9 +42,7 @@ class BestFirst(SlatePolicy):
 
 
 def test_estimates_of_all_kinds_are_near_the_truth():
-    found = evaluate_slates(
-        random_log(), {"best": BestFirst(2, num_actions=4), "all": "random_slate"}
-    )
+    found = evaluate(random_log(), {"best": BestFirst(2, num_actions=4), "all": "random_slate"})
     logged, *rows = found.rows
     assert [row.policy for row in rows] == ["best"] * 6 + ["all"] * 6
     for row in rows:
@@ -58,7 +58,7 @@ def test_estimates_of_all_kinds_are_near_the_truth():
 def test_values_gains_and_intervals_are_those_of_the_estimators(slots):
     log = random_log(3000, slots=slots)
     policy = BestFirst(slots, num_actions=4)
-    rows = {row.estimator: row for row in evaluate_slates(log, policy).rows}
+    rows = {row.estimator: row for row in evaluate(log, policy).rows}
     given = log.probabilities_of(policy)
     rewards = log.reward.sum(axis=1)
     for name, estimator in (
@@ -86,7 +86,7 @@ def test_values_gains_and_intervals_are_those_of_the_estimators(slots):
 
 @pytest.mark.parametrize("slots", [2, 3])
 def test_the_policy_that_made_the_log_has_no_gain(slots):
-    found = evaluate_slates(random_log(3000, slots=slots), "random_slate")
+    found = evaluate(random_log(3000, slots=slots), "random_slate")
     for row in found.rows[1:]:
         assert (row.gain, row.p_value) == (0.0, 1.0)
 
@@ -98,23 +98,23 @@ def test_gains_may_be_over_another_policy_and_within_segments():
         log, observation=np.arange(4000.0)[:, np.newaxis] % 2, encoding=encoding
     )
     policies = {"all": "random_slate", "best": BestFirst(2, num_actions=4)}
-    found = evaluate_slates(log, policies, baseline="all", by="new")
+    found = evaluate(log, policies, baseline="all", by="new")
     assert list(found.segments) == ["0", "1"]
     for name, rows in found.segments.items():
         part = log[log.observation[:, 0] == int(name)]
-        alone = evaluate_slates(part, policies, baseline="all").rows
+        alone = evaluate(part, policies, baseline="all").rows
         assert [row.value for row in rows] == pytest.approx([row.value for row in alone])
         assert [row.rows for row in rows] == [2000] * 13
         gains = [row.gain for row in rows if row.policy == "best"]
         assert gains == pytest.approx([row.gain for row in alone if row.policy == "best"])
     assert all(np.isnan(row.gain) for row in found.rows if row.policy == "all")
     with pytest.raises(ValueError, match=r"by is 'old'; expected a column of \['new'\]"):
-        evaluate_slates(log, policies, by="old")
+        evaluate(log, policies, by="old")
 
 
 def test_a_page_shows_what_was_found(tmp_path):
     pytest.importorskip("matplotlib")
-    found = evaluate_slates(random_log(2000), "random_slate", name="visits.csv")
+    found = evaluate(dataclasses.replace(random_log(2000), name="visits.csv"), "random_slate")
     found.write(tmp_path)
     found.write_page(tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
@@ -124,7 +124,7 @@ def test_a_page_shows_what_was_found(tmp_path):
 
 
 def test_the_propensities_of_the_log_say_which_estimators_there_are():
-    found = evaluate_slates(random_log(slot=True), "random_slate")
+    found = evaluate(random_log(slot=True), "random_slate")
     assert [row.estimator for row in found.rows] == ["mean", "slot_ips", "slot_snips"]
 
 
@@ -132,17 +132,17 @@ def test_whole_slates_that_are_rewarded_need_their_propensities():
     log = random_log(100)
     rewards = log.reward.sum(axis=1, keepdims=True)
     whole = SlateLog(log.observation, log.action, rewards, log.propensity, 4)
-    found = evaluate_slates(whole, "random_slate")
+    found = evaluate(whole, "random_slate")
     assert [row.estimator for row in found.rows] == ["mean", "slate_ips", "slate_snips"]
     of_slots = SlateProbabilities(slot=log.propensity.slot)
     lacking = SlateLog(log.observation, log.action, rewards, of_slots, 4)
     with pytest.raises(ValueError, match="whole slates are rewarded"):
-        evaluate_slates(lacking, "random_slate")
+        evaluate(lacking, "random_slate")
 
 
 def test_warnings_are_in_the_row_and_files_have_the_table(tmp_path):
     pytest.importorskip("matplotlib")
-    found = evaluate_slates(random_log(100), BestFirst(2, num_actions=4))
+    found = evaluate(random_log(100), BestFirst(2, num_actions=4))
     assert "effective sample size" in found.rows[1].warnings
     found.write(tmp_path)
     lines = (tmp_path / "estimates.csv").read_text().splitlines()
@@ -157,11 +157,29 @@ def test_warnings_are_in_the_row_and_files_have_the_table(tmp_path):
 )
 def test_policies_that_show_no_slates_are_refused(policy):
     with pytest.raises((ValueError, TypeError), match="policy"):
-        evaluate_slates(random_log(100), policy)
+        evaluate(random_log(100), policy)
 
 
-def test_logs_of_other_kinds_are_refused():
-    with pytest.raises(TypeError, match="expected a SlateLog"):
-        evaluate_slates([1, 2], "random_slate")
+def test_a_log_without_slates_and_estimators_of_other_actions_are_refused():
     with pytest.raises(ValueError, match="log has 0 slates"):
-        evaluate_slates(random_log(100)[:0], "random_slate")
+        evaluate(random_log(100)[:0], "random_slate")
+    with pytest.raises(ValueError, match="estimator dr is not for actions that are slates"):
+        evaluate(random_log(100), "random_slate", "dr")
+
+
+@pytest.mark.parametrize(
+    "argument", [{"train": 0.3}, {"until": "new=1"}, {"all_rows": True}, {"workers": 2}]
+)
+def test_what_logs_of_slates_do_not_have_is_refused(argument):
+    (name,) = argument
+    with pytest.raises(ValueError, match=f"^{name} is .*; leave it out"):
+        evaluate(random_log(100), "random_slate", **argument)
+
+
+def test_estimators_may_be_named_and_given():
+    found = evaluate(
+        random_log(400), "random_slate", {"mine": SlateIndependentIPS(), "slate": "slate_snips"}
+    )
+    assert [row.estimator for row in found.rows] == ["mean", "mine", "slate"]
+    known = {row.estimator: row.value for row in evaluate(random_log(400), "random_slate").rows}
+    assert [row.value for row in found.rows[1:]] == [known["slot_ips"], known["slate_snips"]]

@@ -54,6 +54,23 @@ def test_the_interval_is_the_range_of_rewards_before_any_row():
     assert IPSConfidenceSequence(low=-1.0, high=3.0).interval == (-1.0, 3.0)
 
 
+def test_weights_may_be_given_themselves_and_large_ones_announced():
+    log, probabilities = log_of(np.tile(WEIGHTS, 20), np.tile(REWARDS, 20))
+    whole = IPSConfidenceSequence().update(log, probabilities)
+    bounds = IPSConfidenceSequence().add(np.tile(WEIGHTS, 20), np.tile(REWARDS, 20))
+    np.testing.assert_array_equal(bounds.lower, whole.lower)
+    np.testing.assert_array_equal(bounds.upper, whole.upper)
+    rare = np.where(np.arange(500) % 10 == 0, 10.0, 0.0)
+    rewards = np.tile(VALUES, 50)
+    widths = []
+    for usual in (1.0, 10.0):
+        sequence = IPSConfidenceSequence(usual_weight=usual)
+        sequence.add(rare, rewards)
+        low, high = sequence.interval
+        widths.append(high - low)
+    assert widths[1] < 0.9 * widths[0]
+
+
 def test_one_row_at_a_time_gives_the_same_numbers_as_all_at_once():
     log, probabilities = log_of(np.tile(WEIGHTS, 20), np.tile(REWARDS, 20))
     whole = IPSConfidenceSequence().update(log, probabilities)

@@ -27,7 +27,7 @@ from bandit_envs.logged.estimators.gains import (
     p_value_of,
     subtract_terms,
 )
-from bandit_envs.studies.results.differences import holm
+from bandit_envs.metrics.holm import holm
 from tests.logged.known_logs import POLICY, PREDICTED, short_log
 
 pytestmark = pytest.mark.filterwarnings("ignore:the effective", "ignore:the estimate is about")

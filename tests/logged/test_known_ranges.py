@@ -17,7 +17,7 @@ from bandit_envs.logged.intervals import (
     KnownRange,
     betting_interval,
 )
-from bandit_envs.logged.intervals.sequence_bounds import Spread, find_betting_end, place_bets
+from bandit_envs.logged.intervals.sequence_bounds import SeenValues, find_betting_end, place_bets
 from tests.logged.known_logs import short_log
 from tests.logged.test_confidence_sequence import REWARDS, VALUES, WEIGHTS, log_of
 
@@ -26,12 +26,12 @@ LOG_TERM = np.log(40.0)  # 2.5 % on each side
 
 def last_end(x):
     """The lower end after the last of some values, of bets for all times."""
-    bets, _ = place_bets(Spread(), x, LOG_TERM)
+    bets, _ = place_bets(SeenValues(), x, LOG_TERM)
     return find_betting_end(x, bets.sizes, LOG_TERM)
 
 
 def test_bets_are_those_of_the_formula():
-    bets, _ = place_bets(Spread(), VALUES, LOG_TERM)
+    bets, _ = place_bets(SeenValues(), VALUES, LOG_TERM)
     expected = [6.524984656, 4.964285498, 4.034572465, 3.068212311]
     assert bets.sizes[:4] == pytest.approx(expected, abs=1e-9)
 
@@ -109,7 +109,7 @@ def test_predictions_are_cut_where_weights_are_large():
     values, _ = sequence._cut(*predicted_log(1))
     expected = [1.02, 0.54, 0.93, 0.326666667, 1.24, 0.44, 0.65, 0.5125, 0.39, 0.82]
     assert values == pytest.approx(expected, abs=1e-9)
-    bets, _ = place_bets(Spread(), (values + 1.0) / 2.0, LOG_TERM)
+    bets, _ = place_bets(SeenValues(), (values + 1.0) / 2.0, LOG_TERM)
     assert bets.sizes[:3] / 2.0 == pytest.approx([3.262492328, 2.308540497, 2.054769337], abs=1e-9)
 
 

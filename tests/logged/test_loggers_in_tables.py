@@ -202,7 +202,17 @@ def test_the_command_balances_loggers(tmp_path):
         pytest.importorskip(package)
     table(2000).to_csv(tmp_path / "table.csv", index=False)
     roles = ["--logger", "logger", "--action", "item", "--reward", "paid", "--features", "country"]
-    options = [*roles, "--policy", "random", "--no-train", "--output", tmp_path / "out"]
+    options = [
+        *roles,
+        "--policy",
+        "random",
+        "--estimator",
+        "ips",
+        "--train",
+        "none",
+        "--output",
+        tmp_path / "out",
+    ]
     outcome = run("evaluate", tmp_path / "table.csv", *options, "--propensity", "a=p_a,b=p_b")
     assert outcome.code == 0, outcome.err
     log = from_frame(table(2000), **BALANCED)

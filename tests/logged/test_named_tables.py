@@ -341,11 +341,8 @@ def test_replay_finds_actions_and_texts_by_their_names():
 
 def test_numbers_of_a_policy_are_drawn_for_columns_by_their_names():
     class FirstFeature(ContinuousPolicy):
-        def _draw(self, rng, learned, time_step):
+        def _select(self, rng, learned, time_step):
             return np.asarray(time_step.observation)[:, 0]
-
-        def _densities(self, learned, time_step, action):
-            raise NotImplementedError
 
     frame = pandas.DataFrame({"age": [1.0, 2.0], "size": [5.0, 6.0]})
     frame = frame.assign(action=[0.5, 0.7], reward=1.0, propensity=0.5)

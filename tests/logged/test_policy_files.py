@@ -17,8 +17,8 @@ from bandit_envs.policies.models import (
     Ridge,
     ValueModel,
 )
-from bandit_envs.policies.parts.files import WrittenPart
 from bandit_envs.policies.parts.registry import MODELS, RULES, make_model, make_rule
+from bandit_envs.policies.parts.written_parts import WrittenPart
 from bandit_envs.policies.rules import (
     AdaptiveGreedy,
     FirstPulls,
@@ -227,7 +227,7 @@ def test_a_users_own_class_is_read_only_if_it_is_given(tmp_path):
 
 BAD = [
     ({"rule": WrittenPart("ridge", {})}, "found a Ridge; expected a Rule"),
-    ({"model": WrittenPart("softmax", {})}, "found a Softmax; expected a ValueModel"),
+    ({"model": WrittenPart("softmax", {})}, "found a Softmax; expected a Model"),
     ({"model": WrittenPart("ridg", {})}, "it holds a 'ridg', which is not"),
     ({"model": WrittenPart(3, {})}, "it holds a 3"),
     (
@@ -237,7 +237,7 @@ BAD = [
     ({"model": WrittenPart("two\nlines", {})}, r"it holds a 'two\\nlines', which is not"),
     ({"model": WrittenPart("ridge", {"gamma": 2.0})}, "gamma is 2"),
     ({"model": WrittenPart("ridge", {"weight": 1.0})}, "unexpected keyword"),
-    ({"model": WrittenPart("ridge", [1])}, "expected a ValueModel"),
+    ({"model": WrittenPart("ridge", [1])}, "expected a Model"),
     (
         {"rule": WrittenPart("mixed", {"rule": WrittenPart("nothing", {})})},
         "it holds a 'nothing', which is not",

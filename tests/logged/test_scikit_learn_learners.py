@@ -13,8 +13,8 @@ from bandit_envs.logged import (
     probabilities_of,
 )
 from bandit_envs.logged.learners.policy_files import read_policy, write_policy
-from bandit_envs.policies.models import FittedClassifier, FittedRegressions
 from bandit_envs.policies.rules import EpsilonGreedy, Greedy, Softmax
+from bandit_envs.policies.scikit_learn import FittedClassifier, FittedRegressions
 from bandit_envs.specs import ArraySpec
 from bandit_envs.testing import PolicyContract, assert_identical
 from bandit_envs.trajectories import restart

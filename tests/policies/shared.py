@@ -104,11 +104,11 @@ class SharedNumber(ContinuousPolicy):
         paid = np.clip(trajectory.reward, 0.0, 1.0)
         return learned + np.array([np.sum(trajectory.action * paid), np.sum(paid)])
 
-    def _draw(self, rng, learned, time_step):
+    def _select(self, rng, learned, time_step):
         low = learned[0] / learned[1] / 2.0
         return rng.uniform(low, low + 0.5, self.batch_size)
 
-    def _densities(self, learned, time_step, action):
+    def _probability_of(self, learned, time_step, action):
         low = learned[0] / learned[1] / 2.0
         return np.where((action >= low) & (action <= low + 0.5), 2.0, 0.0)
 

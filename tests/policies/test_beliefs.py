@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from bandit_envs import BernoulliPyEnvironment, KArmedTestbed, RandomPolicy, StepDriver
+from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.policies.registry import POLICIES
-from bandit_envs.studies.definition.choice import PolicyChoice
 from bandit_envs.trajectories import Trajectory
 
 COUNTING = (

@@ -227,7 +227,7 @@ class DrawnOnce(MeansAlone):
             Mixed(FirstPulls(EliminationSquareCB())),
             "EliminationSquareCB needs interval",
         ),
-        (FourierFeatures(MeansAlone()), UpperBound(), "FourierFeatures has means; use"),
+        (FourierFeatures(MeansAlone()), UpperBound(), "MeansAlone has means; use"),
         (Ridge(), UpperQuantile(), "UpperQuantile needs quantile of a model; Ridge has .*, means$"),
         (LinearScores(np.zeros((K, 1 + D))), OptimisticRegCB(), "LinearScores has means; use"),
     ],
@@ -525,14 +525,15 @@ def test_draws_for_independent_rows_are_of_their_own_models(name):
         rng = np.random.default_rng(0)
         stepping([policy, *ones], spec, rng, 10)
         observation = observe(rng, spec)
-        inputs = policy._reader.read(observation, B, True)
+        inputs = model.map_inputs(policy._reader.read(observation, B, True))
         learned = state_of(policy).model
-        draws = [model.draw(rng, learned, inputs, 1.0) for _ in range(1000)]
+        draw = model.predictor.draw
+        draws = [draw(rng, learned, inputs, 1.0) for _ in range(1000)]
         for row, one in enumerate(ones[:2]):
             part = map_structure(lambda leaf, row=row: leaf[row : row + 1], observation)
-            read = one._reader.read(part, 1, True)
+            read = model.map_inputs(one._reader.read(part, 1, True))
             of_one = state_of(one).model
-            alone = [model.draw(rng, of_one, read, 1.0)[0] for _ in range(1000)]
+            alone = [draw(rng, of_one, read, 1.0)[0] for _ in range(1000)]
             found = np.array(draws)[:, row]
             error = np.std(alone, axis=0) * np.sqrt(2 / 1000)
             assert (np.abs(found.mean(axis=0) - np.mean(alone, axis=0)) < 6 * error + 1e-12).all()

@@ -20,7 +20,7 @@ def make(std, coefficients=None, low=0.0, high=1.0, batch_size=B):
 def test_gaussian_actions_are_as_frequent_as_their_densities(std, middle):
     time_step, policy = make(std, [middle])
     grid = np.linspace(0.0, 1.0, B).astype(np.float32)
-    density = policy.density_of(time_step, grid)
+    density = policy.probability_of(time_step, grid)
     assert density.mean() == pytest.approx(1.0, abs=1e-3)  # the integral over [0, 1]
     expected = density.reshape(20, -1).mean(axis=1) / 20
     action = policy.action(time_step)
@@ -37,7 +37,7 @@ def test_gaussian_actions_follow_the_context():
     distance = (0.5 - means) / 0.01
     inside = np.abs(means - 0.5) < 0.2
     density = np.exp(-0.5 * distance**2) / (np.sqrt(2 * np.pi) * 0.01)
-    found = policy.density_of(time_step, np.full(B, 0.5))
+    found = policy.probability_of(time_step, np.full(B, 0.5))
     np.testing.assert_allclose(found[inside], density[inside], rtol=1e-9)
 
 
@@ -45,22 +45,22 @@ def test_trajectories_tell_the_logarithm_of_the_density():
     time_step, policy = make(0.2, batch_size=3)
     action = policy.action(time_step)
     told = policy.info_of(time_step, action).log_probability
-    np.testing.assert_array_equal(told, np.log(policy.density_of(time_step, action)))
+    np.testing.assert_array_equal(told, np.log(policy.probability_of(time_step, action)))
 
 
 @pytest.mark.parametrize("ask", ["probabilities", "estimated_probabilities"])
 def test_real_numbers_have_no_table_of_probabilities(ask):
     time_step, policy = make(0.2, batch_size=3)
     arguments = [time_step] if ask == "probabilities" else [time_step, 5, np.random.default_rng(0)]
-    with pytest.raises(NotImplementedError, match=r"use density_of\(\)"):
+    with pytest.raises(NotImplementedError, match=r"info_of\(\) tells how probable"):
         getattr(policy, ask)(*arguments)
 
 
 class Middle(ContinuousPolicy):
-    def _draw(self, rng, learned, time_step):
+    def _select(self, rng, learned, time_step):
         return self.drawn
 
-    def _densities(self, learned, time_step, action):
+    def _probability_of(self, learned, time_step, action):
         return np.ones(self.batch_size)
 
 
@@ -70,7 +70,7 @@ def test_a_policy_of_ones_own_acts_within_the_interval():
     policy.drawn = np.array([0.5, 1.0])
     StepDriver(env, policy, num_steps=2, emit_log_probability=True).run()
     policy.drawn = np.array([0.5])
-    with pytest.raises(ValueError, match="_draw returned"):
+    with pytest.raises(ValueError, match="_select returned"):
         policy.action(env.reset())
 
 
@@ -92,7 +92,7 @@ def test_policies_of_numbered_actions_do_not_act_on_numbers_nor_the_other_way_ro
     env = ContinuousBandit(seed=0)
     with pytest.raises(NotImplementedError, match="not integers"):
         RandomPolicy.arguments_for(env)
-    with pytest.raises(ValueError, match="policy has num_actions 2; expected 0"):
+    with pytest.raises(ValueError, match="policy chooses one of 2 actions; expected real numbers"):
         StepDriver(env, RandomPolicy(num_actions=2))
-    with pytest.raises(ValueError, match="policy has num_actions 0; expected 1"):
+    with pytest.raises(ValueError, match="policy chooses real numbers; expected one of 1 actions"):
         StepDriver(BernoulliPyEnvironment([0.5]), RandomNumberPolicy(action_spec=env.action_spec()))

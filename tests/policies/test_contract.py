@@ -49,6 +49,36 @@ for policy in POLICIES:
     globals()[f"Test {policy}"] = type(f"Test {policy}", bases, members)
 
 
+PAIRS = {
+    "ridge": "elimination_reg_cb",
+    "logistic": "thompson_sampling",
+    "hybrid_ridge": "upper_bound",
+    "fourier": "optimistic_reg_cb",
+}
+"""The rules with which models are tested that have no ids together."""
+
+
+class FromPair(PolicyContract):
+    """Makes a policy of a model, which a subclass names."""
+
+    num_steps = 10
+
+    def make_environment(self, batch_size, seed):
+        if self.name != "hybrid_ridge":
+            return make_environment("contextual", batch_size, seed)
+        sizes = {"global_dim": 2, "arm_dim": 3, "max_num_actions": 4}
+        return ENVIRONMENTS["per_arm"].make(**sizes, batch_size=batch_size, seed=seed)
+
+    def make_policy(self, env, seed):
+        arguments = {"model": self.name, "rule": PAIRS[self.name]}
+        return POLICIES["contextual"].make_for(env, arguments, seed)
+
+
+for model, rule in PAIRS.items():
+    name = f"Test {model} with {rule}"
+    globals()[name] = type(name, (FromPair,), {"name": model, "__module__": __name__})
+
+
 def failures(contract):
     """Returns the tests of a contract that fail, and why."""
     found = {}

@@ -18,10 +18,11 @@ from bandit_envs import (
     rewards,
     save_state,
 )
+from bandit_envs.base.slates import SlateProbabilities
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.nests import map_structure
 from bandit_envs.testing import assert_identical
-from bandit_envs.trajectories import SlateProbabilities, restart, termination
+from bandit_envs.trajectories import restart, termination
 from tests.policies.examples import make_environment, make_policy
 
 B, K = 6, 3
@@ -42,7 +43,7 @@ def learned(policy):
 
 
 @pytest.mark.parametrize(
-    "name", ["random", "ucb", "exp3", "lin_ucb", "logistic_thompson", "cascade_ucb"]
+    "name", ["random", "ucb", "exp3", "lin_ucb", "linear_thompson", "cascade_ucb"]
 )
 @pytest.mark.parametrize("delay", [0, 4])
 def test_a_constant_delay_shifts_what_is_learned(name, delay):
@@ -183,8 +184,8 @@ def test_what_is_outstanding_at_a_reset_is_never_learned():
 class WholeSlates(policies.RandomSlatePolicy):
     """Knows the probabilities of whole slates only."""
 
-    def info_of(self, time_step, action):
-        return SlateProbabilities(super().info_of(time_step, action).slate)
+    def _probability_of(self, learned, time_step, action):
+        return SlateProbabilities(super()._probability_of(learned, time_step, action).slate)
 
 
 def test_what_a_policy_tells_of_its_choices_may_have_empty_fields():

@@ -5,9 +5,9 @@ import pytest
 
 from bandit_envs import ArraySpec
 from bandit_envs.policies import KLLUCBPolicy, Policy, TrackAndStopPolicy
-from bandit_envs.policies.continuous import GaussianPolicy
+from bandit_envs.policies.number_policies import GaussianPolicy
 from bandit_envs.policies.registry import POLICIES
-from bandit_envs.policies.slates import PBMUCBPolicy, TopKLinUCBPolicy
+from bandit_envs.policies.slate_policies import PBMUCBPolicy
 from bandit_envs.specs import BoundedArraySpec
 from tests.policies.examples import ARGUMENTS, is_class_of, make_environment, make_policy
 
@@ -70,16 +70,13 @@ def test_a_policy_shows_the_coefficients_that_it_was_made_with():
     policies[0].set_state(policies[1].get_state())
 
 
-def test_policies_of_slates_and_numbers_show_theirs():
+def test_policies_of_numbers_and_of_looks_at_slots_show_theirs():
     interval = BoundedArraySpec((), np.float64, 0.0, 1.0)
     features = ArraySpec((2,), np.float64)
     number = GaussianPolicy(0.2, [0.1, 0.5, 0.2], observation_spec=features, action_spec=interval)
     assert "std=0.2, coefficients=[0.1, 0.5, 0.2]" in repr(number)
     looks = PBMUCBPolicy(2, [1.0, 0.5], num_actions=3)
     assert "observation_probs=[1.0, 0.5]" in repr(looks)
-    items = {"per_arm": ArraySpec((3, 2), np.float64), "global": ArraySpec((1,), np.float64)}
-    ranking = TopKLinUCBPolicy(2, 0.5, 0.9, 2.0, observation_spec=items)
-    assert "alpha=0.5, gamma=0.9, tikhonov_weight=2.0" in repr(ranking)
 
 
 def test_a_policy_says_if_it_was_asked_not_to_count_pending_choices():

@@ -69,7 +69,7 @@ def test_a_text_names_a_rule_and_the_rules_in_it(text, expected):
         (make_rule, "softmax:temperature=0", "temperature is 0"),
         (make_model, "ridge:gamma=", "model is 'ridge:gamma='; expected name:key=value"),
         (make_model, f"{MINE}:UserModel", "did you mean UsersModel?"),
-        (make_model, f"{MINE}:UsersRule", "it is not a subclass of ValueModel"),
+        (make_model, f"{MINE}:UsersRule", "it is not a subclass of Model"),
         (make_rule, f"{MINE}:UsersModel", "it is not a subclass of Rule"),
         (make_rule, "nowhere.at.all:Rule", "No module named 'nowhere'"),
     ],

@@ -35,6 +35,7 @@ from bandit_envs.policies import (
     TrackAndStopPolicy,
     UCB1TunedPolicy,
 )
+from bandit_envs.specs import SlateSpec
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import restart, termination
 
@@ -234,6 +235,9 @@ def test_a_class_counts_pending_choices_if_it_says_how():
 
     assert Fewest.can_count_pending
     assert choose_pending(Fewest(num_actions=K), 6) == [0, 1, 2, 0, 1, 2]
+    slates = Fewest(action_spec=SlateSpec.of(2, K), batch_size=2)
+    with pytest.raises(TypeError, match="does not count pending choices"):
+        slates.expect_rewards([[0, 1], [1, 2]])
 
 
 def test_stopped_rows_recommend_from_rewards_alone():

@@ -8,83 +8,101 @@ from bandit_envs.policies import (
     BayesUCBPolicy,
     BetaGreedyPolicy,
     BetaThompsonSamplingPolicy,
+    BudgetedThompsonSamplingPolicy,
+    DiscountedThompsonSamplingPolicy,
     EpsilonGreedyPolicy,
     GaussianThompsonSamplingPolicy,
 )
+from bandit_envs.policies.beta_counts import BetaCounts
 from bandit_envs.policies.models import BayesianRidge, FourierFeatures, HybridRidge, Logistic, Ridge
 from bandit_envs.policies.rules import Greedy, ThompsonSampling, UpperBound
+from bandit_envs.testing.comparison import assert_identical
 from bandit_envs.trajectories import restart
 from tests.policies.contextual_parts import CONTEXT, ITEMS, D, G, K, make_policy, observe, teach
 
 SHARES = [0.12, 0.20, 0.05, 0.16]
 USERS = [400, 100, 250, 50]
 
-
-def feed(policy, sums, counts):
-    """Lets a policy of one row learn so many rewards of each action, whose sums are given."""
-    observation = np.ones((1, 1), np.float32)
-    for action, (total, count) in enumerate(zip(sums, counts)):
-        for number in range(count):
-            teach(policy, observation, [action], [np.clip(total - number, 0.0, 1.0)])
-
-
-def beta_policy(shares=SHARES, users=USERS, kind=BetaThompsonSamplingPolicy, **options):
-    policy = kind(num_actions=len(users), seed=0, **options)
-    feed(policy, np.multiply(shares, users), users)
-    return policy
+BETA_POLICIES = [
+    BayesUCBPolicy,
+    BetaGreedyPolicy,
+    BetaThompsonSamplingPolicy,
+    BudgetedThompsonSamplingPolicy,
+    DiscountedThompsonSamplingPolicy,
+]
 
 
-def counts_of(policy):
-    learned = policy.get_state().content.learned
-    return learned.counts if hasattr(learned, "counts") else learned
+def feed(policy, rewards):
+    """Lets a policy of one row learn a list of rewards of each of the first actions."""
+    for action, paid in enumerate(rewards):
+        for reward in paid:
+            teach(policy, np.ones((1, 1), np.float32), [action], [reward])
 
 
-@pytest.mark.parametrize("kind", [BetaThompsonSamplingPolicy, BetaGreedyPolicy, BayesUCBPolicy])
-def test_empirical_bayes_is_the_beta_law_of_the_actions_so_far(kind):
-    if kind is BayesUCBPolicy:
-        pytest.importorskip("scipy")
-    wide = beta_policy(kind=kind).with_actions(6, warm="empirical_bayes")
-    successes, failures = counts_of(wide)
-    np.testing.assert_allclose(successes[0, 4:], 3.057767257, rtol=1e-8)
-    np.testing.assert_allclose(failures[0, 4:], 21.848095504, rtol=1e-8)
-    np.testing.assert_array_equal(successes[0, :4], [49.0, 21.0, 13.5, 9.0])
+def start(shares, users, warm, prior=(1.0, 1.0)):
+    """Returns the parameters of a new action after others with so many rewards of 1 and 0."""
+    sums = np.multiply(shares, users)
+    successes = np.array([[*(sums + prior[0]), prior[0]]])
+    failures = np.array([[*(np.array(users) - sums + prior[1]), prior[1]]])
+    BetaCounts(successes, failures).start_warm(len(users), warm)
+    np.testing.assert_array_equal(successes[0, :-1], sums + prior[0])
+    return successes[0, -1], failures[0, -1]
+
+
+def test_empirical_bayes_is_the_beta_law_of_the_actions_so_far():
+    successes, failures = start(SHARES, USERS, "empirical_bayes")
+    assert successes == pytest.approx(3.057767257, rel=1e-8)
+    assert failures == pytest.approx(21.848095504, rel=1e-8)
 
 
 def test_of_equal_actions_it_knows_no_more_than_the_one_with_the_fewest_rewards():
-    wide = beta_policy([0.2, 0.2, 0.2], [100, 50, 20]).with_actions(4, warm="empirical_bayes")
-    successes, failures = counts_of(wide)
-    assert successes[0, 3] + failures[0, 3] == pytest.approx(19.0)  # mean (1 - mean) / V - 1
-    assert successes[0, 3] / (successes[0, 3] + failures[0, 3]) == pytest.approx(0.2)
+    successes, failures = start([0.2, 0.2, 0.2], [100, 50, 20], "empirical_bayes")
+    assert successes + failures == pytest.approx(19.0)  # mean (1 - mean) / V - 1
+    assert successes / (successes + failures) == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize("users", [[0, 0, 0], [30, 0, 0]])
 def test_fewer_than_two_actions_with_rewards_tell_no_spread(users):
-    wide = beta_policy([0.5, 0.0, 0.0], users).with_actions(4, warm="empirical_bayes")
-    successes, failures = counts_of(wide)
-    assert successes[0, 3] + failures[0, 3] == 2.0
+    successes, failures = start([0.5, 0.0, 0.0], users, "empirical_bayes")
+    assert successes + failures == 2.0
 
 
+@pytest.mark.parametrize("warm", ["mean", "empirical_bayes"])
 @pytest.mark.parametrize("shares", [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
-def test_actions_that_always_paid_the_same_leave_a_proper_prior(shares):
-    for warm in ("mean", "empirical_bayes"):
-        successes, failures = counts_of(beta_policy(shares, [20, 30]).with_actions(3, warm=warm))
-        assert 0.0 < successes[0, 2] < np.inf
-        assert 0.0 < failures[0, 2] < np.inf
+def test_actions_that_always_paid_the_same_leave_a_proper_prior(shares, warm):
+    for number in start(shares, [20, 30], warm):
+        assert 0.0 < number < np.inf
 
 
 def test_a_warm_mean_has_the_weight_of_the_prior():
-    wide = beta_policy(prior_successes=2.0, prior_failures=3.0).with_actions(5, warm="mean")
-    successes, failures = counts_of(wide)
+    successes, failures = start(SHARES, USERS, "mean", prior=(2.0, 3.0))
     means = [(p * n + 2.0) / (n + 5.0) for p, n in zip(SHARES, USERS)]
-    np.testing.assert_allclose(successes[0, 4], 5.0 * np.mean(means))
-    assert successes[0, 4] + failures[0, 4] == pytest.approx(5.0)
+    assert successes == pytest.approx(5.0 * np.mean(means))
+    assert successes + failures == pytest.approx(5.0)
+
+
+@pytest.mark.parametrize("warm", ["mean", "empirical_bayes"])
+@pytest.mark.parametrize("kind", BETA_POLICIES)
+def test_policies_with_beta_posteriors_start_actions_by_them(kind, warm):
+    if kind is BayesUCBPolicy:
+        pytest.importorskip("scipy")
+    options = {"gamma": 0.9} if kind is DiscountedThompsonSamplingPolicy else {}
+    policy = kind(num_actions=2, prior_successes=2.0, prior_failures=3.0, **options)
+    rewards = np.array([[0.25, 0.5], [1.0, 0.75]])
+    if kind is BudgetedThompsonSamplingPolicy:  # with costs
+        rewards = np.stack((rewards, 1.0 - rewards), axis=2)
+    feed(policy, rewards)
+    found = policy.with_actions(5, warm=warm).get_state().content.learned
+    expected = policy.with_actions(5).get_state().content.learned
+    for part in [expected] if isinstance(expected, BetaCounts) else expected:
+        if isinstance(part, BetaCounts):
+            part.start_warm(2, warm)
+    assert_identical(found, expected, "what is known of new actions")
 
 
 def test_normal_posteriors_start_warm():
     policy = GaussianThompsonSamplingPolicy(0.0, 10.0, 1.0, num_actions=3, seed=0)
-    for action, rewards in enumerate([[1.0] * 4, [3.0] * 9]):
-        for reward in rewards:
-            teach(policy, np.ones((1, 1), np.float32), [action], [reward])
+    feed(policy, [[1.0] * 4, [3.0] * 9])
     mean = policy.with_actions(4, warm="mean").get_state().content.learned
     known = policy.get_state().content.learned.mean[0, :2]
     assert mean.mean[0, 3] == pytest.approx(known.mean())
@@ -101,7 +119,7 @@ def test_normal_posteriors_start_warm():
 
 def test_estimated_values_start_at_the_mean_of_those_with_rewards():
     policy = EpsilonGreedyPolicy(0.0, num_actions=3, seed=0)
-    feed(policy, [1, 3], [2, 4])
+    feed(policy, [[1.0, 0.0], [1.0, 1.0, 1.0, 0.0]])
     wide = policy.with_actions(5, warm="mean")
     learned = wide.get_state().content.learned
     np.testing.assert_allclose(learned.values, [[0.5, 0.75, 0.0, 0.625, 0.625]])
@@ -165,8 +183,7 @@ def test_a_new_action_is_predicted_as_the_mean_of_those_with_rewards(name, indep
     observation = lessons(policy, CONTEXT, seen)
     wide = policy.with_actions(K + 2, warm="mean")
     learned = wide.get_state().content.learned
-    inputs = wide._reader.read(observation, policy.batch_size, independent_rows)
-    scores = wide.model.scores(learned.model, inputs)
+    scores = wide._seen(learned, observation, policy.batch_size).scores()
     for new in (K, K + 1):
         np.testing.assert_allclose(scores[:, new], scores[:, seen].mean(axis=1), atol=1e-9)
 

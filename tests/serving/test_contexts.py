@@ -7,10 +7,10 @@ import fractions
 import numpy as np
 import pytest
 
-from bandit_envs.serving.contexts import ContextReader, make_encoding
+from bandit_envs.serving.contexts import ContextEncoder, make_encoding
 from tests.serving.services import open_arms
 
-READER = ContextReader(
+READER = ContextEncoder(
     make_encoding({"age": "number", "country": ["DE", "FR"], "seen": "time"}).features, width=8
 )
 MORNING = datetime.datetime(2024, 1, 1, 6)

@@ -342,8 +342,15 @@ def test_a_damaged_file_is_refused(tmp_path, query, message):
         read_report(tmp_path / "shop.sqlite")
 
 
-def test_a_page_has_tables_and_pictures_of_names_as_they_are(tmp_path):
+@pytest.mark.parametrize("has_charts", [True, False])
+def test_a_page_has_tables_and_charts_or_pictures_of_names_as_they_are(
+    tmp_path, monkeypatch, has_charts
+):
     pytest.importorskip("matplotlib")
+    if has_charts:
+        pytest.importorskip("plotly")
+    else:
+        monkeypatch.setattr("bandit_envs.showing.page.find_spec", lambda name: None)
     names = ["<b>red</b>", "$green", "blue"]
     with DecisionService(tmp_path / "a.db", arms(), names, features=FEATURES) as service:
         decisions = service.decide_many([{"age": 0.1, "country": "FR"}] * 30)
@@ -352,7 +359,8 @@ def test_a_page_has_tables_and_pictures_of_names_as_they_are(tmp_path):
     page = (tmp_path / "a.html").read_text("utf-8")
     assert "&lt;b&gt;red&lt;/b&gt;" in page
     assert "<b>red" not in page
-    assert page.count("<img") == 2
+    assert page.count("<img") == (0 if has_charts else 2)
+    assert page.count('class="chart"') == (2 if has_charts else 0)
 
 
 def test_a_file_without_rewards_has_no_rows_for_other_policies(tmp_path):

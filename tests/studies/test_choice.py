@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 from bandit_envs import KArmedTestbed, RandomPolicy, UCBPolicy
-from bandit_envs.studies.definition.choice import EnvironmentChoice, PolicyChoice
+from bandit_envs.environments.environment_choice import EnvironmentChoice
+from bandit_envs.environments.registry import ENVIRONMENTS
+from bandit_envs.policies.policy_choice import PolicyChoice
 from tests.studies.mine import Bernoulli
 
 MINE = "tests.studies.mine:Bernoulli"
@@ -128,6 +130,32 @@ def test_a_former_id_is_answered_with_what_stands_in_its_place(data, parameters)
         environment(f"{data}{parameters}")
     with pytest.raises(ValueError, match=message):
         environment({"name": data, "batch_size": 4})
+
+
+@pytest.mark.parametrize(
+    ("name", "pair"),
+    [
+        ("logistic_thompson", "model=logistic,rule=thompson_sampling"),
+        ("logistic_square_cb", "model=logistic,rule=square_cb"),
+        ("logistic_elimination_reg_cb", "model=logistic,rule=elimination_reg_cb"),
+        ("linear_elimination_reg_cb:alpha=2", "model=ridge,rule=elimination_reg_cb"),
+        ("gp_ucb", "model=fourier,rule=upper_bound"),
+        ("gp_thompson", "model=fourier,rule=thompson_sampling"),
+        ("hybrid_lin_ucb", "model=hybrid_ridge,rule=upper_bound"),
+        ("bayesian_softmax", "model=bayesian_ridge,rule=softmax"),
+    ],
+)
+def test_a_name_with_words_of_a_model_and_a_rule_is_answered_with_the_pair(name, pair):
+    with pytest.raises(ValueError, match=rf"did you mean (\w+ or )?contextual:{pair}\?") as error:
+        policy(name)
+    text = str(error.value).removesuffix("?").rpartition(" ")[2]
+    env = ENVIRONMENTS["per_arm"].make(global_dim=2, arm_dim=3, max_num_actions=4, seed=0)
+    assert policy(text).make(env, seed=0).num_actions == 4
+
+
+def test_a_misspelt_id_is_answered_with_the_id_alone():
+    with pytest.raises(ValueError, match=r"did you mean linear_thompson\?$"):
+        policy("linear_thomson")
 
 
 def test_a_former_id_of_a_policy_is_answered_too():

@@ -90,7 +90,7 @@ def test_a_task_that_kills_its_workers_ends_the_run(tmp_path, cluster):
 @pytest.mark.parametrize("in_flight", [1, 1000])
 def test_an_address_joins_a_cluster_that_is_running(tmp_path, monkeypatch, in_flight):
     distributed = pytest.importorskip("distributed")
-    monkeypatch.setattr("bandit_envs.studies.running.backends.IN_FLIGHT", in_flight)
+    monkeypatch.setattr("bandit_envs.running.dask_cluster.IN_FLIGHT", in_flight)
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
     ) as running:

@@ -215,20 +215,15 @@ def test_a_figure_of_the_gallery_is_reproduced_with_fewer_runs(tmp_path, name):
 
 
 def test_the_testbed_command_runs_the_figures_of_the_gallery(tmp_path):
-    options = ("--runs", "50", "--workers", "1", "--output")
+    options = ("--runs", "50", "--output")
     assert run("reproduce", "sutton-barto-2.4", *options, tmp_path / "a").code == 0
     assert run("testbed", "--figure", "2.4", *options, tmp_path / "b").code == 0
     for name in ("summary.csv", "curves.npy", "comparison.csv"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
 
-@pytest.mark.parametrize(
-    "other", [("--steps", 5), ("--arms", 4), ("--policy", "random"), ("--runs", 5)]
-)
-def test_testbeds_other_than_those_of_the_book_are_not_compared_with_it(tmp_path, other):
-    figure = ("--figure", "2.4") if {"--steps", "--runs"} & {*other} else ()
-    runs = () if "--runs" in other else ("--runs", 50)
-    assert run("testbed", *figure, *other, *runs, "--workers", 1, "--output", tmp_path).code == 0
+def test_a_figure_of_few_runs_is_not_compared_with_the_book(tmp_path):
+    assert run("testbed", "--figure", "2.4", "--runs", 5, "--output", tmp_path).code == 0
     assert not (tmp_path / "comparison.csv").exists()
 
 

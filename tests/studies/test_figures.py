@@ -17,8 +17,8 @@ from bandit_envs.studies.definition import study as studying
 from bandit_envs.studies.results.results import PairResult, merge
 from bandit_envs.studies.running.tasks import run_task
 from bandit_envs.studies.showing.axes import wrap
-from bandit_envs.studies.showing.figures import draw_study, study_figure
 from bandit_envs.studies.showing.shown_environments import page_environments
+from bandit_envs.studies.showing.study_figures import draw_study, study_figure
 from tests.studies.test_study import study
 
 PANELS = ["reward", "percent_optimal"]
@@ -50,6 +50,20 @@ def run(study):
 def labels(figure):
     (legend,) = [*figure.legends, *filter(None, (axis.get_legend() for axis in figure.axes))]
     return [text.get_text() for text in legend.get_texts()]
+
+
+def test_a_label_with_dollars_is_text_and_no_formula(tmp_path):
+    formula = r"$\input{x}$ and $\frac{$"
+    environments = ("testbed:k=2", "testbed:k=3")
+    one = a_study("greedy", environments=environments, runs=2)
+    names = dict.fromkeys(["greedy", *environments], formula)
+    shown = dataclasses.replace(one, labels=names, title=formula)
+    figure = draw(shown)
+    assert labels(figure) == [formula]
+    assert figure.axes[0].get_title(loc="left") == formula
+    assert figure.get_suptitle() == formula
+    over = draw(dataclasses.replace(shown, over={formula: [2.0, 3.0]}))
+    assert over.axes[-1].get_xlabel() == formula
 
 
 def test_a_figure_is_a_png_as_wide_as_the_text_of_a_page():

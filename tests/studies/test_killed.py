@@ -67,7 +67,7 @@ def test_an_interrupt_keeps_what_was_finished(tmp_path, monkeypatch):
         code, out, err = run_testbed(tmp_path, *SMALL)
     folder = tmp_path / "results"
     assert code == 130
-    line = line_of("testbed", *SMALL, "--output", folder)
+    line = line_of("run", "testbed", *SMALL, "--output", folder)
     assert err.endswith(f"interrupted: this resumes it: {line}\n")
     assert "greedy" in out
     assert len(rows(folder / "summary.csv")) == len(finished_tasks(folder)) == 2

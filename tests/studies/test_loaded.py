@@ -7,6 +7,7 @@ import math
 import sys
 import warnings
 
+import numpy as np
 import pytest
 
 pytest.importorskip("filelock")
@@ -41,13 +42,15 @@ def test_a_study_run_in_python_is_one_that_the_command_has_finished(folder, tmp_
 def test_frames_hold_what_the_files_hold(folder):
     sweep(folder, QUANTILES, output=folder)
     loaded = load(folder)
-    loaded.write_tables("csv")
-    for name in ("summary", "curves", "runs"):
+    loaded.write_tables()
+    for name in ("summary", "runs"):
         frame = getattr(loaded, name)
         file = folder / f"{name}.csv"
         pandas.testing.assert_frame_equal(frame, pandas.read_csv(file), rtol=1e-9)
-    with pytest.raises(ValueError, match="curves is 'xls'; expected one of csv, npy, none"):
-        loaded.write_tables("xls")
+    array = np.load(folder / "curves.npy")
+    assert len(array) == len(loaded.summary)
+    for name in array.dtype.names:
+        np.testing.assert_allclose(loaded.curves[name], array[name].ravel(), rtol=1e-6)
     assert loaded.num_missing == 0
 
 

@@ -1,12 +1,11 @@
-"""The page of a study: what is in it, and what a browser does with it."""
+"""The page of a study: what is in it."""
 
-import importlib
 import re
 import sys
+from types import SimpleNamespace
 
 import pytest
 
-pytest.importorskip("plotly", reason="plotly is not installed")
 pytest.importorskip("filelock")
 pytest.importorskip("joblib")
 pytest.importorskip("rich")
@@ -16,6 +15,7 @@ pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 from bandit_envs.names.notation import parse_toml
 from bandit_envs.studies import Study, load, run
 from bandit_envs.studies.definition.study_file import study_text
+from bandit_envs.studies.showing.ranked_policies import rank_policies
 from tests import command_line
 from tests.command_line import example_text, gallery
 
@@ -98,6 +98,16 @@ def test_a_page_of_a_parameter_study_has_its_figure_and_curves_of_what_is_measur
     assert text.count('class="chart"') == 1
 
 
+def test_a_page_without_plotly_has_the_figure_and_says_what_it_lacks(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("bandit_envs.showing.page.find_spec", lambda name: None)
+    outcome = command_line.run("show", folder, "--output", tmp_path / "page.html")
+    assert outcome.code == 0
+    assert "these need Plotly" in outcome.out
+    text = (tmp_path / "page.html").read_text("utf-8")
+    assert text.count('src="data:image/png;base64,') == 1
+    assert "<script" not in text
+
+
 def test_a_page_of_nothing_says_so(tmp_path):
     run(Study.from_dict(VALUES), tmp_path)
     command_line.forget_tasks(tmp_path, range(99))
@@ -122,86 +132,37 @@ def test_a_page_of_quantiles_takes_a_study_that_was_run_with_them(folder, tmp_pa
     assert not file.exists()
 
 
-def test_a_page_of_many_policies_says_whose_curves_it_has(tmp_path):
+def test_a_page_of_many_policies_ranks_them_and_draws_the_best(tmp_path):
+    pytest.importorskip("plotly", reason="plotly is not installed")
     policies = [f"epsilon_greedy:epsilon={number / 40}" for number in range(40)]
-    values = {**VALUES, "runs": 2, "steps": 2000, "expected": [], "policy": policies}
-    run(Study.from_dict(values), tmp_path)
-    load(tmp_path).write_page(tmp_path / "page.html")
+    values = {**VALUES, "runs": 2, "steps": 200, "expected": [], "policy": policies}
+    found = run(Study.from_dict(values), tmp_path)
+    found.write_page(tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text("utf-8")
-    assert "Curves are of the first 32 of 40 policies; the table has all." in text
+    assert "Curves are of the 32 best of 40 policies; the table has all." in text
+    ranked = rank_policies(found.study, found.pairs)
+    rows = re.findall(r"<tr><td>(.*?)</td><td", text.partition("<h2>Ranking")[2])
+    labels = [found.study.policy_label(each.policy) for each in ranked]
+    assert rows[:40] == labels
+    drawn = set(re.findall(r'"name":"(.*?)"', text))
+    escaped = [label.encode("ascii", "backslashreplace").decode() for label in labels]
+    assert {label in drawn for label in escaped[:32]} == {True}
+    assert {label in drawn for label in escaped[32:]} == {False}
 
 
-@pytest.fixture
-def offline(browser):
-    """A browser without a network."""
-    browser.execute_cdp_cmd("Network.enable", {})
-    off = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
-    browser.execute_cdp_cmd("Network.emulateNetworkConditions", off)
-    browser.set_window_size(1200, 1000)
-    browser.get_log("browser")
-    yield browser
-    browser.execute_cdp_cmd("Network.emulateNetworkConditions", {**off, "offline": False})
+def test_ranks_are_means_over_environments_and_ties_share_the_better_one():
+    means = {"here": {"a": 3.0, "b": 1.0, "c": 3.0}, "there": {"a": 1.0, "b": 2.0, "c": 0.0}}
+    pairs = [
+        SimpleNamespace(environment=place, policy=policy, statistics=lambda _, m=mean: mean_of(m))
+        for place, found in means.items()
+        for policy, mean in found.items()
+    ]
+    study = SimpleNamespace(policy=["c", "b", "a", "new"], quantities={"mean_reward"})
+    ranked = rank_policies(study, pairs)
+    expected = [("a", [1.0, 2.0]), ("c", [1.0, 3.0]), ("b", [3.0, 1.0]), ("new", [])]
+    assert [(each.policy, each.ranks) for each in ranked] == expected
+    assert rank_policies(SimpleNamespace(quantities=()), pairs) == []
 
 
-NAMES = "[class^=legend][class$=toggle]"
-DRAWN = """
-const drawn = document.querySelector(".js-plotly-plot")?._fullData ?? [];
-return drawn.filter(each => each.visible === true && each.hoverinfo != "skip"
-    && each.mode == "lines").length;
-"""
-
-
-def wait_for(browser, script, value):
-    wait = importlib.import_module("selenium.webdriver.support.ui").WebDriverWait
-    wait(browser, 20).until(lambda shown: shown.execute_script(script) == value)
-
-
-@pytest.mark.slow
-def test_a_click_on_a_name_hides_its_lines_in_all_panels(offline, page):
-    offline.get(page.as_uri())
-    wait_for(offline, DRAWN, 4 * 3)
-    names = offline.find_elements("css selector", NAMES)
-    assert len(names) == 2 * 3
-    actions = importlib.import_module("selenium.webdriver").ActionChains
-    actions(offline).move_to_element(names[4]).click().perform()
-    wait_for(offline, DRAWN, 4 * 2)
-    assert [entry for entry in offline.get_log("browser") if entry["level"] != "INFO"] == []
-    assert offline.execute_script("return performance.getEntriesByType('resource').length") == 0
-
-
-MARK = "document.body.dataset.ran='yes'"
-HOSTILE = [
-    f"<script>{MARK}</script>",
-    f"</script><script>{MARK}</script>",
-    f"</pre></title></style><img src=x onerror={MARK}>",
-    f'" onmouseover="{MARK}" x="',
-    f"<!--<script>--><svg onload={MARK}>",
-    f'<a href="javascript:{MARK}">here</a>',
-    f"&lt;img src=x onerror={MARK}&gt;",
-]
-"""Texts of a study, each of which would run a script in a page that takes it for HTML."""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("text", HOSTILE)
-def test_no_text_of_a_study_runs_in_a_browser(offline, text, tmp_path):
-    expected = {
-        "metric": "reward",
-        "policy": "greedy",
-        "value": 1.0,
-        "source": f"published: {text}",
-    }
-    labels = {"greedy": text, "testbed:k=3": text, "testbed:k=5": f"{text} 5"}
-    values = {**VALUES, "title": text, "labels": labels, "expected": [expected]}
-    run(Study.from_dict({**values, "policy": ["greedy", "random"]}), tmp_path)
-    load(tmp_path).write_page(tmp_path / "page.html")
-    offline.get((tmp_path / "page.html").as_uri())
-    wait_for(offline, DRAWN, 4 * 2)
-    assert offline.execute_script("return document.body.dataset.ran ?? 'no'") == "no"
-    active = "img[src=x], svg[onload], iframe, [onmouseover], [onerror], .chart a:not(.modebar-btn)"
-    assert offline.find_elements("css selector", active) == []
-    assert offline.execute_script("return document.querySelector('h1').textContent") == text
-    shown = offline.find_elements("css selector", ".legendtext")[0].get_attribute(
-        "data-unformatted"
-    )
-    assert "<" not in shown.replace("<br>", "")
+def mean_of(value):
+    return SimpleNamespace(mean=value)

@@ -335,6 +335,21 @@ def test_a_folder_of_another_study_is_refused(results, change):
     assert content(results) == before
 
 
+def test_a_page_stays_until_the_study_is_shown_otherwise_or_goes_on(results):
+    page = results / "study.html"
+    page.write_text("what is known so far")
+    assert sweep(results.parent, TINY).code == 0
+    assert run("report", results).code == 0
+    assert page.exists()
+    title = next(line for line in TINY.splitlines() if line.startswith("title"))
+    assert sweep(results.parent, TINY.replace(title, 'title = "Another"')).code == 0
+    assert not page.exists()
+    page.write_text("what is known so far")
+    forget_tasks(results, [3])
+    assert sweep(results.parent, TINY.replace(title, 'title = "Another"')).code == 0
+    assert not page.exists()
+
+
 def test_a_folder_of_another_study_is_overwritten_on_demand(results):
     changed = TINY.replace("runs = 4", "runs = 3")
     (results / "study.html").write_text("the page of the other study")

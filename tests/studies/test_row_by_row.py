@@ -12,7 +12,7 @@ pytest.importorskip("rich")
 
 from bandit_envs.policies import RowByRowPolicy
 from bandit_envs.studies import load, run
-from bandit_envs.studies.definition.row_by_row import (
+from bandit_envs.studies.definition.rows_in_turn import (
     describe_row_by_row,
     find_row_by_row,
     read_row_by_row,

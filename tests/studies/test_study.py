@@ -174,7 +174,13 @@ def test_a_class_that_fails_for_another_reason_gets_no_advice_on_lists():
     assert "[[" not in str(error.value)
 
 
-@pytest.mark.parametrize("policy", ["hybrid_lin_ucb", "tests.studies.mine:Always:action=10"])
+@pytest.mark.parametrize(
+    "policy",
+    [
+        'contextual:model="hybrid_ridge",rule="upper_bound"',
+        "tests.studies.mine:Always:action=10",
+    ],
+)
 @pytest.mark.parametrize("environments", [["testbed"], ["per_arm:max_num_actions=20", "testbed"]])
 def test_a_policy_that_cannot_act_in_an_environment_is_refused(environments, policy):
     with pytest.raises(ValueError, match=f"policy {policy} in environment testbed: "):

@@ -11,8 +11,9 @@ pytest.importorskip("joblib")
 pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 
+from bandit_envs.environments.environment_choice import EnvironmentChoice
+from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.studies import Study, run
-from bandit_envs.studies.definition.choice import EnvironmentChoice, PolicyChoice
 from bandit_envs.studies.definition.user_modules import check_same_modules, digest_modules
 from tests.command_line import run as run_command
 

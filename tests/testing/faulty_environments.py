@@ -100,7 +100,8 @@ class ResetsTooEarly(KArmedTestbed):
 @caught_by("test_steps_reset_exactly_when_should_reset_says_so")
 class UsesTheIgnoredAction(KArmedTestbed):
     def step(self, action):
-        if self._state.time_step is not None and self._is_over():
+        time_step = self._state.time_step
+        if time_step is not None and self.should_reset(time_step):
             self.np_random.random(int(np.sum(action)) + 1)
         return super().step(action)
 
@@ -346,9 +347,9 @@ class TakesUnavailableActions(PerArm):
 
 @caught_by("test_unavailable_actions_are_refused_and_have_no_expected_reward")
 class ExpectsRewardsOfUnavailableActions(PerArm):
-    def _find_known(self, state):
-        known = super()._find_known(state)
-        known.table = self._expected_rewards(state)
+    def means_in(self, state, batch_size=None):
+        known = super().means_in(state, batch_size)
+        known._table = self._expected_rewards(state)
         return known
 
 

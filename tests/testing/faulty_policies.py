@@ -504,6 +504,14 @@ class OfItsFirstActions(Means):
         return super()._scores(learned, time_step)[:, : self._size]
 
 
+@caught_by("a_copy_with_more_actions_chooses_and_learns", says="choosing after with_actions")
+class StartsNoneWarm(Means):
+    """It forgets new actions where they start warm."""
+
+    def _start_warm(self, learned, known, warm):
+        return tuple(table[:, :known] for table in learned)
+
+
 class Waits(Policy):
     """Nothing is wrong with it: the more often it chose an action, the rarer it does it again."""
 

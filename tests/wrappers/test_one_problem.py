@@ -1,5 +1,7 @@
 """The rows of independent problems become users of one problem."""
 
+import contextlib
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -18,14 +20,17 @@ from bandit_envs import (
 from bandit_envs.environments import (
     BernoulliPyEnvironment,
     CascadeBandit,
+    DelayedBernoulliBandit,
     KArmedBandit,
     KnapsackBandit,
+    PositionBasedBandit,
     RestlessMarkovBandit,
 )
 from bandit_envs.environments.arms.rested import rotting
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.logged import BanditLog, ReplayEnvironment
 from bandit_envs.testing import EnvironmentContract
+from bandit_envs.testing.comparison import assert_identical
 from bandit_envs.wrappers import (
     AffineReward,
     DelayedRewards,
@@ -35,7 +40,12 @@ from bandit_envs.wrappers import (
 from tests.wrappers.examples import Coins, Payer, per_arm_bandit
 
 B = 4
-INDEPENDENT = [name for name, entry in ENVIRONMENTS.items() if entry.independent_rows]
+INDEPENDENT = [
+    name
+    for name, entry in ENVIRONMENTS.items()
+    if entry.independent_rows and issubclass(entry.environment, BanditPyEnvironment)
+]
+"""The ids of bandits whose rows are independent problems, and not of wrappers of such."""
 
 
 class ProblemContract(EnvironmentContract):
@@ -59,15 +69,9 @@ class TestMaskedProblem(ProblemContract):
         return AffineReward(RandomActionMask(OneProblem(testbed), 0.5), 2.0)
 
 
-class TestProblemWithBudgets(ProblemContract):
+class TestSleepingProblem(ProblemContract):
     def make_environment(self, seed):
-        return OneProblem(KnapsackBandit(budget=3, rounds=5, batch_size=3, seed=seed))
-
-
-class TestProblemAroundWrappers(ProblemContract):
-    def make_environment(self, seed):
-        testbed = KArmedTestbed(k=4, batch_size=3, drift_std=0.1, seed=seed)
-        return OneProblem(RandomActionMask(AffineReward(testbed, 2.0), 0.5))
+        return OneProblem(Sleeping(batch_size=3, seed=seed))
 
 
 for name in INDEPENDENT:
@@ -110,11 +114,78 @@ def test_all_rows_have_the_problem_that_the_first_row_has_alone(name):
     assert not env.independent_rows
 
 
-def test_an_environment_without_the_wrapper_draws_what_it_drew():
-    before = run(KArmedTestbed(k=3, batch_size=B, drift_std=0.1, seed=0))
-    OneProblem(KArmedTestbed(k=3, batch_size=B, drift_std=0.1, seed=0)).reset()
-    again = run(KArmedTestbed(k=3, batch_size=B, drift_std=0.1, seed=0))
-    np.testing.assert_equal(again, before)
+TABLE = [[0.1, 0.9, 0.3], [0.9, 0.1, 0.2]]
+OF_TABLES = {
+    "bernoulli": lambda: BernoulliPyEnvironment(TABLE, batch_size=2, seed=0),
+    "k_armed": lambda: KArmedBandit(rewards.NormalReward(TABLE, 0.1), batch_size=2, seed=0),
+    "cascade": lambda: CascadeBandit(TABLE, num_slots=2, batch_size=2, seed=0),
+    "position_based": lambda: PositionBasedBandit(TABLE, [1.0, 0.5], batch_size=2, seed=0),
+}
+"""Bandits with a problem for each row that is constant."""
+
+MAKERS = {
+    **{f"table of {name}": make for name, make in OF_TABLES.items()},
+    **{
+        name: functools.partial(ENVIRONMENTS[name].make, batch_size=B, seed=0)
+        for name in INDEPENDENT
+    },
+}
+
+
+def look_at(env):
+    """Asks an environment for all that it knows."""
+    for name in ("expected_rewards", "optimal_action", "optimal_reward", "get_info"):
+        with contextlib.suppress(NotImplementedError):
+            getattr(env, name)()
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_an_environment_that_was_looked_at_makes_the_same_problem(name):
+    env = MAKERS[name]()
+    twin = MAKERS[name]()
+    env.reset()
+    look_at(env)
+    twin.reset()
+    np.testing.assert_equal(run(OneProblem(env)), run(OneProblem(twin)))
+
+
+@pytest.mark.parametrize("make", OF_TABLES.values(), ids=OF_TABLES)
+def test_means_of_the_first_row_take_the_place_of_others_that_were_looked_at(make):
+    env = make()
+    env.reset()
+    look_at(env)
+    problem = OneProblem(env)
+    problem.reset()
+    np.testing.assert_array_equal(problem.optimal_action(), env.optimal_action()[[0, 0]])
+    np.testing.assert_array_equal(problem.optimal_reward(), env.optimal_reward()[[0, 0]])
+    action = env.optimal_action()[[1, 1]]
+    problem.step(action)
+    env.step(action)
+    expected = env.get_info()["expected_reward"][[0, 0]]
+    np.testing.assert_array_equal(problem.get_info()["expected_reward"], expected)
+
+
+def test_an_environment_of_a_table_has_the_means_of_its_first_row():
+    env = BernoulliPyEnvironment([[0.1, 0.9], [0.9, 0.1]], batch_size=2, seed=0)
+    env.reset()
+    env.expected_rewards()
+    problem = OneProblem(env)
+    problem.reset()
+    assert problem.expected_rewards().tolist() == [[0.1, 0.9], [0.1, 0.9]]
+    assert env.expected_rewards().tolist() == [[0.1, 0.9], [0.9, 0.1]]
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_what_is_wrapped_stays_as_it_is_and_goes_on_alone(name):
+    env = MAKERS[name]()
+    twin = MAKERS[name]()
+    start = run(twin)
+    np.testing.assert_equal(run(env), start)
+    before = dict(vars(env))
+    run(OneProblem(env))
+    assert all(vars(env)[name] is value for name, value in before.items())
+    np.testing.assert_equal(run(env), run(twin))
+    assert_identical(env.get_state(), twin.get_state(), "the state of an environment")
 
 
 def test_one_user_meets_the_environment_itself():
@@ -170,6 +241,19 @@ def test_users_walk_through_one_log_in_orders_of_their_own():
     assert seen[0][0] != seen[0][1]
 
 
+def test_what_the_class_says_of_a_step_is_said_of_one_problem():
+    log = BanditLog(np.arange(50.0)[:, np.newaxis], [1] * 50, np.ones(50), [0.5] * 50)
+    env = OneProblem(ReplayEnvironment(log, batch_size=2, seed=0))
+    env.reset()
+    assert env.get_info() is None
+    env.step([1, 0])
+    assert env.get_info()["matched"].tolist() == [True, False]
+    shown = OneProblem(KArmedTestbed(k=3, batch_size=2, seed=0))
+    shown.reset()
+    shown.step([2, 0])
+    assert "k_armed_testbed, row 1" in shown.render("ansi", row=1)
+
+
 @pytest.mark.parametrize("make", [BernoulliPyEnvironment, CascadeBandit])
 def test_of_a_problem_for_each_row_the_first_is_taken(make):
     table = [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
@@ -213,21 +297,25 @@ def test_a_run_goes_on_from_a_file(tmp_path):
 
 
 def test_states_of_problems_for_each_row_and_of_one_problem_are_told_apart():
-    table = [[0.0, 1.0], [1.0, 0.0]]
-    rows = BernoulliPyEnvironment(table, batch_size=2, seed=0)
-    state = rows.get_state()
-    with pytest.raises(ValueError, match="another BernoulliPyEnvironment"):
-        OneProblem(rows).wrapped_env().set_state(state)
+    rows = BernoulliPyEnvironment([[0.0, 1.0], [1.0, 0.0]], batch_size=2, seed=0)
+    other = BernoulliPyEnvironment([[0.0, 1.0], [0.5, 0.5]], batch_size=2, seed=0)
+    testbed = KArmedTestbed(k=2, batch_size=2, seed=0)
+    problem = OneProblem(rows)
+    for env in (rows, OneProblem(other), OneProblem(testbed)):
+        with pytest.raises(ValueError, match=r"expected a OneProblem|another OneProblem"):
+            problem.set_state(env.get_state())
+        with pytest.raises(ValueError, match="belongs to a"):
+            env.set_state(problem.get_state())
 
 
 def test_masks_and_delays_are_the_users_own():
-    testbed = KArmedTestbed(k=6, batch_size=50, seed=0)
-    env = DelayedRewards(RandomActionMask(OneProblem(testbed), 0.5), 2)
+    problem = OneProblem(KArmedTestbed(k=6, batch_size=50, seed=0))
+    env = DelayedRewards(RandomActionMask(problem, 0.5), 2)
     mask = env.reset().observation["mask"]
     assert len(np.unique(mask, axis=0)) > 10
     assert not env.independent_rows
     shown = env.expected_rewards()
-    assert (shown == np.where(mask, testbed.expected_rewards(), -np.inf)).all()
+    assert (shown == np.where(mask, problem.expected_rewards(), -np.inf)).all()
     assert all(len(np.unique(column[column > -np.inf])) == 1 for column in shown.T)
 
 
@@ -237,6 +325,39 @@ def test_rows_that_are_users_already_are_refused():
             OneProblem(env)
     with pytest.raises(TypeError, match="expected a bandit"):
         OneProblem(Payer([1.0, 2.0]))
+
+
+class Doubled(KArmedTestbed):
+    """Makes its own steps."""
+
+    def _step(self, action):
+        latent, time_step = super()._step(action)
+        return latent, time_step._replace(reward=2.0 * time_step.reward)
+
+
+def test_a_class_that_makes_its_own_steps_is_refused():
+    with pytest.raises(TypeError, match="expected the hooks of a bandit alone, not _step"):
+        OneProblem(Doubled(batch_size=2))
+
+
+class Short(KArmedTestbed):
+    """Ends its episodes after two steps."""
+
+    def should_reset(self, time_step):
+        return self.bandit_state().steps == 2
+
+
+def test_a_class_that_says_when_to_reset_is_asked_in_the_state_of_the_one_problem():
+    env = OneProblem(Short(horizon=9, batch_size=2))
+    steps = [env.step([0, 0]) for _ in range(6)]
+    assert [step.is_first().all() for step in steps] == [True, False, False, True, False, False]
+
+
+def test_wrappers_are_told_to_go_around():
+    masked = RandomActionMask(AffineReward(KArmedTestbed(k=4, batch_size=3), 2.0), 0.5)
+    for env in (masked, KnapsackBandit(batch_size=3), DelayedBernoulliBandit(batch_size=3)):
+        with pytest.raises(TypeError, match="expected a bandit without wrappers: they go around"):
+            OneProblem(env)
 
 
 class Worn(NamedTuple):
@@ -271,12 +392,48 @@ class WearingAlone(Wearing):
         return state._replace(values=np.repeat(state.values[:1], self.batch_size, axis=0))
 
 
-def test_a_state_that_actions_change_needs_to_say_what_is_shared():
-    env = OneProblem(Wearing(seed=0))
-    env.reset()
-    env.step([1, 1])  # what all users do changes the problem for all
-    with pytest.raises(NotImplementedError, match="actions change the state of Wearing"):
-        env.step([0, 1])
+class Sleeping(Wearing):
+    """Arms that a user finds open or not, and that pay alike to all users."""
+
+    def _initial_state(self, rng):
+        is_open = rng.random((self.batch_size, 3)) < 0.5
+        is_open[:, 0] = True
+        return Worn(rng.random((self.batch_size, 3)), is_open)
+
+    def _available(self, state):
+        return state.pulls
+
+    def _expected_rewards(self, state):
+        return state.values
+
+    def _next_state(self, rng, state, action):
+        return state._replace(pulls=self._initial_state(rng).pulls)
+
+    _share = WearingAlone._share
+
+
+class WearingTestbed(KArmedTestbed):
+    """Has the `_share` of a class in which actions do not change the state."""
+
+    def _next_state(self, rng, state, action):
+        return state - np.eye(state.shape[1], dtype=state.dtype)[action]
+
+
+@pytest.mark.parametrize("make", [Wearing, WearingTestbed])
+def test_a_class_whose_state_changes_needs_to_say_what_is_shared(make):
+    with pytest.raises(NotImplementedError, match=r"env is .*, .* expected a _share"):
+        OneProblem(make(batch_size=2, seed=0))
+
+
+def test_what_is_available_is_the_users_own():
+    env = OneProblem(Sleeping(batch_size=50, seed=0))
+    mask = env.reset().observation["mask"]
+    assert len(np.unique(mask, axis=0)) == 4
+    closed = np.argwhere(~mask)[0]
+    action = np.zeros(50, int)
+    action[closed[0]] = closed[1]
+    with pytest.raises(ValueError, match="available"):
+        env.step(action)
 
 
 def test_what_is_shared_can_be_said():
@@ -288,26 +445,26 @@ def test_what_is_shared_can_be_said():
     assert (start - env.expected_rewards()).round(9).tolist() == [[1.0, 0, 0], [0, 0, 1.0]]
 
 
-class Flat(Wearing):
+class Still(Wearing):
+    """Has a state that never changes."""
+
+    _next_state = BanditPyEnvironment._next_state
+
+
+class Flat(Still):
     """Has a state without an axis of rows."""
 
     def _initial_state(self, rng):
         return rng.random(3)
 
-    def _next_state(self, rng, state, action):
-        return state
-
     def _expected_rewards(self, state):
         return np.tile(state, (self.batch_size, 1))
 
 
-class Constants(Wearing):
+class Constants(Still):
     """Has a problem for each row that is not part of the state."""
 
     def _initial_state(self, rng):
-        return None
-
-    def _next_state(self, rng, state, action):
         return None
 
     def _expected_rewards(self, state):
@@ -323,6 +480,14 @@ def test_states_and_constants_of_which_the_rows_are_unknown_are_refused():
         OneProblem(Constants()).reset()
 
 
+def test_a_state_that_never_changes_is_that_of_the_first_row():
+    env = Still(batch_size=3, seed=0)
+    problem = OneProblem(env)
+    problem.reset()
+    env.reset()
+    assert (problem.expected_rewards() == env.expected_rewards()[[0, 0, 0]]).all()
+
+
 def test_an_id_makes_one_problem_of_an_environment_with_parameters():
     env = ENVIRONMENTS["one_problem"].make("testbed:k=3,drift_std=0.5", batch_size=B, seed=0)
     twin = OneProblem(KArmedTestbed(k=3, drift_std=0.5, batch_size=B, seed=0))
@@ -331,5 +496,11 @@ def test_an_id_makes_one_problem_of_an_environment_with_parameters():
     assert ENVIRONMENTS["one_problem"].make(module, batch_size=B).num_actions == 2
     with pytest.raises(ValueError, match="users of one problem already"):
         ENVIRONMENTS["one_problem"].make("wheel")
+    with pytest.raises(TypeError, match=r"go around OneProblem\(k_armed_testbed\)"):
+        ENVIRONMENTS["one_problem"].make("scheduled_arms")
+    arms = 'one_problem:environment="testbed:k=3"'
+    scheduled = ENVIRONMENTS["scheduled_contexts"].make(arms, [0, 0, 2], batch_size=B, seed=0)
+    scheduled.reset()
+    assert len(np.unique(scheduled.optimal_reward())) == 1
     with pytest.raises(ValueError, match="environment testbed has no parameter 'arms'"):
         ENVIRONMENTS["one_problem"].make("testbed:arms=3")

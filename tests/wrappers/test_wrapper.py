@@ -188,23 +188,3 @@ def test_a_wrapper_knows_nothing_before_its_own_reset(wrap):
     for question in (env.current_time_step, *means):
         with pytest.raises(ValueError, match="reset"):
             question()
-
-
-@pytest.mark.parametrize(
-    "wrap", [lambda env: AffineReward(env, 2.0), lambda env: RandomActionMask(env, 1.0)]
-)
-def test_means_are_mapped_once_a_step(wrap, monkeypatch):
-    env, calls = wrap(make_testbed()), []
-    name = "_map_means" if isinstance(env, AffineReward) else "_masked"
-    mapped = getattr(env, name)
-    monkeypatch.setattr(env, name, lambda *means: calls.append(name) or mapped(*means))
-    env.reset()
-    for action in ACTIONS:
-        env.step(action)
-        looks = env.get_info, env.expected_rewards, env.optimal_action, env.optimal_reward
-        for look in looks:
-            look()
-        counted = len(calls)
-        for look in looks:
-            look()
-        assert len(calls) == counted

@@ -2,7 +2,7 @@
 
 from bandit_envs.adapters.tf_agents.baselines import optimal_action_fn, optimal_reward_fn
 from bandit_envs.adapters.tf_agents.checkpoint import TrackableEnvironment
-from bandit_envs.adapters.tf_agents.draws import TrackableDraws
+from bandit_envs.adapters.tf_agents.driver_logs import log_observer
 from bandit_envs.adapters.tf_agents.environment import (
     TFAgentsBanditEnvironment,
     TFAgentsEnvironment,
@@ -72,7 +72,6 @@ from bandit_envs.adapters.tf_agents.environments.wheel_py_environment import (
     compute_optimal_action,
     compute_optimal_reward,
 )
-from bandit_envs.adapters.tf_agents.logs import log_observer
 from bandit_envs.adapters.tf_agents.policies import (
     as_policy,
     as_tf_policy,
@@ -80,6 +79,7 @@ from bandit_envs.adapters.tf_agents.policies import (
     tensor_specs,
     with_distribution,
 )
+from bandit_envs.adapters.tf_agents.trackable_draws import TrackableDraws
 from bandit_envs.adapters.tf_agents.users import from_tf_agents
 from bandit_envs.adapters.tf_agents.wrappers import ExtraDisabledActionsWrapper
 

@@ -85,7 +85,7 @@ class OptimumOfStep:
     def __call__(self, observation: Nest) -> Array:
         with STEPPING:
             info = self._bandit.get_info()
-            bandit_state = self._unwrapped._bandit_state()
+            bandit_state = self._unwrapped.bandit_state()
             now = self._bandit.current_time_step().observation
             is_now = all(flatten(map_structure(np.array_equal, observation, now)))
             is_early = info is None or (is_now and bandit_state.previous is self._met)

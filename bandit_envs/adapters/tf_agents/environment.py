@@ -204,8 +204,8 @@ def as_tf_agents(env: PyEnvironment) -> TFAgentsEnvironment:
     if env.independent_rows and env.batch_size > 1:
         warnings.warn(
             f"each of the {env.batch_size} rows of {env.name} is a problem of its own, but agents "
-            "of TF-Agents learn one model from all rows; give them OneProblem(env) of "
-            "bandit_envs.wrappers, or a batch_size of 1",
+            "of TF-Agents learn one model from all rows; give them a OneProblem of "
+            "bandit_envs.wrappers, with other wrappers around it, or a batch_size of 1",
             stacklevel=2,
         )
     if is_endless(env):

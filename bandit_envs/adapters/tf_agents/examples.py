@@ -21,7 +21,11 @@ from tf_agents.bandits.networks import global_and_arm_feature_network
 from tf_agents.networks import network
 from tf_agents.trajectories import time_step as ts
 
-from bandit_envs.adapters.tf_agents.policies.policy import TFAgentsPolicy, as_policy, tensor_specs
+from bandit_envs.adapters.tf_agents.policies.tf_agents_policy import (
+    TFAgentsPolicy,
+    as_policy,
+    tensor_specs,
+)
 from bandit_envs.arrays import Rng
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.seeding import Seed

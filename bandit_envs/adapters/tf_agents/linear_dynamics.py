@@ -9,12 +9,12 @@ import numpy as np
 import tensorflow as tf
 from tf_agents.specs import tensor_spec
 
-from bandit_envs.adapters.tf_agents.distributions import (
+from bandit_envs.adapters.tf_agents.tf_environment import Clock, as_it_is
+from bandit_envs.adapters.tf_agents.tfp_distributions import (
     Distribution,
     DistributionSampler,
     check_distribution,
 )
-from bandit_envs.adapters.tf_agents.tf_environment import Clock, as_it_is
 from bandit_envs.arrays import Array
 from bandit_envs.environments.contexts.drifting_linear import DriftingLinearBandit
 from bandit_envs.environments.contexts.piecewise_linear import PiecewiseLinearBandit
@@ -74,9 +74,9 @@ class LinearDynamics:
 
     def _means_of_last_step(self, contexts: Array) -> Array:
         """Returns the expected rewards of contexts [B, d] at the last step, or now: [B, K]."""
-        now = self.bandit._bandit_state()
+        now = self.bandit.bandit_state()
         state = now.state if now.action is None else now.previous
-        return self.bandit._expected_rewards(state._replace(context=contexts))
+        return self.bandit.means_in(state._replace(context=contexts), len(contexts)).table
 
 
 def linear_samplers(

@@ -16,7 +16,9 @@ from tf_agents.specs import array_spec, tensor_spec
 from tf_agents.trajectories import time_step as ts
 
 from bandit_envs.arrays import Array, Rng
+from bandit_envs.base.actions import ActionKind
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.kind_of_actions import kind_of_actions
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 
@@ -115,6 +117,11 @@ class UsersBandit(BanditPyEnvironment[_UsersState]):
             return array.reshape(shape)
 
         return map_structure(with_rows, specs, nest)
+
+
+def kind_of_tf_agents_actions(spec: Nest) -> ActionKind:
+    """Returns what an action of TF-Agents' specs is; slates are integers there, and may repeat."""
+    return kind_of_actions(tf.nest.map_structure(from_tf_agents_spec, spec))
 
 
 def from_tf_agents_spec(spec: array_spec.ArraySpec | tensor_spec.TensorSpec) -> ArraySpec:

@@ -13,6 +13,7 @@ from tf_agents.environments import py_environment
 from bandit_envs.adapters.tf_agents.environment import TFAgentsBanditEnvironment
 from bandit_envs.adapters.tf_agents.tf_environment import bandit_of
 from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.base.state import state_to_write
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.specs import ArraySpec
 from bandit_envs.wrappers import ExtraDisabledActions, Wrapper
@@ -38,7 +39,8 @@ class JoinedMask(Wrapper):
         self._observation_spec = join(_without_mask(env.observation_spec()), mask_spec)
 
     def _state_owner(self) -> str:
-        return self._env._state_owner()
+        owner: str = state_to_write(self._env).owner
+        return owner
 
     def _map_observation(self, observation: Nest) -> Nest:
         mask = observation["mask"].astype(self._dtype)

@@ -14,12 +14,12 @@ from bandit_envs.adapters.torch.minibatch import Minibatch
 from bandit_envs.arrays import Floats, Rng
 from bandit_envs.base.checks import check_integer, check_number, check_positive, short_repr
 from bandit_envs.base.extras import import_extra
+from bandit_envs.names.users_models import ModelEntry, find_users
 from bandit_envs.nests import Nest
 from bandit_envs.policies.learned import add_actions
 from bandit_envs.policies.models.inputs import Inputs, Items, ModelSizes, TrainingRows
 from bandit_envs.policies.models.ring_buffer import RingBuffer
 from bandit_envs.policies.models.value_model import ValueModel
-from bandit_envs.policies.parts.named_models import ModelEntry, find_users
 
 if typing.TYPE_CHECKING:
     from bandit_envs.adapters.torch.networks import Networks

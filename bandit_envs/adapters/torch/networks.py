@@ -16,7 +16,7 @@ from torch import nn
 from bandit_envs.adapters.torch.minibatch import Minibatch
 from bandit_envs.arrays import Array, Floats, Indices
 from bandit_envs.base.checks import short_repr
-from bandit_envs.base.state import ForeignModel
+from bandit_envs.base.foreign_models import ForeignModel
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies.learned import add_actions
 
@@ -233,7 +233,10 @@ class Networks(ForeignModel):
     def decode(self, content: Any, trusted: Sequence[str] = ()) -> Networks:
         decoded = copy.deepcopy(self)
         read = map_structure(_as_tensor, content)
-        decoded.modules.load_state_dict(read["networks"])
+        try:
+            decoded.modules.load_state_dict(read["networks"])
+        except RuntimeError as error:  # as torch says of parameters that do not fit
+            raise ValueError(str(error)) from error
         groups = decoded._optimizer.state_dict()["param_groups"]
         for group, found in zip(groups, read["groups"], strict=True):
             group.update(found)

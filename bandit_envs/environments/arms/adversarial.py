@@ -62,6 +62,9 @@ class AdversarialBandit(BanditPyEnvironment[int]):
     def _next_episode(self, rng: Rng, state: int) -> int:
         return state
 
+    def _share(self, state: int) -> int:
+        return state  # the time, which is that of all rows
+
 
 def adversarial(
     num_actions: int = 4, period: int = 100, batch_size: int = 1, **options: typing.Unpack[Options]

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from bandit_envs.base.bandit_py_environment import Options
 from bandit_envs.base.checks import check_integer, check_parameters, check_positive
 from bandit_envs.environments.arms.k_armed_bandit import KArmedBandit
-from bandit_envs.rewards.arms import Bernoulli
+from bandit_envs.rewards.arm_rewards import Bernoulli
 from bandit_envs.seeding import Seed, split_seed
 from bandit_envs.specs import ArraySpec
 

@@ -14,12 +14,13 @@ from bandit_envs.base.checks import MAX_PARAMETER, check_parameters
 from bandit_envs.rewards import Corrupted, NormalReward, as_distribution
 
 
-class KArmedBandit(BanditPyEnvironment[None]):
+class KArmedBandit(BanditPyEnvironment["Indices | None"]):
     """A bandit whose arms have any distributions. Each row is an independent run.
 
         R_t ~ the distribution of arm A_t
 
-    The distributions never change. The observation is one constant feature, 1.0. The expected
+    The distributions never change. The state says whose arms a row has: those of the rows [B] of
+    the parameters; None for its own. The observation is one constant feature, 1.0. The expected
     rewards are unknown if an arm has no finite mean.
 
     Args:
@@ -45,25 +46,22 @@ class KArmedBandit(BanditPyEnvironment[None]):
         reward_spec = self._distribution.spec
         super().__init__(None, num_actions, reward_spec, batch_size=batch_size, **options)
         self._means = self._distribution.means(self._batch_size)
-        self._rows: Indices | None = None  # of the parameters [B, K]; None for each its own
 
-    def _initial_state(self, rng: Rng) -> None:
+    def _initial_state(self, rng: Rng) -> Indices | None:
         return None
 
-    def _expected_rewards(self, state: None) -> Array:
+    def _expected_rewards(self, state: Indices | None) -> Array:
         if not np.isfinite(self._means).all():
             raise NotImplementedError(f"an arm of {self._name} has no finite mean")
-        return self._means
+        return self._means if state is None else self._means[state]
 
-    def _draw_rewards(self, rng: Rng, state: None, action: Indices) -> Array:
-        if self._rows is None:
+    def _draw_rewards(self, rng: Rng, state: Indices | None, action: Indices) -> Array:
+        if state is None:
             return self._distribution.draw(rng, action)
-        return self._distribution.draw(rng, action, self._rows)
+        return self._distribution.draw(rng, action, state)
 
-    def _become_one_problem(self) -> None:
-        super()._become_one_problem()
-        self._rows = np.zeros(self._batch_size, np.intp)
-        self._means = self._means[self._rows]
+    def _share(self, state: Indices | None) -> Indices:
+        return np.zeros(self._batch_size, np.intp)
 
 
 def k_armed(

@@ -97,6 +97,9 @@ class KArmedTestbed(BanditPyEnvironment[Array]):
         steps += state
         return steps
 
+    def _share(self, state: Array) -> Array:
+        return np.repeat(state[:1], self._batch_size, axis=0)
+
     def _normal(self, rng: Rng, size: int | tuple[int, ...] | None, std: float) -> Array:
         """Draws normal numbers of mean 0."""
         values: Array = rng.standard_normal(size, self._dtype)

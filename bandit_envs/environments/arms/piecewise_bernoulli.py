@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from bandit_envs.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import check_integer, check_number, check_table
-from bandit_envs.rewards.contextual import CLICK_SPEC
+from bandit_envs.rewards.item_models import CLICK_SPEC
 from bandit_envs.sampling.durations import Durations
 from bandit_envs.seeding import Seed
 from bandit_envs.specs import ArraySpec
@@ -104,12 +104,12 @@ class PiecewiseBernoulliPyEnvironment(BanditPyEnvironment[PiecewiseState]):
     @property
     def current_piece(self) -> int:
         """The index of the piece that the next action meets."""
-        return self._piece(self._bandit_state().state)
+        return self._piece(self.bandit_state().state)
 
     @property
     def change_points(self) -> NDArray[np.int64]:
         """The times at which pieces ended so far, in steps: [changes]."""
-        return np.unique(self._bandit_state().state.ends[:-1])[1:]
+        return np.unique(self.bandit_state().state.ends[:-1])[1:]
 
     def _initial_state(self, rng: Rng) -> PiecewiseState:
         return PiecewiseState(0, self._durations.ends(rng, 0, np.zeros(1, np.int64)))

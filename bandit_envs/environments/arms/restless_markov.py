@@ -88,12 +88,12 @@ class RestlessMarkovBandit(BanditPyEnvironment[Indices]):
         bounds = self._bounds.take(self._of_action(state, action), axis=1)
         moved = state.copy()
         cells = _draw_cells(rng, self._arms.take(action), bounds)
-        moved.reshape(-1)[self._actions.row_offsets + action] = cells
+        moved.reshape(-1)[self.action_kind.row_offsets + action] = cells
         return moved
 
     def _share(self, state: Indices) -> Indices:
         # Rested chains are the user's own, as only the user's actions move them.
-        return state if self._rested else super()._share(state)
+        return state if self._rested else np.repeat(state[:1], self._batch_size, axis=0)
 
 
 def _bounds(probabilities: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 from bandit_envs.environments.contexts.continuous import ContinuousBandit
 from bandit_envs.environments.contexts.drifting_linear import DriftingLinearBandit
-from bandit_envs.environments.contexts.logistic import logistic_context
+from bandit_envs.environments.contexts.logistic_clicks import logistic_context
 from bandit_envs.environments.contexts.nonlinear import neural_context
 from bandit_envs.environments.contexts.piecewise_linear import PiecewiseLinearBandit
 from bandit_envs.environments.contexts.ratings import RatingsBandit, per_arm_ratings

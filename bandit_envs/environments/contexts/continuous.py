@@ -105,7 +105,7 @@ class ContinuousBandit(NewContexts, BanditPyEnvironment[Floats]):
     def _rendered_arms(self, row: int) -> rendering.Arms:
         """Returns evenly spaced actions in place of arms."""
         index = check_integer("row", row, 0, self._batch_size - 1)
-        bandit = self._bandit_state()
+        bandit = self.bandit_state()
         is_new = bandit.action is None
         # The last action is shown beside the rewards that it could have brought.
         state = (bandit.state if is_new else bandit.previous)[[index]]

@@ -13,7 +13,7 @@ from bandit_envs.arrays import Array, Floats, Indices, Rng, read_only
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number, check_parameters
 from bandit_envs.environments.contexts.new_contexts import CONTEXT, LinearContexts, multiply
-from bandit_envs.rewards import arms
+from bandit_envs.rewards import arm_rewards
 from bandit_envs.sampling import Normal, SamplingFunction
 from bandit_envs.seeding import Seed
 
@@ -86,7 +86,7 @@ class DriftingLinearBandit(BanditPyEnvironment[DriftingLinearState]):
             additive_mean=(additive_mean, -MAX_PARAMETER, MAX_PARAMETER),
             additive_std=(additive_std, 0.0, MAX_PARAMETER),
         )
-        self._additive = arms.NormalReward(mean, std)
+        self._additive = arm_rewards.NormalReward(mean, std)
         if self._additive.mean.shape not in ((), (self.num_actions,)):
             shapes = f"shapes {mean.shape} and {std.shape}; expected () or (K,)"
             raise ValueError(f"additive_mean and additive_std have {shapes}")
@@ -95,7 +95,7 @@ class DriftingLinearBandit(BanditPyEnvironment[DriftingLinearState]):
     @property
     def weights(self) -> Floats:
         """The weights W of the coming reward: [d, K]."""
-        return read_only(self._bandit_state().state.weights)
+        return read_only(self.bandit_state().state.weights)
 
     def _initial_state(self, rng: Rng) -> DriftingLinearState:
         contexts = self._contexts.draw_contexts(rng, self._batch_size)

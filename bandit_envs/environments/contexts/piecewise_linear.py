@@ -87,7 +87,7 @@ class PiecewiseLinearBandit(BanditPyEnvironment[PiecewiseLinearState]):
     @property
     def weights(self) -> Floats:
         """The weights W of the coming reward: [d, K]."""
-        return read_only(self._bandit_state().state.weights)
+        return read_only(self.bandit_state().state.weights)
 
     def _initial_state(self, rng: Rng) -> PiecewiseLinearState:
         ends = self._durations.ends(rng, 0, np.zeros(1, np.int64))

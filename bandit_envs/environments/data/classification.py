@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from bandit_envs.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import check_numbers, check_table, short_repr
-from bandit_envs.environments.data.examples import Examples, ExampleSampler
+from bandit_envs.environments.data.shown_examples import Examples, ExampleSampler
 from bandit_envs.rewards import RewardDistribution, as_distribution
-from bandit_envs.rewards.contextual import CLICK_SPEC
+from bandit_envs.rewards.item_models import CLICK_SPEC
 from bandit_envs.specs import ArraySpec
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from bandit_envs.arrays import Array, Floats, Indices, Mask, Rng, as_numbers
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number, check_table
-from bandit_envs.environments.data.examples import Examples, ExampleSampler, OrderedExamples
+from bandit_envs.environments.data.shown_examples import Examples, ExampleSampler, OrderedExamples
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.seeding import split_seed
 from bandit_envs.specs import ArraySpec, BoundedArraySpec

@@ -12,14 +12,16 @@ from bandit_envs.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import check_integer, check_parameters, check_table
 from bandit_envs.base.slates import best_slate
-from bandit_envs.rewards.contextual import CLICK_SPEC
+from bandit_envs.rewards.item_models import CLICK_SPEC
 from bandit_envs.specs import SlateSpec
 
 ATTRACTIONS = 0.5, 0.4, 0.3, 0.2, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05
 
 
-class ClickModelBandit(BanditPyEnvironment[None]):
+class ClickModelBandit(BanditPyEnvironment["Indices | None"]):
     """What both models share: slates of items, which attract with probabilities of their own.
+
+    The state says whose attractions a row has: those of the rows [B]; None for its own.
 
     Args:
         attractions: [K], or [B, K] for a problem a row; in [0, 1].
@@ -50,25 +52,30 @@ class ClickModelBandit(BanditPyEnvironment[None]):
         slates = SlateSpec.of(num_slots, num_items)
         super().__init__(reward_spec=clicks, action_spec=slates, batch_size=size, **options)
 
-    def _initial_state(self, rng: Rng) -> None:
+    def _initial_state(self, rng: Rng) -> Indices | None:
         return None
 
-    def _become_one_problem(self) -> None:
-        super()._become_one_problem()
-        self._attractions = np.atleast_2d(self._attractions)[0]
+    def _share(self, state: Indices | None) -> Indices:
+        return np.zeros(self._batch_size, np.intp)
 
-    def _of_slates(self, values: Floats, slates: Indices) -> Floats:
+    def _of_slates(self, values: Floats, state: Indices | None, slates: Indices) -> Floats:
         """Returns values of items, [K] or [B, K], for slates [B, S]: a new array [S, B]."""
         places = slates.T
         if values.ndim > 1:
-            places = places + self._actions.row_offsets.T
+            own = self.action_kind.row_offsets.T
+            places = places + (own if state is None else state * self.num_actions)
         return values.take(places)
 
-    def _rendered_values(self, state: None) -> Floats:
-        return np.broadcast_to(self._attractions, (self._batch_size, self.num_actions))
+    def _rendered_values(self, state: Indices | None) -> Floats:
+        table = self._attractions
+        if table.ndim > 1 and state is not None:
+            table = table[state]
+        return np.broadcast_to(table, (self._batch_size, self.num_actions))
 
-    def _optimal_action(self, state: None) -> Indices:
+    def _optimal_action(self, state: Indices | None) -> Indices:
         best = best_slate(np.atleast_2d(self._attractions), self._looks)
+        if len(best) > 1 and state is not None:
+            best = best[state]
         return np.broadcast_to(best, (self._batch_size, best.shape[1]))
 
 
@@ -105,23 +112,19 @@ class CascadeBandit(ClickModelBandit):
         super().__init__(attractions, looks, "num_slots", batch_size, **options)
         self._complements = 1.0 - self._attractions
 
-    def _become_one_problem(self) -> None:
-        super()._become_one_problem()
-        self._complements = 1.0 - self._attractions
-
-    def _draw_rewards(self, rng: Rng, state: None, action: Indices) -> NDArray[np.bool_]:
+    def _draw_rewards(self, rng: Rng, state: Indices | None, action: Indices) -> NDArray[np.bool_]:
         # A user passes a slot if their one uniform number is below its pass probability.
-        is_passed = rng.random(self._batch_size) < self._pass_probabilities(action)
+        is_passed = rng.random(self._batch_size) < self._pass_probabilities(state, action)
         is_click = ~is_passed
         np.not_equal(is_passed[1:], is_passed[:-1], out=is_click[1:])
         return is_click.T
 
-    def _expected_reward(self, state: None, action: Indices) -> Array:
-        return np.asarray(1.0 - self._pass_probabilities(action)[-1])
+    def _expected_reward(self, state: Indices | None, action: Indices) -> Array:
+        return np.asarray(1.0 - self._pass_probabilities(state, action)[-1])
 
-    def _pass_probabilities(self, slates: Indices) -> Floats:
+    def _pass_probabilities(self, state: Indices | None, slates: Indices) -> Floats:
         """Returns the probability that no slot down to each one is clicked: [S, B]."""
-        passes = self._of_slates(self._complements, slates)
+        passes = self._of_slates(self._complements, state, slates)
         for above, slot in itertools.pairwise(passes):
             np.multiply(above, slot, out=slot)
         return passes
@@ -161,13 +164,13 @@ class PositionBasedBandit(ClickModelBandit):
         super().__init__(attractions, looks, name_of_count, batch_size, **options)
         self._row_looks = np.tile(looks[:, np.newaxis], self._batch_size)  # [S, B]: fast
 
-    def _draw_rewards(self, rng: Rng, state: None, action: Indices) -> NDArray[np.bool_]:
-        return (rng.random(action.shape[::-1]) < self._click_probabilities(action)).T
+    def _draw_rewards(self, rng: Rng, state: Indices | None, action: Indices) -> NDArray[np.bool_]:
+        return (rng.random(action.shape[::-1]) < self._click_probabilities(state, action)).T
 
-    def _expected_reward(self, state: None, action: Indices) -> Array:
-        return np.asarray(self._click_probabilities(action).sum(axis=0))
+    def _expected_reward(self, state: Indices | None, action: Indices) -> Array:
+        return np.asarray(self._click_probabilities(state, action).sum(axis=0))
 
-    def _click_probabilities(self, slates: Indices) -> Floats:
-        probabilities = self._of_slates(self._attractions, slates)
+    def _click_probabilities(self, state: Indices | None, slates: Indices) -> Floats:
+        probabilities = self._of_slates(self._attractions, state, slates)
         probabilities *= self._row_looks
         return probabilities

@@ -18,7 +18,7 @@ from bandit_envs.environments.contexts.new_contexts import (
     UsersAndItems,
 )
 from bandit_envs.nests import Nest
-from bandit_envs.rewards.contextual import CLICK_SPEC
+from bandit_envs.rewards.item_models import CLICK_SPEC
 from bandit_envs.sampling import Normal, SamplingFunction
 from bandit_envs.seeding import Seed, split_seed
 from bandit_envs.specs import ArraySpec, BoundedArraySpec, SlateSpec

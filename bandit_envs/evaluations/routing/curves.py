@@ -54,7 +54,7 @@ class PriceCurves:
     def plot(self) -> Figure:
         """Returns a figure of scores over costs, with their intervals."""
         import_extra("matplotlib", "cli")
-        from bandit_envs.evaluations.routing.figures import draw_curves  # noqa: PLC0415
+        from bandit_envs.evaluations.routing.router_figures import draw_curves  # noqa: PLC0415
 
         return draw_curves(self.models, self.points, self.at_budget, self.frontier, self.budget)
 

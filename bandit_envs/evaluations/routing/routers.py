@@ -16,8 +16,9 @@ from bandit_envs.environments import OutcomeStream, OutcomeTableBandit
 from bandit_envs.evaluations.named import Kind, short_name
 from bandit_envs.logged import BanditLog
 from bandit_envs.logged.learners import learn_from_log
+from bandit_envs.names.users_code import name_in_errors
 from bandit_envs.policies import Policy
-from bandit_envs.studies.definition.choice import PolicyChoice, name_in_errors
+from bandit_envs.policies.policy_choice import PolicyChoice
 
 AnyRouter: TypeAlias = Policy | str
 """A policy, or a text as the command takes it."""

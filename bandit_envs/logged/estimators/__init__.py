@@ -4,18 +4,18 @@ from bandit_envs.logged.estimators.confidence_sequence import (
     DRConfidenceSequence,
     IPSConfidenceSequence,
 )
-from bandit_envs.logged.estimators.continuous import (
-    KernelDR,
-    KernelIPS,
-    actions_of,
-)
-from bandit_envs.logged.estimators.delays import ArrivalTimes, correct_delays
 from bandit_envs.logged.estimators.embeddings import (
     ActionPosterior,
     MarginalizedIPS,
 )
 from bandit_envs.logged.estimators.estimate import Estimate, EstimateSums, merge_sums
 from bandit_envs.logged.estimators.gains import estimate_logged, gain_over
+from bandit_envs.logged.estimators.kernel_estimators import (
+    KernelDR,
+    KernelIPS,
+    actions_of,
+)
+from bandit_envs.logged.estimators.late_rewards import ArrivalTimes, correct_delays
 from bandit_envs.logged.estimators.single_actions import (
     DirectMethod,
     DoublyRobust,
@@ -29,7 +29,7 @@ from bandit_envs.logged.estimators.single_actions import (
     SubGaussianIPS,
     SwitchDR,
 )
-from bandit_envs.logged.estimators.slates import (
+from bandit_envs.logged.estimators.slate_estimators import (
     CascadeDR,
     PseudoInverse,
     RewardInteractionIPS,

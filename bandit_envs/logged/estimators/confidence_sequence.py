@@ -11,8 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_envs.arrays import Floats
-from bandit_envs.base.checks import MAX_REWARD, check_confidence, check_number, check_positive
-from bandit_envs.base.state import Stateful, check_fields
+from bandit_envs.base.checks import (
+    MAX_REWARD,
+    check_confidence,
+    check_fields,
+    check_number,
+    check_positive,
+)
+from bandit_envs.base.state import Stateful
 from bandit_envs.logged.columns import check_each
 from bandit_envs.logged.estimators.estimate import ROUNDING
 from bandit_envs.logged.estimators.single_actions import weigh_rows
@@ -61,6 +67,7 @@ class ConfidenceSequence(Stateful):
     """
 
     _smallest_value = 0.0  # below all x_i, and at most 0
+    _usual_value = 1.0  # a bet is at most half of what it has, so x_i far above it lose much
 
     def __init__(
         self,
@@ -88,7 +95,7 @@ class ConfidenceSequence(Stateful):
     def _extend(self, values: Floats, mirrored: Floats) -> Bounds:
         """Takes in x_i for the rewards and for the mirrored rewards, [n] each."""
         sides: _Sides = self._state
-        scale = 1.0 - self._smallest_value
+        scale = self._usual_value - self._smallest_value
         smallest = self._smallest_value / scale  # of scaled values, which are their mean less 1
         add = functools.partial(self._bound.add, log_term=self._log_term, smallest=smallest)
         lower, lower_bounds = add(sides.lower, values / scale)
@@ -97,10 +104,14 @@ class ConfidenceSequence(Stateful):
         upper_ends = np.maximum(upper_bounds * scale, sides.upper_end)
         last = [float(ends[-1]) for ends in (lower_ends, upper_ends) if len(ends)]
         self._state = _Sides(lower, upper, *(last or sides[2:]))
-        if sum(last) > 1.0:
+        return Bounds(self._unscale(lower_ends), self._unscale(1.0 - upper_ends))
+
+    def _warn_if_crossed(self) -> None:
+        """Warns if no value of the policy fits all rows."""
+        sides: _Sides = self._state
+        if sides.lower_end + sides.upper_end > 1.0:
             text = "the ends of the confidence sequence have crossed: no value fits all rows"
             warnings.warn(f"{text}, so propensities may be wrong", stacklevel=3)
-        return Bounds(self._unscale(lower_ends), self._unscale(1.0 - upper_ends))
 
     def _scale(self, rewards: Floats) -> Floats:
         """Returns rewards on the scale on which their range is from 0 to 1."""
@@ -113,7 +124,7 @@ class ConfidenceSequence(Stateful):
 
     def _check_range(self, name: str, rewards: Floats) -> None:
         good = (rewards >= self._low) & (rewards <= self._high)
-        check_each(name, rewards, good, f"{self._low:g} to {self._high:g}, as low and high say")
+        check_each(name, rewards, good, f"{self._low:g} to {self._high:g}, the given range")
 
     def _check_content(self, content: Any) -> None:
         check_fields(content, _Sides, lower_end=float, upper_end=float)
@@ -127,6 +138,8 @@ class IPSConfidenceSequence(ConfidenceSequence):
     The weights need no bound, but large ones make the interval wide.
 
     Args:
+        usual_weight: about how large weights are, as it is known before the first row. Much larger
+            ones make the interval wide in the beginning.
         confidence, low, high, bound: as for `ConfidenceSequence`.
 
     >>> log = BanditLog(np.ones((900, 1)), [0, 1, 1] * 300, [1, 0, 1] * 300, [0.5] * 900)
@@ -134,6 +147,18 @@ class IPSConfidenceSequence(ConfidenceSequence):
     >>> bool(bounds.lower[-1] < log.reward.mean() < bounds.upper[-1])
     True
     """
+
+    def __init__(
+        self,
+        *,
+        usual_weight: float = 1.0,
+        confidence: float = 0.95,
+        low: float = 0.0,
+        high: float = 1.0,
+        bound: SequenceBound | None = None,
+    ) -> None:
+        super().__init__(confidence=confidence, low=low, high=high, bound=bound)
+        self._usual_value = check_positive("usual_weight", usual_weight)
 
     def update(self, log: BanditLog, probabilities: ArrayLike) -> Bounds:
         """Takes in the next rows, in the order of time, and returns the interval after each.
@@ -145,10 +170,18 @@ class IPSConfidenceSequence(ConfidenceSequence):
         Raises:
             ValueError: a reward is out of its range. The sequence stays as it was.
         """
-        rows = weigh_rows(log, probabilities)
-        self._check_range("reward", log.reward)
-        rewards = self._scale(log.reward)
-        return self._extend(rows.weights * rewards, rows.weights * (1.0 - rewards))
+        bounds = self.add(weigh_rows(log, probabilities).weights, log.reward)
+        self._warn_if_crossed()
+        return bounds
+
+    def add(self, weights: Floats, rewards: Floats) -> Bounds:
+        """Takes in the weights and rewards [n] of the next rows, as `update` does.
+
+        It does not warn: the ends of `interval` say whether they have crossed.
+        """
+        self._check_range("reward", rewards)
+        scaled = self._scale(rewards)
+        return self._extend(weights * scaled, weights * (1.0 - scaled))
 
 
 class DRConfidenceSequence(ConfidenceSequence):
@@ -197,14 +230,18 @@ class DRConfidenceSequence(ConfidenceSequence):
         self._check_range("reward", log.reward)
         self._check_range("predicted_rewards", np.asarray(predicted_rewards))
         if log.action_probabilities is not None:
-            return self._extend(*self._cut(log, np.asarray(probabilities), predicted_rewards))
+            bounds = self._extend(*self._cut(log, np.asarray(probabilities), predicted_rewards))
+            self._warn_if_crossed()
+            return bounds
         max_weight = -self._smallest_value
         good = rows.weights <= max_weight * (1.0 + ROUNDING)
         expected = f"at most max_weight, {max_weight:g}, as the log lacks action_probabilities"
         check_each("weight", rows.weights, good, expected)
         residual = rows.residual / (self._high - self._low)
         values = self._scale(rows.direct) + rows.weights * residual
-        return self._extend(values, 1.0 - values)
+        bounds = self._extend(values, 1.0 - values)
+        self._warn_if_crossed()
+        return bounds
 
     def _cut(
         self, log: BanditLog, policy: Floats, predicted_rewards: ArrayLike

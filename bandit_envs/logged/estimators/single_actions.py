@@ -1,13 +1,4 @@
-"""Off-policy estimators: what another policy would have earned, from logged data.
-
-With logged actions a_i, rewards r_i and propensities p_i, the policy's probabilities pi, predicted
-rewards q and weights w_i = pi(a_i | x_i) / p_i, every estimator is of the form
-
-    value = mean(sum_a pi(a | x_i) q(x_i, a)) + mean(v_i (r_i - q(x_i, a_i))) / mean(n_i)
-
-where v_i is w_i, or w_i changed; q is 0 for estimators without a reward model; and n_i is v_i for
-self-normalised estimators, and 1 for the others.
-"""
+"""Off-policy estimators: what another policy would have earned, from logged data."""
 
 from __future__ import annotations
 
@@ -33,6 +24,14 @@ SMALLEST = 1e-200  # replaces a shrinkage of 0, to avoid a division by zero
 @dataclasses.dataclass(frozen=True)
 class Estimator(abc.ABC):
     """Estimates the value of a policy from its action probabilities on a log.
+
+    With logged actions a_i, rewards r_i and propensities p_i, the policy's probabilities pi,
+    predicted rewards q and weights w_i = pi(a_i | x_i) / p_i, every estimator is of the form
+
+        value = mean(sum_a pi(a | x_i) q(x_i, a)) + mean(v_i (r_i - q(x_i, a_i))) / mean(n_i)
+
+    where v_i is w_i, or w_i changed; q is 0 for estimators without a reward model; and n_i is v_i
+    for self-normalised estimators, and 1 for the others.
 
     A subclass says how it changes the weights w, in `_change`; whether it uses predicted rewards
     q, `needs_predictions`; and whether it divides by the mean of the changed weights,

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bandit_envs.arrays import Array, Floats
+from bandit_envs.base.archives import CONTENT_ERRORS
 from bandit_envs.base.checks import check_integer, check_number
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.logged.files.obp import check_features, refuse_columns
@@ -70,7 +71,7 @@ def read_dsjson(path: str | os.PathLike[str]) -> BanditLog:
             num_actions=counts[0],
             action_probabilities=_join_probabilities(decisions),
         )
-    except Exception as error:  # damaged lines make the parser raise almost anything
+    except CONTENT_ERRORS as error:
         raise ValueError(f"{path} does not hold a log: {error}") from error
 
 
@@ -116,7 +117,7 @@ def _read_decisions(text: str) -> Iterator[DsjsonLine]:
             yield _read_decision(json.loads(line))
         except KeyError as error:
             raise ValueError(f"line {number} has no {error}") from error
-        except Exception as error:  # as above
+        except CONTENT_ERRORS as error:
             raise ValueError(f"line {number}: {error}") from error
 
 

@@ -6,7 +6,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from bandit_envs.base.extras import import_extra
-from bandit_envs.logged.files.layout import TableLayout, check_layout, join_frame, split_log
+from bandit_envs.logged.files.column_layout import TableLayout, check_layout, join_frame, split_log
 from bandit_envs.logged.files.logger_columns import Propensity
 from bandit_envs.logged.files.table_scan import LogRoles, TableScan
 from bandit_envs.logged.log import BanditLog
@@ -57,8 +57,9 @@ def from_frame(
             others.
         features: the columns of the observation [n, d]; None for all that have a name, and no other
             role.
-        num_actions: by default, the largest action plus 1, or the number of names; 0 if actions are
-            real numbers, such as prices or doses, and propensities their densities.
+        num_actions: by default, the largest action plus 1, or the number of names; or 0, if some
+            actions are numbers that are not whole. 0 says that actions are real numbers, such as
+            prices or doses, and propensities their densities.
         embedding: the columns of the categories of the action, integers from 0, if there are any.
         drop_missing: whether to drop rows with missing values. By default, they raise a ValueError
             that counts them.

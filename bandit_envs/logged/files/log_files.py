@@ -14,8 +14,7 @@ from typing import Any
 
 from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write, check_format, load_state, save_state
-from bandit_envs.logged.files.frames import KEY, to_frame
-from bandit_envs.logged.files.layout import (
+from bandit_envs.logged.files.column_layout import (
     FORMAT,
     TableLayout,
     check_layout,
@@ -27,8 +26,9 @@ from bandit_envs.logged.files.layout import (
     split_log,
     without_observation,
 )
+from bandit_envs.logged.files.frames import KEY, to_frame
 from bandit_envs.logged.files.scan import BATCH_ROWS, Scan, are_parquet, times_of_batches
-from bandit_envs.logged.log import COLUMNS, BanditLog, concatenate
+from bandit_envs.logged.log import COLUMNS, BanditLog, concatenate, require_plain_actions
 from bandit_envs.tables.csv_files import read_first_line, scan_csv
 from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.errors import errors_that_name
@@ -58,8 +58,10 @@ def write_log(path: str | os.PathLike[str], log: BanditLog) -> None:
 
     Raises:
         TypeError: the format cannot hold a column, which the message names; .npz holds them all.
-        ValueError: the suffix is another, or two columns would have the same name.
+        ValueError: the suffix is another, two columns would have the same name, or actions are
+            neither integers nor real numbers.
     """
+    require_plain_actions(log)
     file = Path(path)
     suffix = ends_with(check_suffix(file, WRITTEN_SUFFIXES).name, WRITTEN_SUFFIXES)
     if suffix == ARCHIVE:

@@ -60,7 +60,8 @@ def scan_log(
             files, no other columns are read.
         num_actions: the number of actions of a table. By default, the extra pass finds the largest
             action. If it is given, and the first batch has numbers alone, there is no such pass.
-            0 if actions are real numbers, such as prices, and propensities their densities.
+            0 says that actions are real numbers, such as prices, and propensities their densities;
+            so they are by default, too, if some are not whole.
         drop_missing: whether to drop rows of a table with missing values. By default, they raise a
             ValueError that counts them.
         time: a column that no batch has, such as the `time` of rewards.

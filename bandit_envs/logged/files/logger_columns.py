@@ -10,7 +10,7 @@ import numpy as np
 
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import short_repr
-from bandit_envs.logged.log import MIN_PROPENSITY
+from bandit_envs.logged.columns import MIN_PROPENSITY
 from bandit_envs.tables.cells import read_numbers
 from bandit_envs.tables.errors import check_column, name_row, name_some
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from bandit_envs.logged.again import Again
-from bandit_envs.logged.files.layout import split_log
+from bandit_envs.logged.files.column_layout import split_log
 from bandit_envs.logged.log import BanditLog, check_log
 from bandit_envs.logged.summary import LogRows
 from bandit_envs.tables.folders import NAMED

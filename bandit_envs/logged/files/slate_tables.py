@@ -5,6 +5,8 @@ Experimental: these names may change in any minor version.
 
 from __future__ import annotations
 
+import dataclasses
+import os
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -14,7 +16,8 @@ import numpy as np
 from bandit_envs.arrays import Array, Floats
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.extras import import_extra
-from bandit_envs.logged.slates import SlateLog
+from bandit_envs.base.slates import SlateProbabilities
+from bandit_envs.logged.slate_log import SlateLog
 from bandit_envs.tables.cells import as_numbers, read_integers, read_names, read_numbers, read_reals
 from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.encoding_search import EncodingSearch
@@ -23,7 +26,6 @@ from bandit_envs.tables.missing import MissingValues
 from bandit_envs.tables.parts import FramePart, Parts
 from bandit_envs.tables.roles import Names, Roles, check_column_names, describe_unnamed
 from bandit_envs.tables.whole_table import AnyTable, table_in_memory
-from bandit_envs.trajectories import SlateProbabilities
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -100,7 +102,10 @@ def read_slates(
         if not drop_missing:
             MissingValues.from_frame(frame, complete.names()).check_none()
         used = _drop_missing(frame, complete) if drop_missing else frame
-        return _read(used, complete, num_actions)
+        found = _read(used, complete, num_actions)
+    if isinstance(table, (str, os.PathLike)):
+        return dataclasses.replace(found, name=os.path.basename(table))
+    return found
 
 
 def _check_slots(roles: Roles) -> None:

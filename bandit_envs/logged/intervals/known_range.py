@@ -11,7 +11,7 @@ from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import MAX_REWARD, check_confidence, check_number, check_positive
 from bandit_envs.logged.columns import as_column, check_each, check_reward_range
 from bandit_envs.logged.intervals.influence import InfluenceSums
-from bandit_envs.logged.intervals.sequence_bounds import Spread, find_betting_end, place_bets
+from bandit_envs.logged.intervals.sequence_bounds import SeenValues, find_betting_end, place_bets
 
 SLACK = 1e-6  # of the range, by which rounding may move rows beyond it
 
@@ -170,5 +170,5 @@ def betting_interval(
 
 def _bet(x: Floats, log_term: float) -> float:
     """Returns the lower end of the mean of values x [n]."""
-    bets, _ = place_bets(Spread(), x, log_term, horizon=len(x))
+    bets, _ = place_bets(SeenValues(), x, log_term, horizon=len(x))
     return find_betting_end(x, bets.sizes, log_term)

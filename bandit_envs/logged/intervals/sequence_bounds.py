@@ -14,15 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bandit_envs.arrays import Floats
-from bandit_envs.base.checks import check_integer
-from bandit_envs.base.state import check_fields
+from bandit_envs.base.checks import check_fields, check_integer
 
 LARGEST_BET = 0.5
 FEWEST_MEANS = 101  # between which interpolated ends are off by less than 1e-3
 ROWS = 256  # whose wealth for all means is known at a time
 
 
-class Spread(NamedTuple):
+class SeenValues(NamedTuple):
     """What is remembered of the values x_1, ..., x_t, for the size of the next bet."""
 
     size: int = 0
@@ -38,8 +37,8 @@ class Bets(NamedTuple):
 
 
 def place_bets(
-    spread: Spread, x: Floats, log_term: float, largest_mean: float = 1.0, horizon: int = 0
-) -> tuple[Bets, Spread]:
+    spread: SeenValues, x: Floats, log_term: float, largest_mean: float = 1.0, horizon: int = 0
+) -> tuple[Bets, SeenValues]:
     """Returns the bets on values x [n], and what is remembered after them.
 
         l_t = sqrt(2 log(1/a) / (t log(1 + t) S_{t-1}))
@@ -63,7 +62,7 @@ def place_bets(
     variance_before = (0.25 + deviations[:-1]) / count
     steps = np.full(len(x), float(horizon)) if horizon else count * np.log1p(count)
     sizes = np.sqrt(2.0 * log_term / (steps * variance_before))
-    after = Spread(spread.size + len(x), float(total[-1]), float(deviations[-1]))
+    after = SeenValues(spread.size + len(x), float(total[-1]), float(deviations[-1]))
     return Bets(sizes, mean_before), after
 
 
@@ -93,7 +92,7 @@ class SequenceBound(abc.ABC):
 class BernsteinSums(NamedTuple):
     """What `EmpiricalBernstein` remembers."""
 
-    spread: Spread = Spread()
+    spread: SeenValues = SeenValues()
     bets: float = 0.0  # sum l_i
     winnings: float = 0.0  # sum l_i x_i
     penalties: float = 0.0  # sum (x_i - m_{i-1})^2 psi(l_i)
@@ -139,13 +138,13 @@ class EmpiricalBernstein(SequenceBound):
 
     def check(self, known: Any) -> None:
         """Raises TypeError if something is not what is remembered."""
-        check_fields(known, BernsteinSums, spread=Spread)
+        check_fields(known, BernsteinSums, spread=SeenValues)
 
 
 class BettingSums(NamedTuple):
     """What `HedgedBetting` remembers."""
 
-    spread: Spread
+    spread: SeenValues
     log_wealth: Floats  # [G], of a bettor against each possible mean
     end: float = -math.inf  # the largest bound so far
 
@@ -174,7 +173,7 @@ class HedgedBetting(SequenceBound):
 
     def initial(self) -> BettingSums:
         """Returns what is remembered before any value."""
-        return BettingSums(Spread(), np.zeros(self.means))
+        return BettingSums(SeenValues(), np.zeros(self.means))
 
     def add(
         self, known: BettingSums, x: Floats, log_term: float, smallest: float
@@ -196,7 +195,7 @@ class HedgedBetting(SequenceBound):
 
     def check(self, known: Any) -> None:
         """Raises TypeError if something is not what is remembered."""
-        check_fields(known, BettingSums, spread=Spread, log_wealth=np.ndarray)
+        check_fields(known, BettingSums, spread=SeenValues, log_wealth=np.ndarray)
         if known.log_wealth.shape != (self.means,):
             raise TypeError(f"log_wealth has shape {known.log_wealth.shape}; expected one a mean")
 

@@ -4,7 +4,7 @@ from bandit_envs.logged.learners.direct_method import DirectMethodLearner
 from bandit_envs.logged.learners.doubly_robust import DoublyRobustLearner
 from bandit_envs.logged.learners.ips_learner import IPSLearner
 from bandit_envs.logged.learners.learner import Learner
-from bandit_envs.logged.learners.learning import learn_from_log
+from bandit_envs.logged.learners.log_learning import learn_from_log
 from bandit_envs.logged.learners.model_learner import ModelLearner
 from bandit_envs.logged.learners.policy_files import SavedPolicy, read_policy, write_policy
 from bandit_envs.logged.learners.policy_gradient import PolicyGradientLearner

@@ -25,7 +25,7 @@ from bandit_envs.logged.reward_models.regression import RewardRegression
 from bandit_envs.logged.reward_models.reward_sums import (
     RewardSums,
 )
-from bandit_envs.logged.reward_models.ridge import RidgeRegression
+from bandit_envs.logged.reward_models.ridge_regression import RidgeRegression
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.models.value_model import NEVER
 from bandit_envs.policies.scikit_learn.model import (

@@ -12,8 +12,9 @@ from bandit_envs.logged.learners.fits.policies import greedy_policy
 from bandit_envs.logged.learners.learner import Learner
 from bandit_envs.logged.log import BanditLog, require_propensities, require_rows
 from bandit_envs.policies.contextual import ContextualPolicy
-from bandit_envs.policies.models import FittedClassifier, LinearScores
+from bandit_envs.policies.models import LinearScores
 from bandit_envs.policies.models.value_model import NEVER
+from bandit_envs.policies.scikit_learn import FittedClassifier
 from bandit_envs.policies.scikit_learn.model import check_classifier, copy_estimator, fit_weighted
 from bandit_envs.seeding import Seed, generator
 

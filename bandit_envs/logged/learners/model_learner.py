@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from bandit_envs.logged.features import spec_of_rows
 from bandit_envs.logged.learners.learner import Learner
-from bandit_envs.logged.learners.learning import learn_from_log
+from bandit_envs.logged.learners.log_learning import learn_from_log
 from bandit_envs.logged.log import (
     BanditLog,
     check_repeatable,
@@ -17,7 +17,7 @@ from bandit_envs.logged.log import (
     require_rows,
 )
 from bandit_envs.policies.contextual import ContextualPolicy
-from bandit_envs.policies.models import ValueModel
+from bandit_envs.policies.models import Model
 from bandit_envs.policies.rules import Greedy, Rule
 from bandit_envs.seeding import Seed
 
@@ -50,13 +50,13 @@ class ModelLearner(Learner):
     2
     """
 
-    def __init__(self, model: ValueModel, rule: Rule | None = None) -> None:
+    def __init__(self, model: Model, rule: Rule | None = None) -> None:
         self._rule = Greedy() if rule is None else rule
         if not isinstance(self._rule, Rule):
             raise TypeError(f"rule is {rule!r}; expected a Rule, such as Greedy()")
-        if not isinstance(model, ValueModel) or not model.learns:
+        if not isinstance(model, Model) or not model.predictor.learns:
             raise TypeError(f"model is {model!r}; expected one that learns, such as Ridge()")
-        self._rule.check(model)
+        self._rule.check(model.predictor)
         self._model = model
 
     @property

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from bandit_envs.arrays import Array, Floats
+from bandit_envs.base.archives import CONTENT_ERRORS
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.saving import (
     check_format,
@@ -26,9 +27,9 @@ from bandit_envs.logged.translation import find_new_names
 from bandit_envs.nests import Nest
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.linear import LinearThompsonSamplingPolicy, LinUCBPolicy
-from bandit_envs.policies.models import ValueModel
+from bandit_envs.policies.models import Model
 from bandit_envs.policies.models.inputs import InputReader
-from bandit_envs.policies.parts.files import PartReader, WrittenPart, write_part
+from bandit_envs.policies.parts.written_parts import PartReader, WrittenPart, write_part
 from bandit_envs.policies.policy import Policy
 from bandit_envs.policies.rules import Rule
 from bandit_envs.seeding import Seed
@@ -88,7 +89,7 @@ class SavedPolicy:
         encoding: of the table that it has learned from; None if it is not known.
     """
 
-    model: ValueModel
+    model: Model
     rule: Rule
     sizes: Mapping[str, Any]
     learned: Any = None
@@ -222,6 +223,9 @@ def write_policy(
     """
     if type(policy) not in CLASSES:
         raise TypeError(f"policy is a {type(policy).__name__}; expected a ContextualPolicy")
+    if not policy.action_kind.is_single:
+        found = f"policy chooses {policy.action_kind}"
+        raise TypeError(f"{found}; expected a ContextualPolicy of single actions")
     assert isinstance(policy, ContextualPolicy)
     summary = _summarize(learned_from)
     encoding = policy.encoding
@@ -256,7 +260,7 @@ def read_policy(
     path: str | os.PathLike[str],
     estimator: Any = None,
     trusted: Sequence[str] = (),
-    parts: Sequence[type[ValueModel] | type[Rule]] = (),
+    parts: Sequence[type[Model] | type[Rule]] = (),
 ) -> SavedPolicy:
     """Reads what `write_policy` wrote.
 
@@ -279,12 +283,10 @@ def read_policy(
     content = _check_content(path, load_state(path, trusted))
     reader = PartReader(parts, [] if estimator is None else [estimator])
     try:
-        model = reader.read(content["model"], ValueModel)
+        model = reader.read(content["model"], Model)
         rule = reader.read(content["rule"], Rule)
-        rule.check(model)
-    except ModuleNotFoundError:
-        raise
-    except Exception as error:  # a hostile file can make users' classes raise anything
+        rule.check(model.predictor)
+    except CONTENT_ERRORS as error:
         raise ValueError(f"{path}: {error}") from error
     learned = content["learned"]
     if learned is not None:  # after the modules of the parts have been imported

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.logged.files import scan_log
-from bandit_envs.logged.learners.learning import learn_from_log
+from bandit_envs.logged.learners.log_learning import learn_from_log
 from bandit_envs.logged.learners.policy_files import SUFFIX, read_policy
 from bandit_envs.names.notation import parse_choice
 from bandit_envs.policies import Policy

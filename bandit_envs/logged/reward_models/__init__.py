@@ -2,7 +2,7 @@
 
 from bandit_envs.logged.reward_models.regression import RewardRegression, mrdr_weights
 from bandit_envs.logged.reward_models.reward_sums import RewardSums
-from bandit_envs.logged.reward_models.ridge import RidgeRegression
+from bandit_envs.logged.reward_models.ridge_regression import RidgeRegression
 
 __all__ = [
     "RewardRegression",

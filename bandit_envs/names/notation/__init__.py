@@ -1,7 +1,13 @@
-"""What users write, such as `ucb:c=2`, read without running it."""
+"""What users write, such as `ucb:c=2`: read without running it, and written."""
 
 from bandit_envs.names.notation.choices import parse_choice, parse_toml, without_quotes
-from bandit_envs.names.notation.syntax import parse_expression, parse_literal, parse_module
+from bandit_envs.names.notation.syntax import (
+    parse_expression,
+    parse_literal,
+    parse_module,
+    undisturbed,
+)
+from bandit_envs.names.notation.values import to_toml
 
 __all__ = [
     "parse_choice",
@@ -9,5 +15,7 @@ __all__ = [
     "parse_literal",
     "parse_module",
     "parse_toml",
+    "to_toml",
+    "undisturbed",
     "without_quotes",
 ]

@@ -1,17 +1,17 @@
 """Policies for arms: they know each action by its own rewards, and read no context."""
 
-from bandit_envs.policies.arms.adversarial import (
-    Exp3Policy,
-    Exp3SPolicy,
-    ReducedVarianceTsallisINFPolicy,
-    TsallisINFPolicy,
-)
 from bandit_envs.policies.arms.bayes_ucb import BayesUCBPolicy
 from bandit_envs.policies.arms.beta_greedy import BetaGreedyPolicy
 from bandit_envs.policies.arms.boltzmann import BoltzmannPolicy
 from bandit_envs.policies.arms.epsilon_greedy import (
     DecayingEpsilonGreedyPolicy,
     EpsilonGreedyPolicy,
+)
+from bandit_envs.policies.arms.exp3 import (
+    Exp3Policy,
+    Exp3SPolicy,
+    ReducedVarianceTsallisINFPolicy,
+    TsallisINFPolicy,
 )
 from bandit_envs.policies.arms.forgetting_ucb import DiscountedUCBPolicy, SlidingWindowUCBPolicy
 from bandit_envs.policies.arms.gradient import GradientBanditPolicy

@@ -76,6 +76,20 @@ class ActionValues(NamedTuple):
         self.greedy[rows] = best
         self.rivals[rows] = second
 
+    def make_consistent(self, known: int) -> None:
+        """Finds the greedy actions of all rows, among those from `known` on, too."""
+        self.find_greedy(np.arange(len(self.values)))
+
+    def start_warm(self, known: int, warm: Warm) -> None:
+        """Starts the values of actions from `known` on at the mean of those with rewards."""
+        if warm != "mean":
+            raise NotImplementedError("values have no posterior")
+        initial_value = float(self.values[0, known])
+        seen = self.counts[:, :known] > 0.0
+        means = mean_of_known(self.values[:, :known], seen, initial_value)
+        self.values[:, known:] = means[:, np.newaxis]
+        self.make_consistent(known)
+
     def _row_offsets(self, num_rows: int) -> Indices:
         """Returns where the first rows begin in flat tables: [num_rows]."""
         return np.arange(0, num_rows * self.values.shape[1], self.values.shape[1])
@@ -105,20 +119,6 @@ class ActionValuePolicy(IndexPolicy):
 
     def _learn(self, learned: ActionValues, trajectory: Trajectory) -> ActionValues:
         learned.add(trajectory.action, trajectory.reward, self._step_size)
-        return learned
-
-    def _add_actions(self, learned: ActionValues, known: int) -> ActionValues:
-        grown: ActionValues = super()._add_actions(learned, known)
-        grown.find_greedy(np.arange(self.batch_size))
-        return grown
-
-    def _start_warm(self, learned: ActionValues, known: int, warm: Warm) -> ActionValues:
-        if warm != "mean":
-            raise self._without_warm(warm)
-        seen = learned.counts[:, :known] > 0.0
-        means = mean_of_known(learned.values[:, :known], seen, self._initial_value)
-        learned.values[:, known:] = means[:, np.newaxis]
-        learned.find_greedy(np.arange(self.batch_size))
         return learned
 
     def _describe(self, learned: ActionValues) -> Beliefs:

@@ -1,4 +1,4 @@
-"""Average rewards of actions."""
+"""Average rewards of actions, and what policies share that learn them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import numpy as np
 
 from bandit_envs.arrays import Array, Floats, Indices, Mask
 from bandit_envs.base.checks import MAX_REWARD
+from bandit_envs.policies.beliefs import Beliefs
+from bandit_envs.policies.policy import Policy
+from bandit_envs.trajectories import Trajectory
 
 
 class Averages(NamedTuple):
@@ -60,6 +63,19 @@ class Averages(NamedTuple):
             inverses=inverses,
             steps=self.steps + pending.sum(axis=1),
         )
+
+
+class AveragesPolicy(Policy):
+    """Learns the average reward of every action. A subclass chooses by `Averages`."""
+
+    def _initial(self) -> Averages:
+        return Averages.initial(self.batch_size, self.num_actions)
+
+    def _learn(self, learned: Averages, trajectory: Trajectory) -> Averages:
+        return learned.add(self._row_offsets + trajectory.action, trajectory.reward)
+
+    def _describe(self, learned: Averages) -> Beliefs:
+        return Beliefs(learned.values, learned.counts)
 
 
 def optimistic_means(

@@ -9,9 +9,10 @@ import numpy as np
 
 from bandit_envs.arrays import Floats, Indices
 from bandit_envs.base.extras import import_extra
+from bandit_envs.policies.arms.beta_policy import BetaPolicy
 from bandit_envs.policies.arms.index_policy import IndexPolicy
-from bandit_envs.policies.beliefs import Beliefs, beta_beliefs
-from bandit_envs.policies.beta_counts import BetaCounts, check_prior
+from bandit_envs.policies.beliefs import Beliefs
+from bandit_envs.policies.beta_counts import BetaCounts
 from bandit_envs.policies.learned import Warm
 from bandit_envs.policies.policy import PolicyOptions
 from bandit_envs.trajectories import TimeStep, Trajectory
@@ -23,8 +24,19 @@ class CountsAndSteps(NamedTuple):
     counts: BetaCounts
     steps: Indices
 
+    def with_pending(self, pending: Indices, reward_range: tuple[float, float]) -> CountsAndSteps:
+        """Returns posteriors with the means of those of the rewards so far, but narrower."""
+        successes, failures = self.counts
+        factor = 1.0 + pending / (successes + failures)
+        counts = BetaCounts(successes * factor, failures * factor)
+        return CountsAndSteps(counts, self.steps + pending.sum(axis=1))
 
-class BayesUCBPolicy(IndexPolicy):
+    def start_warm(self, known: int, warm: Warm) -> None:
+        """Starts the actions from `known` on, which have the prior, warm; in place."""
+        self.counts.start_warm(known, warm)
+
+
+class BayesUCBPolicy(IndexPolicy, BetaPolicy):
     """Chooses the action whose posterior has the largest quantile.
 
         A_t = argmax_a q(1 - 1 / t, Beta(prior_successes + S(a), prior_failures + F(a)))
@@ -47,7 +59,7 @@ class BayesUCBPolicy(IndexPolicy):
     array([[0.5, 0.5]])
     """
 
-    reward_range = 0.0, 1.0
+    can_count_pending = True
 
     def __init__(
         self,
@@ -55,15 +67,11 @@ class BayesUCBPolicy(IndexPolicy):
         prior_failures: float = 1.0,
         **options: typing.Unpack[PolicyOptions],
     ) -> None:
-        self._prior = check_prior(prior_successes, prior_failures)
-        self._prior_successes = self._prior[0]
-        self._prior_failures = self._prior[1]
         import_extra("scipy.special", "cli")
-        super().__init__(**options)
+        super().__init__(prior_successes, prior_failures, **options)
 
     def _initial(self) -> CountsAndSteps:
-        counts = BetaCounts.from_prior(self._table_shape, *self._prior)
-        return CountsAndSteps(counts, np.zeros(self.batch_size, np.intp))
+        return CountsAndSteps(super()._initial(), np.zeros(self.batch_size, np.intp))
 
     def _scores(self, learned: CountsAndSteps, time_step: TimeStep) -> Floats:
         # At the first step, all quantiles of one level are equal.
@@ -77,16 +85,5 @@ class BayesUCBPolicy(IndexPolicy):
         learned.counts.add(places, trajectory.reward.astype(np.float64))
         return learned._replace(steps=learned.steps + 1)
 
-    def _with_pending(self, learned: CountsAndSteps, pending: Indices) -> CountsAndSteps:
-        """Returns posteriors with the means of those of the rewards so far, but narrower."""
-        successes, failures = learned.counts
-        factor = 1.0 + pending / (successes + failures)
-        counts = BetaCounts(successes * factor, failures * factor)
-        return CountsAndSteps(counts, learned.steps + pending.sum(axis=1))
-
-    def _start_warm(self, learned: CountsAndSteps, known: int, warm: Warm) -> CountsAndSteps:
-        learned.counts.start_warm(known, warm, self._prior)
-        return learned
-
     def _describe(self, learned: CountsAndSteps) -> Beliefs:
-        return beta_beliefs(learned.counts, self._prior)
+        return super()._describe(learned.counts)

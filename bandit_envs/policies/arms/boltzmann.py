@@ -6,14 +6,13 @@ import typing
 
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_positive
-from bandit_envs.policies.arms.averages import Averages
-from bandit_envs.policies.beliefs import Beliefs
+from bandit_envs.policies.arms.averages import Averages, AveragesPolicy
 from bandit_envs.policies.draws import softmax
-from bandit_envs.policies.policy import Policy, PolicyOptions
-from bandit_envs.trajectories import TimeStep, Trajectory
+from bandit_envs.policies.policy import PolicyOptions
+from bandit_envs.trajectories import TimeStep
 
 
-class BoltzmannPolicy(Policy):
+class BoltzmannPolicy(AveragesPolicy):
     """Draws actions from a softmax of their average rewards.
 
         pi(a) = exp(Q(a) / temperature) / sum_b exp(Q(b) / temperature)
@@ -35,14 +34,5 @@ class BoltzmannPolicy(Policy):
         self._temperature = check_positive("temperature", temperature, MIN_STD, MAX_PARAMETER)
         super().__init__(**options)
 
-    def _initial(self) -> Averages:
-        return Averages.initial(self.batch_size, self.num_actions)
-
     def _probabilities(self, learned: Averages, time_step: TimeStep) -> Floats:
         return softmax(learned.values, 1.0 / self._temperature)
-
-    def _learn(self, learned: Averages, trajectory: Trajectory) -> Averages:
-        return learned.add(self._row_offsets + trajectory.action, trajectory.reward)
-
-    def _describe(self, learned: Averages) -> Beliefs:
-        return Beliefs(learned.values, learned.counts)

@@ -24,6 +24,14 @@ class Discounted(NamedTuple):
     inverses: Floats  # 1 / N, [B, K]
     total: Floats  # n, the sum of N over actions, [B]
 
+    def with_pending(self, pending: Indices, reward_range: tuple[float, float]) -> Discounted:
+        """Returns new tables in which choices [B, K] that wait for their rewards count in N."""
+        is_known = self.inverses < NEVER
+        counts = np.where(is_known, 1.0 / self.inverses, 0.0) + pending
+        inverses = 1.0 / np.maximum(counts, 1.0 / NEVER)
+        values = optimistic_means(self.values, is_known, pending, reward_range)
+        return Discounted(values, inverses, self.total + pending.sum(axis=1))
+
 
 class DiscountedUCBPolicy(IndexPolicy):
     """Chooses the largest upper confidence bound of discounted averages.
@@ -45,6 +53,8 @@ class DiscountedUCBPolicy(IndexPolicy):
     >>> DiscountedUCBPolicy(0.99, num_actions=4).probabilities(KArmedTestbed(k=4).reset())
     array([[0.25, 0.25, 0.25, 0.25]])
     """
+
+    can_count_pending = True
 
     def __init__(
         self, gamma: float, xi: float = 0.5, **options: typing.Unpack[PolicyOptions]
@@ -77,13 +87,6 @@ class DiscountedUCBPolicy(IndexPolicy):
         inverses[chosen] = inverse
         return learned._replace(total=self._gamma * learned.total + 1.0)
 
-    def _with_pending(self, learned: Discounted, pending: Indices) -> Discounted:
-        is_known = learned.inverses < NEVER
-        counts = np.where(is_known, 1.0 / learned.inverses, 0.0) + pending
-        inverses = 1.0 / np.maximum(counts, 1.0 / NEVER)
-        values = optimistic_means(learned.values, is_known, pending, self.reward_range)
-        return Discounted(values, inverses, learned.total + pending.sum(axis=1))
-
 
 class RecentSteps(NamedTuple):
     """What the last steps were, updated in place, and the number of all steps."""
@@ -93,6 +96,18 @@ class RecentSteps(NamedTuple):
     counts: Floats  # how often the window holds each action, [B, K]
     sums: Floats  # of the rewards of each action, [B, K]
     steps: Indices  # how many rewards each row has learned from, [B]
+
+    def with_pending(self, pending: Indices, reward_range: tuple[float, float]) -> RecentSteps:
+        """Returns new tables in which choices [B, K] that wait for their rewards count."""
+        means = optimistic_means(
+            values=self.sums / np.maximum(self.counts, 1.0),
+            is_known=self.counts > 0.0,
+            pending=pending,
+            reward_range=reward_range,
+        )
+        counts = self.counts + pending
+        steps = self.steps + pending.sum(axis=1)
+        return self._replace(counts=counts, sums=means * counts, steps=steps)
 
 
 class SlidingWindowUCBPolicy(IndexPolicy):
@@ -115,6 +130,8 @@ class SlidingWindowUCBPolicy(IndexPolicy):
     >>> SlidingWindowUCBPolicy(100, num_actions=4).probabilities(KArmedTestbed(k=4).reset())
     array([[0.25, 0.25, 0.25, 0.25]])
     """
+
+    can_count_pending = True
 
     def __init__(
         self, window: int, xi: float = 0.5, **options: typing.Unpack[PolicyOptions]
@@ -163,17 +180,6 @@ class SlidingWindowUCBPolicy(IndexPolicy):
         if is_last.any():
             self._add_up(learned, np.flatnonzero(is_last))
         return learned._replace(steps=learned.steps + 1)
-
-    def _with_pending(self, learned: RecentSteps, pending: Indices) -> RecentSteps:
-        means = optimistic_means(
-            values=learned.sums / np.maximum(learned.counts, 1.0),
-            is_known=learned.counts > 0.0,
-            pending=pending,
-            reward_range=self.reward_range,
-        )
-        counts = learned.counts + pending
-        steps = learned.steps + pending.sum(axis=1)
-        return learned._replace(counts=counts, sums=means * counts, steps=steps)
 
     def _add_up(self, learned: RecentSteps, rows: Indices) -> None:
         """Adds up the window of some rows anew, as subtraction leaves rounding errors."""

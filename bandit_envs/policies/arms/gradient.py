@@ -22,6 +22,10 @@ class Preferences(NamedTuple):
     mean_reward: Floats  # [B]
     steps: Floats  # how many rewards each row has learned from, [B]
 
+    def make_consistent(self, known: int) -> None:
+        """Follows the preferences; new actions have the mean of all, which is 0."""
+        self.probabilities[:] = softmax(self.preferences)
+
 
 class GradientBanditPolicy(Policy):
     """Draws actions from a softmax of preferences, which follow the gradient of the reward.
@@ -62,12 +66,6 @@ class GradientBanditPolicy(Policy):
 
     def _probabilities(self, learned: Preferences, time_step: TimeStep) -> Floats:
         return learned.probabilities
-
-    def _add_actions(self, learned: Preferences, known: int) -> Preferences:
-        """Gives new actions the mean of all preferences, which is 0."""
-        grown: Preferences = super()._add_actions(learned, known)
-        grown.probabilities[:] = softmax(grown.preferences)
-        return grown
 
     def _learn(self, learned: Preferences, trajectory: Trajectory) -> Preferences:
         preferences, probabilities, mean_reward, steps = learned

@@ -1,4 +1,4 @@
-"""Policies that choose the action with the largest score."""
+"""Policies that choose the action with the largest score, such as an upper confidence bound."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import abc
 from typing import Any
 
 from bandit_envs.arrays import Floats, Mask, Rng
+from bandit_envs.policies.beliefs import Beliefs
 from bandit_envs.policies.draws import (
     argmax_random_ties,
     check_exploration,
@@ -56,3 +57,25 @@ class IndexPolicy(Policy):
     def _checked_exploration(self, learned: Any) -> float | Floats:
         """Returns what `_exploration` returns, which must be from 0 to 1."""
         return check_exploration("_exploration", self._exploration(learned), self.batch_size)
+
+
+class UpperBoundPolicy(IndexPolicy):
+    """Chooses the available action with the largest bound; ties are broken uniformly at random.
+
+    A subclass implements `_bounds`, and what it has learned has `values`, `counts` and
+    `with_pending`.
+    """
+
+    can_count_pending = True
+
+    @abc.abstractmethod
+    def _bounds(self, learned: Any) -> Floats:
+        """Returns the upper bound of the reward of every action: [B, K]; may be infinite."""
+
+    def _scores(self, learned: Any, time_step: TimeStep) -> Floats:
+        return self._bounds(learned)
+
+    def _describe(self, learned: Any) -> Beliefs:
+        return Beliefs(
+            learned.values, learned.counts, high=self._bounds(learned), interval="upper bound"
+        )

@@ -6,19 +6,17 @@ import typing
 
 import numpy as np
 
-from bandit_envs.arrays import Floats, Indices
+from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import check_number
-from bandit_envs.policies.arms.averages import Averages, current_step
-from bandit_envs.policies.arms.index_policy import IndexPolicy
-from bandit_envs.policies.arms.upper_bounds import UpperBoundPolicy
-from bandit_envs.policies.beliefs import Beliefs
+from bandit_envs.policies.arms.averages import Averages, AveragesPolicy, current_step
+from bandit_envs.policies.arms.index_policy import IndexPolicy, UpperBoundPolicy
 from bandit_envs.policies.policy import PolicyOptions
-from bandit_envs.trajectories import TimeStep, Trajectory
+from bandit_envs.trajectories import TimeStep
 
 BELOW_1 = np.nextafter(1.0, 0.0)
 
 
-class KLUCBPolicy(UpperBoundPolicy):
+class KLUCBPolicy(UpperBoundPolicy, AveragesPolicy):
     """Chooses the largest upper confidence bound by the divergence of Bernoulli laws.
 
         A_t = argmax_a max{q: N(a) kl(Q(a), q) <= ln t + c ln ln t}
@@ -43,9 +41,6 @@ class KLUCBPolicy(UpperBoundPolicy):
         self._c = check_number("c", c, 0.0, 1e6)
         super().__init__(**options)
 
-    def _initial(self) -> Averages:
-        return Averages.initial(self.batch_size, self.num_actions)
-
     def _bounds(self, learned: Averages) -> Floats:
         log_t = np.log(current_step(learned.steps))
         level = log_t + self._c * np.log(np.maximum(log_t, 1.0))
@@ -53,14 +48,8 @@ class KLUCBPolicy(UpperBoundPolicy):
         bounds[learned.counts == 0.0] = np.inf
         return bounds
 
-    def _learn(self, learned: Averages, trajectory: Trajectory) -> Averages:
-        return learned.add(self._row_offsets + trajectory.action, trajectory.reward)
 
-    def _with_pending(self, learned: Averages, pending: Indices) -> Averages:
-        return learned.with_pending(pending, self.reward_range)
-
-
-class IMEDPolicy(IndexPolicy):
+class IMEDPolicy(IndexPolicy, AveragesPolicy):
     """Chooses the action with the smallest empirical divergence from the best.
 
         A_t = argmin_a N(a) kl(Q(a), max_b Q(b)) + ln N(a)
@@ -79,9 +68,7 @@ class IMEDPolicy(IndexPolicy):
     """
 
     reward_range = 0.0, 1.0
-
-    def _initial(self) -> Averages:
-        return Averages.initial(self.batch_size, self.num_actions)
+    can_count_pending = True
 
     def _scores(self, learned: Averages, time_step: TimeStep) -> Floats:
         p = learned.values
@@ -92,15 +79,6 @@ class IMEDPolicy(IndexPolicy):
         divergence = p * (np.log(p) - np.log(best))
         divergence += (1.0 - p) * (np.log1p(-p) - np.log1p(-best))
         return np.asarray(np.log(learned.inverses) - learned.counts * divergence)
-
-    def _learn(self, learned: Averages, trajectory: Trajectory) -> Averages:
-        return learned.add(self._row_offsets + trajectory.action, trajectory.reward)
-
-    def _with_pending(self, learned: Averages, pending: Indices) -> Averages:
-        return learned.with_pending(pending, self.reward_range)
-
-    def _describe(self, learned: Averages) -> Beliefs:
-        return Beliefs(learned.values, learned.counts)
 
 
 def kl_upper_bounds(p: Floats, divergence: Floats) -> Floats:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import typing
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bandit_envs.arrays import Floats, Rng
 from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_number, check_positive
+from bandit_envs.policies.arms.beta_policy import BetaPolicy
 from bandit_envs.policies.arms.thompson_sampling_policy import ThompsonSamplingPolicy
 from bandit_envs.policies.beliefs import Beliefs, beta_beliefs, normal_beliefs
-from bandit_envs.policies.beta_counts import BetaCounts, check_prior
+from bandit_envs.policies.beta_counts import BetaCounts
 from bandit_envs.policies.draws import draw_normal
 from bandit_envs.policies.learned import Warm, mean_of_known, spread_of_known
 from bandit_envs.policies.policy import PolicyOptions
@@ -23,6 +24,25 @@ class NormalPosteriors(NamedTuple):
 
     mean: Floats
     std: Floats
+
+    def start_warm(self, known: int, warm: Warm) -> None:
+        """Starts the actions from `known` on, which have the prior, warm; in place."""
+        prior_mean = float(self.mean[0, known])
+        prior_std = float(self.std[0, known])
+        prior = prior_std**-2.0
+        precision = self.std[:, :known] ** -2.0
+        seen = precision > prior * (1.0 + 1e-9)
+        if warm == "mean":
+            start = mean_of_known(self.mean[:, :known], seen, prior_mean)
+            self.mean[:, known:] = start[:, np.newaxis]
+            return
+        of_rewards = np.where(seen, precision - prior, 1.0)
+        sums = precision * self.mean[:, :known] - prior * prior_mean
+        spread = spread_of_known(sums / of_rewards, 1.0 / of_rewards, seen)
+        rows = np.flatnonzero(seen.sum(axis=1) >= 2)
+        self.mean[rows, known:] = spread.mean[rows, np.newaxis]
+        std = np.sqrt(np.minimum(spread.variance, prior_std**2))
+        self.std[rows, known:] = std[rows, np.newaxis]
 
 
 class GaussianThompsonSamplingPolicy(ThompsonSamplingPolicy):
@@ -75,28 +95,11 @@ class GaussianThompsonSamplingPolicy(ThompsonSamplingPolicy):
         std[chosen] = precision**-0.5
         return learned
 
-    def _start_warm(self, learned: NormalPosteriors, known: int, warm: Warm) -> NormalPosteriors:
-        prior = self._prior_std**-2.0
-        precision = learned.std[:, :known] ** -2.0
-        seen = precision > prior * (1.0 + 1e-9)
-        if warm == "mean":
-            start = mean_of_known(learned.mean[:, :known], seen, self._prior_mean)
-            learned.mean[:, known:] = start[:, np.newaxis]
-            return learned
-        of_rewards = np.where(seen, precision - prior, 1.0)
-        sums = precision * learned.mean[:, :known] - prior * self._prior_mean
-        spread = spread_of_known(sums / of_rewards, 1.0 / of_rewards, seen)
-        rows = np.flatnonzero(seen.sum(axis=1) >= 2)
-        learned.mean[rows, known:] = spread.mean[rows, np.newaxis]
-        std = np.sqrt(np.minimum(spread.variance, self._prior_std**2))
-        learned.std[rows, known:] = std[rows, np.newaxis]
-        return learned
-
     def _describe(self, learned: NormalPosteriors) -> Beliefs:
         return normal_beliefs(learned.mean, learned.std)
 
 
-class BetaThompsonSamplingPolicy(ThompsonSamplingPolicy):
+class BetaThompsonSamplingPolicy(ThompsonSamplingPolicy, BetaPolicy):
     """Draws a success probability for every action from its posterior and chooses the largest.
 
         prior      p(a) ~ Beta(prior_successes, prior_failures)
@@ -118,38 +121,11 @@ class BetaThompsonSamplingPolicy(ThompsonSamplingPolicy):
     (1,)
     """
 
-    reward_range = 0.0, 1.0
-
-    def __init__(
-        self,
-        prior_successes: float = 1.0,
-        prior_failures: float = 1.0,
-        **options: typing.Unpack[PolicyOptions],
-    ) -> None:
-        self._prior = check_prior(prior_successes, prior_failures)
-        self._prior_successes = self._prior[0]
-        self._prior_failures = self._prior[1]
-        super().__init__(**options)
-
-    def _initial(self) -> BetaCounts:
-        return BetaCounts.from_prior(self._table_shape, *self._prior)
-
     def _draw_values(self, rng: Rng, learned: BetaCounts, time_step: TimeStep) -> Floats:
         return rng.beta(learned.successes, learned.failures)
 
-    def _learn(self, learned: BetaCounts, trajectory: Trajectory) -> BetaCounts:
-        learned.add(self._row_offsets + trajectory.action, trajectory.reward)
-        return learned
 
-    def _start_warm(self, learned: BetaCounts, known: int, warm: Warm) -> BetaCounts:
-        learned.start_warm(known, warm, self._prior)
-        return learned
-
-    def _describe(self, learned: BetaCounts) -> Beliefs:
-        return beta_beliefs(learned, self._prior)
-
-
-class DiscountedThompsonSamplingPolicy(ThompsonSamplingPolicy):
+class DiscountedThompsonSamplingPolicy(BetaThompsonSamplingPolicy):
     """Thompson sampling with Beta posteriors that forget, for rewards whose laws change.
 
         successes = prior_successes + S(a),    S(a) = gamma S(a) + 1[a = A] R
@@ -169,8 +145,6 @@ class DiscountedThompsonSamplingPolicy(ThompsonSamplingPolicy):
     (1,)
     """
 
-    reward_range = 0.0, 1.0
-
     def __init__(
         self,
         gamma: float,
@@ -179,25 +153,11 @@ class DiscountedThompsonSamplingPolicy(ThompsonSamplingPolicy):
         **options: typing.Unpack[PolicyOptions],
     ) -> None:
         self._gamma = check_positive("gamma", gamma, maximum=1.0)
-        self._prior = check_prior(prior_successes, prior_failures)
-        self._prior_successes = self._prior[0]
-        self._prior_failures = self._prior[1]
-        super().__init__(**options)
+        super().__init__(prior_successes, prior_failures, **options)
 
-    def _initial(self) -> BetaCounts:
-        return BetaCounts.from_prior(self._table_shape, *self._prior)
-
-    def _draw_values(self, rng: Rng, learned: BetaCounts, time_step: TimeStep) -> Floats:
-        return rng.beta(learned.successes, learned.failures)
-
-    def _learn(self, learned: BetaCounts, trajectory: Trajectory) -> BetaCounts:
-        learned.decay(self._gamma, *self._prior)
-        learned.add(self._row_offsets + trajectory.action, trajectory.reward)
-        return learned
-
-    def _start_warm(self, learned: BetaCounts, known: int, warm: Warm) -> BetaCounts:
-        learned.start_warm(known, warm, self._prior)
-        return learned
+    def _learn(self, learned: BetaCounts, trajectory: Trajectory) -> Any:
+        learned.decay(self._gamma, self._prior_successes, self._prior_failures)
+        return super()._learn(learned, trajectory)
 
     def _describe(self, learned: BetaCounts) -> Beliefs:
         return beta_beliefs(learned, None)

@@ -9,8 +9,13 @@ import numpy as np
 
 from bandit_envs.arrays import Floats, Indices
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_positive
-from bandit_envs.policies.arms.averages import Averages, current_step, optimistic_means
-from bandit_envs.policies.arms.upper_bounds import UpperBoundPolicy
+from bandit_envs.policies.arms.averages import (
+    Averages,
+    AveragesPolicy,
+    current_step,
+    optimistic_means,
+)
+from bandit_envs.policies.arms.index_policy import UpperBoundPolicy
 from bandit_envs.policies.policy import PolicyOptions
 from bandit_envs.trajectories import Trajectory
 
@@ -22,6 +27,18 @@ class ConfidenceBounds(NamedTuple):
     counts: Indices  # N, how often it was chosen
     widths: Floats  # 1 / sqrt(N), infinite for an action never chosen
     steps: Indices  # how many rewards each row has learned from, [B]
+
+    def with_pending(self, pending: Indices, reward_range: tuple[float, float]) -> ConfidenceBounds:
+        """Returns new tables in which choices [B, K] that wait for their rewards count in N."""
+        counts = self.counts + pending
+        with np.errstate(divide="ignore"):
+            widths = 1.0 / np.sqrt(counts)
+        return ConfidenceBounds(
+            values=optimistic_means(self.values, self.counts > 0, pending, reward_range),
+            counts=counts,
+            widths=widths,
+            steps=self.steps + pending.sum(axis=1),
+        )
 
 
 class UCBPolicy(UpperBoundPolicy):
@@ -71,19 +88,8 @@ class UCBPolicy(UpperBoundPolicy):
         learned.widths.reshape(-1)[chosen] = 1.0 / np.sqrt(n)
         return learned._replace(steps=learned.steps + 1)
 
-    def _with_pending(self, learned: ConfidenceBounds, pending: Indices) -> ConfidenceBounds:
-        counts = learned.counts + pending
-        with np.errstate(divide="ignore"):
-            widths = 1.0 / np.sqrt(counts)
-        return ConfidenceBounds(
-            values=optimistic_means(learned.values, learned.counts > 0, pending, self.reward_range),
-            counts=counts,
-            widths=widths,
-            steps=learned.steps + pending.sum(axis=1),
-        )
 
-
-class UCB1TunedPolicy(UpperBoundPolicy):
+class UCB1TunedPolicy(UpperBoundPolicy, AveragesPolicy):
     """Chooses the largest upper confidence bound, whose width follows the variance of the rewards.
 
         A_t = argmax_a Q(a) + sqrt(ln t / N(a) * min(1/4, V(a) + sqrt(2 ln t / N(a))))
@@ -101,9 +107,6 @@ class UCB1TunedPolicy(UpperBoundPolicy):
     array([[0.5, 0.5]])
     """
 
-    def _initial(self) -> Averages:
-        return Averages.initial(self.batch_size, self.num_actions)
-
     def _bounds(self, learned: Averages) -> Floats:
         ratio = learned.inverses * np.log(current_step(learned.steps))
         bounds = 2.0 * ratio
@@ -115,14 +118,8 @@ class UCB1TunedPolicy(UpperBoundPolicy):
         bounds += learned.values
         return bounds
 
-    def _learn(self, learned: Averages, trajectory: Trajectory) -> Averages:
-        return learned.add(self._row_offsets + trajectory.action, trajectory.reward)
 
-    def _with_pending(self, learned: Averages, pending: Indices) -> Averages:
-        return learned.with_pending(pending, self.reward_range)
-
-
-class MOSSPolicy(UpperBoundPolicy):
+class MOSSPolicy(UpperBoundPolicy, AveragesPolicy):
     """Chooses the largest upper confidence bound, whose width is 0 after enough choices.
 
         A_t = argmax_a Q(a) + sqrt(max(0, ln(T / (K N(a)))) / N(a))
@@ -147,9 +144,6 @@ class MOSSPolicy(UpperBoundPolicy):
         self._horizon = horizon
         super().__init__(**options)
 
-    def _initial(self) -> Averages:
-        return Averages.initial(self.batch_size, self.num_actions)
-
     def _bounds(self, learned: Averages) -> Floats:
         steps = current_step(learned.steps) if self._horizon is None else self._horizon
         bounds = learned.inverses * (steps / self.num_actions)
@@ -159,9 +153,3 @@ class MOSSPolicy(UpperBoundPolicy):
         np.sqrt(bounds, out=bounds)
         bounds += learned.values
         return bounds
-
-    def _learn(self, learned: Averages, trajectory: Trajectory) -> Averages:
-        return learned.add(self._row_offsets + trajectory.action, trajectory.reward)
-
-    def _with_pending(self, learned: Averages, pending: Indices) -> Averages:
-        return learned.with_pending(pending, self.reward_range)

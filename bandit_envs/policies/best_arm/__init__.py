@@ -1,6 +1,7 @@
 """Policies that look for the best action, recommend it, and may stop."""
 
 from bandit_envs.policies.best_arm.best_arm_policy import BestArmPolicy
+from bandit_envs.policies.best_arm.best_arm_report import BestArmReport
 from bandit_envs.policies.best_arm.confidence_bounds import KLLUCBPolicy, LUCBPolicy
 from bandit_envs.policies.best_arm.elimination import (
     ExploreThenCommitPolicy,
@@ -17,7 +18,6 @@ from bandit_envs.policies.best_arm.optimal_proportions import (
     CharacteristicTime,
     characteristic_time,
 )
-from bandit_envs.policies.best_arm.report import BestArmReport
 from bandit_envs.policies.best_arm.track_and_stop import (
     CTrackingPolicy,
     LikelihoodRatioTestPolicy,

@@ -13,7 +13,7 @@ from bandit_envs.arrays import Array, Floats, Indices, Mask, Rng
 from bandit_envs.base.checks import check_integer, check_number
 from bandit_envs.policies.arms.averages import optimistic_means
 from bandit_envs.policies.beliefs import Beliefs
-from bandit_envs.policies.best_arm.report import BestArmReport, log_term_of, names_of
+from bandit_envs.policies.best_arm.best_arm_report import BestArmReport, log_term_of, names_of
 from bandit_envs.policies.best_arm.reward_laws import BernoulliLaw, NormalLaw, RewardLaw
 from bandit_envs.policies.draws import argmax_random_ties, index_probabilities
 from bandit_envs.policies.policy import Actions, Policy, PolicyOptions
@@ -77,13 +77,7 @@ class Pulls(NamedTuple):
         """Returns some rows, [n] in ascending order, which must not be written to."""
         if len(rows) == len(self.steps):
             return self
-        return Pulls(
-            counts=self.counts.take(rows, axis=0),
-            sums=self.sums.take(rows, axis=0),
-            values=self.values.take(rows, axis=0),
-            latest=self.latest.take(rows, axis=0),
-            steps=self.steps.take(rows),
-        )
+        return Pulls._make(table.take(rows, axis=0) for table in self)
 
     def leaders(self, allowed: Mask | None = None) -> Indices:
         """Returns the action of each row with the largest mean reward: [B].
@@ -144,6 +138,15 @@ class Search(NamedTuple):
         closed_for = np.where(shown, 0.0, self.closed_for + 1.0)
         np.copyto(self.closed_for, closed_for, where=~self.stopped[:, np.newaxis])
 
+    def with_pending(self, pending: Indices, reward_range: tuple[float, float]) -> Search:
+        """Returns new tables in which choices [B, K] of rows that go on count if they wait."""
+        exploring = np.where(self.stopped[:, np.newaxis], 0, pending)
+        return self._replace(pulls=self.pulls.with_pending(exploring, reward_range))
+
+    def make_consistent(self, known: int) -> None:
+        """Lets all rows go on: which of more actions is the best is another question."""
+        self.stopped[:] = False
+
 
 class BestArmPolicy(Policy):
     """Explores to find the best action, recommends one, and says when it stops to explore.
@@ -176,6 +179,8 @@ class BestArmPolicy(Policy):
     >>> policy.recommend(time_step), policy.steps
     (array([1, 1, 1], dtype=int32), array([40, 40, 40]))
     """
+
+    can_count_pending = True
 
     _goes_on = True
     """Whether a row that has stopped goes on if another action opens."""
@@ -317,16 +322,6 @@ class BestArmPolicy(Policy):
             learned.pulls.add(rows, trajectory.action[rows], trajectory.reward[rows])
             self._update(learned, rows)
         return learned
-
-    def _with_pending(self, learned: Search, pending: Indices) -> Search:
-        exploring = np.where(learned.stopped[:, np.newaxis], 0, pending)
-        return learned._replace(pulls=learned.pulls.with_pending(exploring, self.reward_range))
-
-    def _add_actions(self, learned: Search, known: int) -> Search:
-        """Lets all rows go on: which of more actions is the best is another question."""
-        grown: Search = super()._add_actions(learned, known)
-        grown.stopped[:] = False
-        return grown
 
     def _describe(self, learned: Search) -> Beliefs:
         pulls = learned.pulls

@@ -61,7 +61,7 @@ class PairPolicy(BestArmPolicy):
 
         As long as an action that counts has no reward in a row, all are chosen in turn there.
         """
-        search = super()._with_pending(learned, pending)
+        search: Search = super()._with_pending(learned, pending)
         first = np.full(self.batch_size, -1)
         compared = learned.compared()
         rows = np.flatnonzero(_is_ready(learned.pulls.counts, compared) & ~learned.stopped)

@@ -15,7 +15,7 @@ from bandit_envs.policies.best_arm.optimal_proportions import optimal_weights
 from bandit_envs.policies.best_arm.reward_laws import RewardLaw
 from bandit_envs.policies.draws import argmax_random_ties, rows_of
 from bandit_envs.policies.learned import make_room
-from bandit_envs.policies.policy import Actions, Policy, PolicyOptions
+from bandit_envs.policies.policy import Actions, PolicyOptions
 from bandit_envs.trajectories import TimeStep
 
 TOLERANCE = 1e-3
@@ -57,6 +57,10 @@ class Tracking(NamedTuple):
 
     weights: Floats
 
+    def make_consistent(self, known: int) -> None:
+        """Gives actions from `known` on an equal share."""
+        make_room(self.weights, known)
+
 
 class TrackAndStopPolicy(ChernoffPolicy):
     """Chooses in the proportions that are the best if the means are those found: D-tracking.
@@ -84,11 +88,6 @@ class TrackAndStopPolicy(ChernoffPolicy):
 
     def _initial_plan(self) -> Tracking:
         return Tracking(np.full(self._table_shape, 1.0 / self.num_actions))
-
-    def _add_actions(self, learned: Search, known: int) -> Search:
-        grown = super()._add_actions(learned, known)
-        make_room(grown.plan.weights, known)
-        return grown
 
     def _exploration_scores(self, search: Search) -> Floats:
         pulls = search.pulls
@@ -118,6 +117,10 @@ class CumulativeTracking(NamedTuple):
     weights: Floats
     sums: Floats  # of proportions of at least eps
 
+    def make_consistent(self, known: int) -> None:
+        """Gives actions from `known` on an equal share."""
+        make_room(self.weights, known)
+
 
 class CTrackingPolicy(ChernoffPolicy):
     """Track-and-Stop that follows the sums of all proportions so far: C-tracking.
@@ -146,18 +149,13 @@ class CTrackingPolicy(ChernoffPolicy):
         weights = np.full(self._table_shape, 1.0 / self.num_actions)
         return CumulativeTracking(weights, np.zeros(self._table_shape))
 
-    def _add_actions(self, learned: Search, known: int) -> Search:
-        grown = super()._add_actions(learned, known)
-        make_room(grown.plan.weights, known)
-        return grown
-
     def _exploration_scores(self, search: Search) -> Floats:
         pulls = search.pulls
         is_untried = _fewest_choices(pulls, search.compared()) == 0.0
         return np.where(is_untried, 0.0, search.plan.sums) - pulls.counts
 
     def _with_pending(self, learned: Search, pending: Indices) -> Search:
-        search = super()._with_pending(learned, pending)
+        search: Search = super()._with_pending(learned, pending)
         plan: CumulativeTracking = learned.plan
         steps = search.pulls.steps
         added = (steps - learned.pulls.steps)[:, np.newaxis]
@@ -275,6 +273,8 @@ class TopTwoThompsonSamplingPolicy(ChernoffPolicy):
     (1,)
     """
 
+    can_count_pending = False  # its draws go on to other actions by themselves
+
     def __init__(
         self,
         delta: float,
@@ -285,8 +285,6 @@ class TopTwoThompsonSamplingPolicy(ChernoffPolicy):
     ) -> None:
         self._beta = check_number("beta", beta, 0.0, 1.0)
         super().__init__(delta, reward_std, threshold, **options)
-
-    _with_pending = Policy._with_pending  # its draws go on to other actions by themselves
 
     def _select(self, rng: Rng, learned: Search, time_step: TimeStep) -> Actions:
         available = self._available(time_step.observation)

@@ -2,28 +2,56 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.arrays import Floats, Mask
 from bandit_envs.base.checks import short_repr
-from bandit_envs.base.state import ForeignModel
+from bandit_envs.base.foreign_models import ForeignModel
 from bandit_envs.nests import Nest
 
 Warm: TypeAlias = Literal["mean", "empirical_bayes"]
 """What new actions start from in place of the prior: see `Policy.with_actions`."""
 
-WARM = ("mean", "empirical_bayes")
+WARM: tuple[Warm, ...] = ("mean", "empirical_bayes")
 
 
 def check_warm(warm: Any) -> Warm | None:
     """Returns what new actions start from; ValueError if it is nothing known."""
     if warm is None or (isinstance(warm, str) and warm in WARM):
-        return warm  # type: ignore[return-value]
+        return warm
     expected = "None, " + ", ".join(map(repr, WARM))
     raise ValueError(f"warm is {short_repr(warm)}; expected one of {expected}")
+
+
+@runtime_checkable
+class MakesConsistent(Protocol):
+    """What was learned of actions, if some of its numbers depend on each other."""
+
+    def make_consistent(self, known: int) -> None:
+        """Lets all numbers agree, in place.
+
+        Args:
+            known: how many actions come before those that were added, which are as at first.
+        """
+
+
+@runtime_checkable
+class StartsWarm(Protocol):
+    """What was learned of actions, if new ones may start from what the others are like."""
+
+    def start_warm(self, known: int, warm: Warm) -> None:
+        """Starts the actions from `known` on warm, as `Policy.with_actions` says; in place.
+
+        Args:
+            known: how many actions come before those that were added, which have the prior.
+            warm: from what.
+
+        Raises:
+            NotImplementedError: they cannot start from that.
+        """
 
 
 class Spread(NamedTuple):
@@ -38,7 +66,8 @@ def add_actions(found: Nest, initial: Nest, known: int, num_actions: int) -> Nes
     """Returns what is known of `known` actions in the layout of more, which start as at first.
 
     An axis of all actions, and a list or tuple with an item for each, gets those of `initial` at
-    its end. Everything else stays as found.
+    its end. Everything else stays as found, unless a named tuple makes its numbers consistent. What
+    was found may be changed in place.
 
     Args:
         found: what was learned of `known` actions.
@@ -57,7 +86,12 @@ def add_actions(found: Nest, initial: Nest, known: int, num_actions: int) -> Nes
             raise ValueError(f"knows {len(found)} items; expected one for each of {known} actions")
         parts = [add_actions(each, new, *sizes) for each, new in zip(found, initial)]
         parts += initial[len(found) :]
-        return type(found)(*parts) if hasattr(found, "_fields") else type(found)(parts)
+        if not hasattr(found, "_fields"):
+            return type(found)(parts)
+        grown = type(found)(*parts)
+        if isinstance(grown, MakesConsistent):
+            grown.make_consistent(known)
+        return grown
     if isinstance(found, np.ndarray) and isinstance(initial, np.ndarray):
         return _add_to_array(found, initial, *sizes)
     if isinstance(found, ForeignModel) and found.layout() != initial.layout():

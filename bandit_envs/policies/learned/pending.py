@@ -7,26 +7,20 @@ import numpy as np
 from bandit_envs.arrays import Indices, Mask
 
 
-def add_pending(pending: Indices, action: Indices, rows: Mask | None) -> Indices | None:
-    """Returns a table with one more choice in each of some rows.
+def change_pending(pending: Indices, action: Indices, rows: Mask | None, by: int) -> Indices | None:
+    """Returns a table in which the counts of one action in each of some rows have changed.
 
     Args:
-        pending: the table, [B, K].
-        action: the actions that were chosen, [B].
+        pending: the table, [B, K]; no count falls below 0.
+        action: the actions that were chosen, or whose rewards have come or were lost, [B].
         rows: [B] bool; None for all rows.
+        by: how much is added.
     """
-    return _changed(pending, action, rows, 1)
-
-
-def end_pending(pending: Indices | None, action: Indices, rows: Mask | None) -> Indices | None:
-    """Returns a table with one choice less in each of some rows, where there is one.
-
-    Args:
-        pending: the table, [B, K].
-        action: the actions whose rewards have come or were lost, [B].
-        rows: [B] bool; None for all rows.
-    """
-    return None if pending is None else _changed(pending, action, rows, -1)
+    at = np.arange(len(pending)) if rows is None else np.flatnonzero(rows)
+    chosen = action[at]
+    after = pending.copy()
+    after[at, chosen] = np.maximum(after[at, chosen] + by, 0)
+    return none_if_zero(after)
 
 
 def pending_of_rows(pending: Indices | None, rows: Indices) -> Indices | None:
@@ -44,12 +38,3 @@ def pad_pending(pending: Indices | None, num_actions: int) -> Indices | None:
 def none_if_zero(pending: Indices) -> Indices | None:
     """Returns a table, or None if it has zeros alone."""
     return pending if pending.any() else None
-
-
-def _changed(pending: Indices, action: Indices, rows: Mask | None, change: int) -> Indices | None:
-    """Returns a table in which the counts of one action in each of some rows have changed."""
-    at = np.arange(len(pending)) if rows is None else np.flatnonzero(rows)
-    chosen = action[at]
-    after = pending.copy()
-    after[at, chosen] = np.maximum(after[at, chosen] + change, 0)
-    return none_if_zero(after)

@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 
 from bandit_envs.arrays import Indices, Mask
+from bandit_envs.base.checks import short_repr
 from bandit_envs.nests import Nest, map_structure
+
+
+def check_rows(rows: Any, batch_size: int) -> Mask:
+    """Returns which rows to learn from, [B] bool; ValueError if it is anything else."""
+    mask = np.asarray(rows)
+    if mask.dtype != np.bool_ or mask.shape != (batch_size,):
+        expected = f"{batch_size} booleans, or None for all rows"
+        raise ValueError(f"rows is {short_repr(rows)}; expected {expected}")
+    return mask
 
 
 def take_rows(nest: Nest, rows: Mask) -> Nest:

@@ -19,7 +19,6 @@ from bandit_envs.base.checks import (
 from bandit_envs.policies.models.diagonal_ridge import (
     draw_errors,
     initial_models,
-    lengths,
     ridge_models,
 )
 from bandit_envs.policies.models.inputs import Contexts, Inputs, Items, ModelSizes, TrainingRows
@@ -98,7 +97,7 @@ class LinearPosteriors(NamedTuple):
         """Returns sqrt(b / a x . A^-1 x) of every action, of its posterior: [B, K]."""
         a = a0 + 0.5 * self.counts
         b = b0 + 0.5 * self.losses
-        return np.asarray(np.sqrt(b / a) * lengths(inputs, self.whitening))
+        return np.asarray(np.sqrt(b / a) * inputs.lengths(self.whitening))
 
     def draw(self, rng: Rng, inputs: Inputs, a0: float, b0: float, scale: float = 1.0) -> Floats:
         """Draws beta . x of every action from its posterior: [B, K].

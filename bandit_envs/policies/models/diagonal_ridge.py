@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from bandit_envs.arrays import Array, Floats, Indices, Rng
-from bandit_envs.policies.models.inputs import Inputs
 from bandit_envs.policies.models.ridge_models import RidgeModels, dots, triangle_of
 
 
@@ -133,19 +132,6 @@ def ridge_models(theta: Floats, roots: Floats) -> RidgeModels | DiagonalRidge:
     if roots.ndim == theta.ndim:
         return DiagonalRidge(theta, roots)
     return RidgeModels(theta, roots)
-
-
-def lengths(inputs: Inputs, roots: Floats) -> Floats:
-    """Returns the length of W x of every action: [B, K].
-
-    Args:
-        inputs: x, of B rows.
-        roots: W, [R, M, D, D], or the diagonals of such, [R, M, D].
-    """
-    if roots.ndim == 4:
-        return inputs.lengths(roots)
-    squares = inputs.like(roots).squared()
-    return np.sqrt(squares.products(np.square(roots)))
 
 
 def draw_errors(rng: Rng, roots: Floats, size: int, are_problems: bool) -> Floats:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from typing import Any
 
 import numpy as np
 
-from bandit_envs.arrays import Array, Floats, Rng
+from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import (
     MAX_PARAMETER,
     MIN_STD,
@@ -17,13 +16,13 @@ from bandit_envs.base.checks import (
     check_positive,
     short_repr,
 )
-from bandit_envs.policies.models.inputs import Contexts, Inputs, Items, ModelSizes, TrainingRows
+from bandit_envs.policies.models.inputs import Contexts, Inputs, ModelSizes, TrainingRows
 from bandit_envs.policies.models.ridge import Ridge
-from bandit_envs.policies.models.value_model import ValueModel
+from bandit_envs.policies.models.value_model import Model, ValueModel
 
 
 @dataclasses.dataclass(frozen=True)
-class FourierFeatures(ValueModel):
+class FourierFeatures(Model):
     """A model of random Fourier features phi(x) in place of the features x.
 
         phi(x) = sqrt(2 / D) [cos(W x), sin(W x)],    W [D / 2, d] ~ N(0, 1 / length_scale^2)
@@ -54,15 +53,15 @@ class FourierFeatures(ValueModel):
     200
     """
 
-    model: ValueModel = Ridge()  # noqa: RUF009  # it is frozen
+    model: Model = Ridge()  # noqa: RUF009  # it is frozen
     length_scale: float = 1.0
     num_features: int = 200
     smoothness: float | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.model, ValueModel):
-            raise TypeError(f"model is {short_repr(self.model)}; expected a ValueModel")
+        if not isinstance(self.model, Model):
+            raise TypeError(f"model is {short_repr(self.model)}; expected a Model")
         check_positive("length_scale", self.length_scale, MIN_STD, MAX_PARAMETER)
         if check_integer("num_features", self.num_features, minimum=2) % 2:
             raise ValueError(f"num_features is {self.num_features}; expected an even number")
@@ -71,87 +70,34 @@ class FourierFeatures(ValueModel):
         check_integer("seed", self.seed, minimum=0)
 
     @property
-    def reward_range(self) -> tuple[float, float]:  # type: ignore[override]
-        """The rewards that the model takes."""
-        return self.model.reward_range
-
-    @property
-    def log_rows(self) -> int:  # type: ignore[override]
-        """How many decisions of a log the model learns at a time."""
-        return self.model.log_rows
-
-    @property
-    def can_have_rows(self) -> bool:  # type: ignore[override]
-        """Whether the model may have rows of its own."""
-        return self.model.can_have_rows
-
-    @property
-    def draws_are_scaled(self) -> bool:  # type: ignore[override]
-        """Whether those of the model are."""
-        return self.model.draws_are_scaled
-
-    def check_rewards(self, rewards: Array) -> Array:
-        return self.model.check_rewards(rewards)
-
-    def abilities(self) -> frozenset[str]:
-        return self.model.abilities()
-
-    def advice(self, ability: str) -> str:
-        return self.model.advice(ability)
-
-    def initial(self, sizes: ModelSizes, rng: Rng) -> Any:
-        if sizes.action_dim is None:
-            mapped = sizes._replace(context_dim=self.num_features)
-        else:
-            mapped = sizes._replace(context_dim=0, action_dim=self.num_features)
-        return self.model.initial(mapped, rng)
-
-    def learn(self, learned: Any, rows: TrainingRows) -> Any:
-        has_actions = rows.context_dim < rows.features.shape[1]
-        features = self._map(rows.features, rows.are_problems)
-        context_dim = 0 if has_actions else self.num_features
-        return self.model.learn(learned, rows._replace(features=features, context_dim=context_dim))
+    def predictor(self) -> ValueModel:
+        """The model that learns from phi(x)."""
+        return self.model.predictor
 
     def for_actions(self, num_actions: int) -> FourierFeatures:
         return dataclasses.replace(self, model=self.model.for_actions(num_actions))
 
-    def add_actions(self, learned: Any, initial: Any, known: int, num_actions: int) -> Any:
-        return self.model.add_actions(learned, initial, known, num_actions)
+    def map_sizes(self, sizes: ModelSizes) -> ModelSizes:
+        if sizes.action_dim is None:
+            mapped = sizes._replace(context_dim=self.num_features)
+        else:
+            mapped = sizes._replace(context_dim=0, action_dim=self.num_features)
+        return self.model.map_sizes(mapped)
 
-    def can_start_warm(self, are_of_actions: bool) -> bool:
-        return self.model.can_start_warm(are_of_actions)
-
-    def start_warm(self, learned: Any, known: int) -> Any:
-        return self.model.start_warm(learned, known)
-
-    def means(self, learned: Any, inputs: Inputs) -> Floats:
-        return self.model.means(learned, self._mapped(inputs))
-
-    def scores(self, learned: Any, inputs: Inputs) -> Floats:
-        return self.model.scores(learned, self._mapped(inputs))
-
-    def interval(self, learned: Any, inputs: Inputs, radius: Any) -> tuple[Floats, Floats]:
-        return self.model.interval(learned, self._mapped(inputs), radius)
-
-    def quantile(self, learned: Any, inputs: Inputs, level: float) -> Floats:
-        return self.model.quantile(learned, self._mapped(inputs), level)
-
-    def draw(self, rng: Rng, learned: Any, inputs: Inputs, scale: float) -> Floats:
-        return self.model.draw(rng, learned, self._mapped(inputs), scale)
-
-    def members(self, learned: Any, inputs: Inputs) -> Floats:
-        return self.model.members(learned, self._mapped(inputs))
-
-    def _mapped(self, inputs: Inputs) -> Inputs:
-        """Returns inputs with phi(x) in place of x."""
-        if isinstance(inputs, Contexts):
-            return inputs._replace(context=self._map(inputs.context, inputs.are_problems))
+    def map_inputs(self, inputs: Inputs) -> Inputs:
         features = inputs.features()
-        size, num_actions, dim = features.shape
-        flat = features.reshape(size * num_actions, dim)
-        mapped = self._map(flat, inputs.are_problems)
-        actions = mapped.reshape(size, num_actions, self.num_features)
-        return Items(inputs.context[:, :0], actions, inputs.are_problems)
+        leading = features.shape[:-1]
+        flat = features.reshape(math.prod(leading), features.shape[-1])
+        mapped = self._map(flat, inputs.are_problems).reshape(*leading, self.num_features)
+        if isinstance(inputs, Contexts):
+            return self.model.map_inputs(inputs._replace(context=mapped))
+        return self.model.map_inputs(inputs._replace(context=inputs.context[:, :0], actions=mapped))
+
+    def map_rows(self, rows: TrainingRows) -> TrainingRows:
+        has_actions = rows.context_dim < rows.features.shape[1]
+        features = self._map(rows.features, rows.are_problems)
+        context_dim = 0 if has_actions else self.num_features
+        return self.model.map_rows(rows._replace(features=features, context_dim=context_dim))
 
     def _map(self, features: Floats, are_problems: bool) -> Floats:
         """Returns phi of features [n, d]: [n, D]."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from bandit_envs.arrays import Array, Floats, Indices
 from bandit_envs.nests import Nest
-from bandit_envs.policies.models.features import ContextReader, ItemReader, item_products
-from bandit_envs.policies.models.single_precision import like
+from bandit_envs.policies.models.feature_readers import ContextReader, ItemReader, item_products
+from bandit_envs.policies.models.single_precision import in_dtype
 
 SCRATCH = 2**21
 """How many numbers W x may have of several models at a time."""
@@ -77,7 +77,13 @@ class Contexts(NamedTuple):
         return np.asarray(context @ weights[0].T, np.float64)
 
     def lengths(self, roots: Floats) -> Floats:
-        """Returns the length of W x of every action, with matrices W [R, K, D, D]: [B, K]."""
+        """Returns the length of W x of every action: [B, K].
+
+        Args:
+            roots: the matrices W [R, K, D, D], or their diagonals [R, K, D].
+        """
+        if roots.ndim == 3:
+            return _lengths_of_diagonals(self, roots)
         context = like(self.context, roots)
         size, dim = context.shape
         if self.are_problems:
@@ -130,7 +136,13 @@ class Items(NamedTuple):
         return np.asarray(found, np.float64)
 
     def lengths(self, roots: Floats) -> Floats:
-        """Returns the length of W x of every action, with matrices W [R, 1, D, D]: [B, K]."""
+        """Returns the length of W x of every action: [B, K].
+
+        Args:
+            roots: the matrices W [R, 1, D, D], or their diagonals [R, 1, D].
+        """
+        if roots.ndim == 3:
+            return _lengths_of_diagonals(self, roots)
         context = like(self.context, roots)
         actions = like(self.actions, roots)
         dim = context.shape[1]
@@ -149,6 +161,17 @@ class Items(NamedTuple):
 
 
 Inputs = Contexts | Items
+
+
+def like(features: Floats, weights: Floats) -> Floats:
+    """Returns features in the dtype of weights; ValueError if they are too large for it."""
+    return features if weights.dtype == features.dtype else in_dtype(features, weights.dtype)
+
+
+def _lengths_of_diagonals(inputs: Inputs, roots: Floats) -> Floats:
+    """Returns the length of W x of every action, with the diagonals of W [R, M, D]: [B, K]."""
+    squares = inputs.like(roots).squared()
+    return np.sqrt(squares.products(np.square(roots)))
 
 
 class TrainingRows(NamedTuple):
@@ -257,6 +280,9 @@ class InputReader:
         """Returns rows whose actions [n], or slates [n, S], were chosen and paid."""
         if not self.are_of_actions:
             features = self._context.read(observation, len(action))
+            if action.ndim == 2:
+                features = np.repeat(features, action.shape[1], axis=0)
+            action = action.reshape(-1)
             output = action
             context_dim = self._context.dim
         else:

@@ -13,7 +13,6 @@ from bandit_envs.policies.draws import draw_normal
 from bandit_envs.policies.models.diagonal_ridge import (
     draw_errors,
     initial_models,
-    lengths,
     ridge_models,
 )
 from bandit_envs.policies.models.inputs import Inputs, Items, ModelSizes, TrainingRows
@@ -171,13 +170,13 @@ class Ridge(ValueModel):
 
     def interval(self, learned: LinearModels, inputs: Inputs, radius: Any) -> tuple[Floats, Floats]:
         means = self.means(learned, inputs)
-        widths = radius * lengths(inputs, learned.whitening)
+        widths = radius * inputs.lengths(learned.whitening)
         return means - widths, means + widths
 
     def draw(self, rng: Rng, learned: LinearModels, inputs: Inputs, scale: float) -> Floats:
         if isinstance(inputs, Items):  # one draw of the only model for each row
             return self._draw_weights(rng, learned, inputs, scale)
-        deviations = lengths(inputs, learned.whitening)
+        deviations = inputs.lengths(learned.whitening)
         return draw_normal(rng, self.means(learned, inputs), scale * deviations)
 
     def _draw_weights(self, rng: Rng, learned: LinearModels, inputs: Items, scale: float) -> Floats:

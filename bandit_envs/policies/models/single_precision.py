@@ -50,13 +50,11 @@ def check_rows_for(dtype: Any, features: Floats, rewards: Array) -> None:
     _check_largest("trajectory has a reward", rewards, MAX_TARGET)
 
 
-def like(features: Floats, weights: Floats) -> Floats:
-    """Returns features in the dtype of weights; ValueError if they are too large for it."""
-    if weights.dtype == features.dtype:
-        return features
-    if weights.dtype == np.float32:
+def in_dtype(features: Floats, dtype: Any) -> Floats:
+    """Returns features in the dtype of a model; ValueError if they are too large for it."""
+    if dtype == np.float32:
         _check_largest("observation has a feature", features, MAX_FEATURE)
-    return features.astype(weights.dtype)
+    return features.astype(dtype)
 
 
 def _check_largest(what: str, values: Array, largest: float) -> None:

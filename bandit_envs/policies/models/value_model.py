@@ -18,7 +18,40 @@ ABILITIES = ("means", "interval", "quantile", "draw", "members")
 """What a rule may need of a model. A model has an ability if its class defines the method."""
 
 
-class ValueModel(abc.ABC):
+class Model(abc.ABC):
+    """What a `ContextualPolicy` predicts rewards by: a `ValueModel`, or one of mapped features."""
+
+    made_of_text: ClassVar[Mapping[str, Callable[[str], Any]]] = {}
+    """The parameters that may be a text that names code, such as "module:name", and what makes them
+    of it. Files hold what was made, as reading them imports nothing that they name."""
+
+    @property
+    @abc.abstractmethod
+    def predictor(self) -> ValueModel:
+        """The model that learns and predicts."""
+
+    def map_sizes(self, sizes: ModelSizes) -> ModelSizes:
+        """Returns of how many features the predictor is, for those of an observation."""
+        return sizes
+
+    def map_inputs(self, inputs: Inputs) -> Inputs:
+        """Returns what the predictor predicts from."""
+        return inputs
+
+    def map_rows(self, rows: TrainingRows) -> TrainingRows:
+        """Returns what the predictor learns from."""
+        return rows
+
+    def for_actions(self, num_actions: int) -> Model:
+        """Returns a model for more actions: itself, unless its parameters are of single actions.
+
+        Raises:
+            ValueError: it cannot have more.
+        """
+        return self
+
+
+class ValueModel(Model):
     """Predicts the reward of every action; a rule of `bandit_envs.policies.rules` chooses by that.
 
     A model holds its parameters only. What it has learned is passed in, as to the hooks of
@@ -68,9 +101,10 @@ class ValueModel(abc.ABC):
     draws_are_scaled: ClassVar[bool] = True
     """Whether `draw` multiplies deviations from the mean by `scale`; else that must be 1."""
 
-    made_of_text: ClassVar[Mapping[str, Callable[[str], Any]]] = {}
-    """The parameters that may be a text that names code, such as "module:name", and what makes them
-    of it. Files hold what was made, as reading them imports nothing that they name."""
+    @property
+    def predictor(self) -> ValueModel:
+        """The model itself."""
+        return self
 
     @abc.abstractmethod
     def initial(self, sizes: ModelSizes, rng: Rng) -> Any:
@@ -132,14 +166,6 @@ class ValueModel(abc.ABC):
     def members(self, learned: Any, inputs: Inputs) -> Floats:
         """Returns what each of N equally likely models predicts: [N, B, K]."""
         raise NotImplementedError(f"{type(self).__name__} is not an ensemble")
-
-    def for_actions(self, num_actions: int) -> ValueModel:
-        """Returns a model for more actions: itself, unless its parameters are of single actions.
-
-        Raises:
-            ValueError: it cannot have more.
-        """
-        return self
 
     def add_actions(self, learned: Any, initial: Any, known: int, num_actions: int) -> Any:
         """Returns what is known of the first `known` actions as what is known of K.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from bandit_envs.names.notation import parse_choice
 from bandit_envs.names.registry import Entry
-from bandit_envs.policies.models.value_model import ValueModel
-from bandit_envs.policies.parts.named_models import find_users
+from bandit_envs.names.users_models import find_users
+from bandit_envs.policies.models.value_model import Model
 from bandit_envs.policies.rules.rule import Rule
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "RULES",
     "make_model",
     "make_rule",
+    "name_pairs",
 ]
 
 
@@ -23,7 +25,7 @@ class ModelPart(Entry):
     """A class of models."""
 
     what = "model"
-    kinds = (ValueModel,)
+    kinds = (Model,)
 
 
 class RulePart(Entry):
@@ -34,11 +36,11 @@ class RulePart(Entry):
 
 
 MODELS: dict[str, ModelPart] = ModelPart.table(
-    ("ridge", "ridge regression", "bandit_envs.policies.models:Ridge"),
+    ("ridge", "linear ridge regression", "bandit_envs.policies.models:Ridge"),
     ("logistic", "logistic regression", "bandit_envs.policies.models:Logistic"),
     ("bayesian_ridge", "Bayesian ridge regression", "bandit_envs.policies.models:BayesianRidge"),
     ("hybrid_ridge", "hybrid ridge regression", "bandit_envs.policies.models:HybridRidge"),
-    ("fourier", "Fourier features", "bandit_envs.policies.models:FourierFeatures"),
+    ("fourier", "GP by Fourier features", "bandit_envs.policies.models:FourierFeatures"),
     ("linear_scores", "fixed linear scores", "bandit_envs.policies.models:LinearScores"),
     ("estimators", "scikit-learn", "bandit_envs.policies.scikit_learn:Estimators"),
     ("network", "network", "bandit_envs.adapters.torch:Network"),
@@ -50,16 +52,24 @@ MODELS: dict[str, ModelPart] = ModelPart.table(
 """All models of the package that a text can name, by id."""
 
 FITTED: dict[str, ModelPart] = ModelPart.table(
-    ("fitted_classifier", "fitted classifier", "bandit_envs.policies.models:FittedClassifier"),
+    (
+        "fitted_classifier",
+        "fitted classifier",
+        "bandit_envs.policies.scikit_learn:FittedClassifier",
+    ),
     ("network_scores", "network of scores", "bandit_envs.adapters.torch:NetworkScores"),
-    ("fitted_regressions", "fitted regressions", "bandit_envs.policies.models:FittedRegressions"),
+    (
+        "fitted_regressions",
+        "fitted regressions",
+        "bandit_envs.policies.scikit_learn:FittedRegressions",
+    ),
 )
 """All others, which a learner makes."""
 
 RULES: dict[str, RulePart] = RulePart.table(
     ("greedy", "greedy", "bandit_envs.policies.rules:Greedy"),
     ("epsilon_greedy", "ε-greedy", "bandit_envs.policies.rules:EpsilonGreedy"),
-    ("upper_bound", "upper bound", "bandit_envs.policies.rules:UpperBound"),
+    ("upper_bound", "UCB", "bandit_envs.policies.rules:UpperBound"),
     ("upper_quantile", "upper quantile", "bandit_envs.policies.rules:UpperQuantile"),
     ("thompson_sampling", "Thompson sampling", "bandit_envs.policies.rules:ThompsonSampling"),
     ("softmax", "softmax", "bandit_envs.policies.rules:Softmax"),
@@ -78,13 +88,35 @@ RULES: dict[str, RulePart] = RulePart.table(
 """All rules of the package, by id."""
 
 
-def make_model(text: str) -> ValueModel:
+def name_pairs(text: str) -> list[str]:
+    """Returns how a policy is written of which a text names the model and the rule by some words.
+
+    >>> name_pairs("logistic_thompson")
+    ['contextual:model=logistic,rule=thompson_sampling']
+    """
+    model = _find_by_words(text, MODELS)
+    rule = _find_by_words(text, RULES)
+    return [] if model is None or rule is None else [f"contextual:model={model},rule={rule}"]
+
+
+def _find_by_words(text: str, table: Mapping[str, Entry]) -> str | None:
+    """Returns the id of the entry whose id and title share most words with a text, if one does."""
+    words = set(text.lower().split("_"))
+    shared = {
+        name: len(words.intersection(re.split(r"[\W_]+", f"{name} {entry.title}".lower())))
+        for name, entry in table.items()
+    }
+    most = max(shared, key=lambda name: (shared[name], -len(name)))
+    return most if shared[most] else None
+
+
+def make_model(text: str) -> Model:
     """Returns the model that a text names, such as "ridge:gamma=0.99" or "module:Class".
 
     Raises:
         ValueError: there is no such model, or it does not take these parameters.
     """
-    model: ValueModel = _make(ModelPart, text, MODELS)
+    model: Model = _make(ModelPart, text, MODELS)
     return model
 
 

@@ -92,6 +92,7 @@ class Rule(abc.ABC):  # noqa: B024  # one of two methods is enough
 
         select(rng, seen, available)         -> [B]       default: drawn from the probabilities
         probabilities(seen, available)       -> [B, K]    default: unknown
+        rank(rng, seen)                      -> [B, K]    default: none, so no slates
         initial(num_rows, num_actions)       -> state     default: none
         after(seen, available, action)       -> state     once for each row that is learned
 
@@ -121,6 +122,10 @@ class Rule(abc.ABC):  # noqa: B024  # one of two methods is enough
     def probabilities(self, seen: Predictions, available: Mask | None) -> Floats:
         """Returns the probability of every action: [B, K]. Those not available do not count."""
         raise NotImplementedError(f"{type(self).__name__} has no closed form")
+
+    def rank(self, rng: Rng, seen: Predictions) -> Floats:
+        """Returns numbers that order actions, available or not: [B, K]. A slate has the largest."""
+        raise NotImplementedError(f"{type(self).__name__} has no index of actions")
 
     def initial(self, num_rows: int, num_actions: int) -> Any:
         """Returns what the rule keeps, before the first reward: a nest of arrays [R, ...].
@@ -155,6 +160,13 @@ class Rule(abc.ABC):  # noqa: B024  # one of two methods is enough
         """Returns whether the probabilities have a closed form with this model."""
         return type(self).probabilities is not Rule.probabilities
 
+    def check_rank(self) -> None:
+        """Raises TypeError if the rule cannot order actions: then it chooses no slates."""
+        if type(self).rank is not Rule.rank and not self.keeps_state:
+            return
+        advice = "UpperBound, ThompsonSampling, or another rule whose index orders actions"
+        raise TypeError(f"{type(self).__name__} chooses no slates; use {advice}")
+
     def check(self, model: ValueModel) -> None:
         """Raises TypeError if the model cannot do what the rule needs."""
         if self.needs in model.abilities():
@@ -170,7 +182,7 @@ class IndexRule(Rule):
     """Chooses an available action with the largest index; ties are broken uniformly at random.
 
     A subclass implements `index`. If it overrides `exploration`, it chooses any available action,
-    all equally likely, with that probability.
+    all equally likely, with that probability; or, where slates are shown, any slate.
     """
 
     @abc.abstractmethod
@@ -189,6 +201,14 @@ class IndexRule(Rule):
             return best
         return explore(rng, best, epsilon, available, index.shape[1])
 
+    def rank(self, rng: Rng, seen: Predictions) -> Floats:
+        index = self.index(seen)
+        epsilon = check_exploration("exploration", self.exploration(seen), len(index))
+        if isinstance(epsilon, float) and epsilon == 0.0:
+            return index
+        explores = rng.random(len(index)) < epsilon
+        return np.where(explores[:, np.newaxis], 0.0, index)  # all of a row are ties
+
     def probabilities(self, seen: Predictions, available: Mask | None) -> Floats:
         index = seen.checked("index", self.index(seen))
         epsilon = check_exploration("exploration", self.exploration(seen), len(index))
@@ -198,7 +218,7 @@ class IndexRule(Rule):
 def _models_with(ability: str, model: ValueModel) -> list[str]:
     """Returns the names of models with an ability: beside a model, or among those of NumPy.
 
-    A model whose abilities are those of another one, such as `FourierFeatures`, is not named.
+    A class whose parameters decide which abilities it has, such as `Estimators`, is not named.
     """
     own = type(model).__module__
     found: dict[str, None] = {}

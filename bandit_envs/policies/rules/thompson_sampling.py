@@ -58,6 +58,9 @@ class ThompsonSampling(Rule):
             return super().select(rng, seen, available)
         return argmax_random_ties(rng, seen.draw(rng, self.alpha), available)
 
+    def rank(self, rng: Rng, seen: Predictions) -> Floats:
+        return seen.draw(rng, self.alpha)
+
     def probabilities(self, seen: Predictions, available: Mask | None) -> Floats:
         members = seen.members()
         table = np.zeros(seen.shape)

@@ -16,9 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.arrays import Array, Floats, Rng
+from bandit_envs.base.archives import CONTENT_ERRORS
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.extras import import_extra
-from bandit_envs.base.state import ForeignModel
+from bandit_envs.base.foreign_models import ForeignModel
+from bandit_envs.names.notation import undisturbed
 from bandit_envs.names.users_code import describe, text_of
 
 TRUSTED = {
@@ -117,9 +119,10 @@ def read_estimator(content: Any, given: Sequence[Any], trusted: Sequence[str] = 
     skops = import_extra("skops.io", "scikit-learn")
     written = content.tobytes()
     try:
-        estimator = skops.loads(written, trusted=_trusted_types(written, given, trusted))
+        known = _trusted_types(written, given, trusted)
+        estimator = undisturbed(lambda: skops.loads(written, trusted=known))  # it calls np.load
         _refuse_memory(estimator)
-    except Exception as error:  # hostile content can make skops raise almost anything
+    except (*CONTENT_ERRORS, ImportError) as error:  # skops imports what is trusted
         raise ValueError(f"the estimator cannot be read: {error}") from error
     return estimator
 

@@ -9,7 +9,7 @@ from bandit_envs.base.checks import short_repr
 from bandit_envs.base.extras import import_extra
 from bandit_envs.names.notation import parse_expression
 from bandit_envs.names.users_code import exits_as_errors, text_of
-from bandit_envs.policies.parts.named_models import ModelEntry, find_users
+from bandit_envs.names.users_models import ModelEntry, find_users
 from bandit_envs.policies.scikit_learn.model import check_estimator
 
 

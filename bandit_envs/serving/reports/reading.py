@@ -19,12 +19,12 @@ from bandit_envs.logged.files.decision_tables import open_to_read, unpack_masks
 from bandit_envs.logged.files.decisions import DecisionFile
 from bandit_envs.serving.reports.periods import Periods
 from bandit_envs.serving.reports.report import ServiceReport
-from bandit_envs.serving.reports.rows import ActionReport, PeriodReport
+from bandit_envs.serving.reports.report_rows import ActionReport, PeriodReport
 from bandit_envs.serving.reports.summing import (
     DecisionRows,
     DecisionSums,
     RewardRows,
-    RewardSums,
+    RewardsByPeriod,
 )
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def read_report(
     decisions = DecisionSums(periods, len(file.encoding.actions))
     for decision_rows in _scan_decisions(file):
         decisions.add(decision_rows)
-    rewards = RewardSums(
+    rewards = RewardsByPeriod(
         periods,
         len(file.encoding.actions),
         num_first=file.num_first,
@@ -138,7 +138,7 @@ def _make_report(
     facts: FileFacts,
     periods: Periods,
     decisions: DecisionSums,
-    rewards: RewardSums,
+    rewards: RewardsByPeriod,
 ) -> ServiceReport:
     """Returns what the sums over a file tell."""
     actions = _report_actions(file, facts, decisions, rewards)
@@ -273,7 +273,7 @@ def _divide(total: float, count: float) -> float:
 
 
 def _report_actions(
-    file: DecisionFile, facts: FileFacts, decisions: DecisionSums, rewards: RewardSums
+    file: DecisionFile, facts: FileFacts, decisions: DecisionSums, rewards: RewardsByPeriod
 ) -> list[ActionReport]:
     """Returns what is known of each action in the end."""
     found = []
@@ -299,7 +299,7 @@ def _report_actions(
 
 
 def _report_periods(
-    periods: Periods, actions: list[ActionReport], decisions: DecisionSums, rewards: RewardSums
+    periods: Periods, actions: list[ActionReport], decisions: DecisionSums, rewards: RewardsByPeriod
 ) -> list[PeriodReport]:
     """Returns what happened in each period."""
     found = []

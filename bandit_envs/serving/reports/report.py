@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.serving.reports.periods import to_utc
-from bandit_envs.serving.reports.rows import ActionReport, PeriodReport
+from bandit_envs.serving.reports.report_rows import ActionReport, PeriodReport
 from bandit_envs.serving.reports.texts import count, format_age
 from bandit_envs.showing.page import Section, make_page
-from bandit_envs.showing.tables import Grid, to_text
+from bandit_envs.showing.tables import Grid, interval_text, to_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bandit_envs.evaluations import Evaluation
+    from bandit_envs.showing.charts import Chart
 
 MAX_SHOWN = 8
 """Over time, at most so many actions are shown; `ServiceReport.periods` has all."""
@@ -158,37 +159,54 @@ class ServiceReport:
     def plot(self) -> Figure:
         """Returns a figure of shares, values and weights over time."""
         import_extra("matplotlib", "cli")
-        from bandit_envs.serving.reports.figures import draw_report  # noqa: PLC0415
+        from bandit_envs.serving.reports.service_figures import draw_report  # noqa: PLC0415
 
         return draw_report(
             periods=self.periods, actions=self.actions, shown=self._find_shown(), length=self.period
         )
 
     def write_page(self, file: str | os.PathLike[str]) -> None:
-        """Writes a page of HTML, which needs no server and no network."""
+        """Writes a page of HTML, which needs no server and no network.
+
+        Its charts need Plotly, of the extra `show`; without it, there are pictures.
+        """
         import_extra("matplotlib", "cli")
         title, *summary = self.summary()
         sentences = "\n".join(self.explain()).replace("\n  ", " ").splitlines()
         notes = [*sentences, *self.notes]
         sections = [
             Section("Actions", table=self.actions_table(), notes=notes),
-            Section(self.periods_title(), table=self.periods_table(), figure=self.plot()),
+            Section(
+                self.periods_title(),
+                chart=self._draw_chart,
+                picture=self._draw_picture,
+                table=self.periods_table(),
+            ),
         ]
         if self.evaluation is not None:
-            others = Section(
-                "Other policies on this log",
-                table=_estimates(self.evaluation),
-                texts=2,
-                notes=notes_of(self.evaluation),
-                figure=self.evaluation.plot(),
-            )
-            sections.append(others)
+            from bandit_envs.evaluations.showing.evaluation_page import estimates_section  # noqa: PLC0415
+
+            sections.append(estimates_section(self.evaluation, "Other policies on this log"))
         atomic_write(Path(file), [make_page(title, summary, sections).encode()])
+
+    def _draw_chart(self) -> Chart:
+        """Returns what `plot` shows as a chart."""
+        from bandit_envs.serving.reports.service_charts import report_chart  # noqa: PLC0415
+
+        return report_chart(
+            periods=self.periods, actions=self.actions, shown=self._find_shown(), length=self.period
+        )
+
+    def _draw_picture(self) -> bytes:
+        """Returns what `plot` shows as an image."""
+        from bandit_envs.showing.plots import to_image  # noqa: PLC0415
+
+        return to_image(self.plot())
 
 
 def _estimates(evaluation: Evaluation) -> Grid:
     """Returns the headings, and a row for each policy and estimator."""
-    from bandit_envs.evaluations.showing.tables import estimates_table  # noqa: PLC0415
+    from bandit_envs.evaluations.showing.estimate_tables import estimates_table  # noqa: PLC0415
 
     table = estimates_table(evaluation, ())
     return table.grid(table.groups[0])
@@ -204,12 +222,12 @@ def notes_of(evaluation: Evaluation) -> list[str]:
 def _action_cells(row: ActionReport) -> list[str]:
     has_weight = row.weight == row.weight  # not NaN
     return [
-        row.action if row.is_open else f"{row.action} (retired)",
+        row.label,
         f"{row.decisions:,}",
         f"{row.share:.1%}" if has_weight else "",
         f"{row.rewards:,.0f}",
         f"{row.value:.4f}" if row.value == row.value else "",
-        f"{row.low:.4f} to {row.high:.4f}" if row.low == row.low else "",
+        interval_text(f"{row.low:.4f}", f"{row.high:.4f}") if row.low == row.low else "",
         f"{row.weight:.3f}" if has_weight else "",
         f"{row.weight_error:.3f}" if row.weight_error == row.weight_error else "",
     ]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bandit_envs.arrays import Floats, Indices, Mask
-from bandit_envs.logged.columns import check_each
+from bandit_envs.logged import IPSConfidenceSequence
 from bandit_envs.logged.intervals.sequence_bounds import BernsteinSums, EmpiricalBernstein
 from bandit_envs.serving.reports.periods import Periods
 
@@ -41,51 +41,6 @@ class RewardRows(NamedTuple):
     probabilities: Floats
     available: Mask
     rewards: Floats
-
-
-class WeightedMeans:
-    """A confidence sequence of the mean of weighted rewards w r, whose weights have the mean 1.
-
-    The lower end is the largest bound so far of the mean of w r, for rewards that are scaled to
-    [0, 1]; the upper end is 1 less that of w (1 - r). Each fails with probability
-    (1 - confidence) / 2. Weighted rewards are divided by a constant first: the bound bets at most
-    half of what it has on each, so values far above 1 make it lose much in the beginning.
-
-    Args:
-        confidence: of the whole sequence.
-        low: the smallest possible reward.
-        high: the largest possible reward.
-        size: of weights, roughly, as it is known before the first reward.
-    """
-
-    def __init__(self, confidence: float, low: float, high: float, size: float) -> None:
-        self._log_term = math.log(2.0 / (1.0 - confidence))
-        self._low = low
-        self._high = high
-        self._size = size
-        self._lower = BernsteinSums()
-        self._upper = BernsteinSums()
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The ends after the last reward. They cross if no mean fits all rewards."""
-        lower = min(1.0, max(0.0, self._size * self._lower.end))
-        upper = min(1.0, max(0.0, 1.0 - self._size * self._upper.end))
-        width = self._high - self._low
-        return self._low + lower * width, self._low + upper * width
-
-    def add(self, weights: Floats, rewards: Floats) -> None:
-        """Takes in weights and rewards [n]."""
-        is_known = (rewards >= self._low) & (rewards <= self._high)
-        expected = f"{self._low:g} to {self._high:g}, as reward_range says"
-        check_each("reward", rewards, is_known, expected)
-        scaled = (rewards - self._low) / (self._high - self._low)
-        self._lower = self._bound(self._lower, weights * scaled)
-        self._upper = self._bound(self._upper, weights * (1.0 - scaled))
-
-    def _bound(self, known: BernsteinSums, values: Floats) -> BernsteinSums:
-        after, _ = BOUND.add(known, values / self._size, self._log_term, smallest=0.0)
-        return after
 
 
 class DecisionSums:
@@ -146,7 +101,7 @@ class DecisionSums:
 
 
 @dataclasses.dataclass
-class ActionValues:
+class ValueByPeriod:
     """The value of an action after each of P periods, and all its rewards.
 
     Args:
@@ -156,7 +111,7 @@ class ActionValues:
         highs: [P], upper ends.
     """
 
-    sequence: WeightedMeans | None
+    sequence: IPSConfidenceSequence | None
     values: Floats
     lows: Floats
     highs: Floats
@@ -173,7 +128,7 @@ class ActionValues:
                 self.highs[period] = ends[1]
 
 
-class RewardSums:
+class RewardsByPeriod:
     """The rewards by period, and the value of each action with its interval, after each period.
 
     Args:
@@ -203,8 +158,8 @@ class RewardSums:
         nothing = np.full(periods.number, np.nan)
         size = WEIGHTS * num_first if has_contexts else 1.0
         self.actions = [
-            ActionValues(
-                None if reward_range is None else WeightedMeans(confidence, *reward_range, size),
+            ValueByPeriod(
+                _make_sequence(reward_range, confidence, size),
                 values=nothing.copy(),
                 lows=nothing.copy(),
                 highs=nothing.copy(),
@@ -261,3 +216,15 @@ class RewardSums:
             each.weighted += float((weights * used).sum())
             if each.sequence is not None and len(used):
                 each.sequence.add(weights, used)
+
+
+def _make_sequence(
+    reward_range: tuple[float, float] | None, confidence: float, usual_weight: float
+) -> IPSConfidenceSequence | None:
+    """Returns the intervals of an action; None if the range of rewards is not known."""
+    if reward_range is None:
+        return None
+    low, high = reward_range
+    return IPSConfidenceSequence(
+        usual_weight=usual_weight, confidence=confidence, low=low, high=high
+    )

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.extras import import_extra
-from bandit_envs.showing.formulas import check_formulas, split_formulas
-from bandit_envs.studies.definition.choice import AnyChoice, Choice, find_entry, printable, to_toml
+from bandit_envs.names.choice import AnyChoice, Choice, find_entry
+from bandit_envs.names.notation import to_toml
+from bandit_envs.names.users_code import printable
 
 KEYS = ("label", "color")
 """The keys of a table in a study file that are not parameters."""
@@ -52,9 +51,7 @@ def check_labels(labels: object) -> dict[str, str]:
         isinstance(text, str) for text in labels.values()
     ):
         raise TypeError(f"labels is {short_repr(labels)}; expected texts by environment or policy")
-    return {
-        str(key): check_formulas(f"label of {key}", printable(text)) for key, text in labels.items()
-    }
+    return {str(key): printable(text) for key, text in labels.items()}
 
 
 def check_colors(colors: object) -> dict[str, str]:
@@ -67,32 +64,6 @@ def check_colors(colors: object) -> dict[str, str]:
             expected = 'a colour of matplotlib, such as "tab:blue" or "#0072B2"'
             raise ValueError(f"color of {key} is {short_repr(color)}; expected {expected}")
     return dict(colors)
-
-
-def plain_text(label: str) -> str:
-    r"""Returns a label without formulas, for terminals and pages.
-
-    >>> plain_text(r"$\epsilon$-greedy, $c_{1}=2$")
-    'ε-greedy, c_1=2'
-    >>> plain_text(r"$\gamma = 0.98$, $2 \alpha x$")
-    'γ = 0.98, 2 αx'
-    """
-    parts = split_formulas(label)
-    for place in range(1, len(parts), 2):
-        # The space ends the name of a command, unless a sign does so anyway.
-        letters = re.sub(r"\\([A-Za-z]+)(?: (?=[\\\w]))?", _letter, parts[place])
-        parts[place] = letters.replace("{", "").replace("}", "")
-    return "".join(parts)
-
-
-def _letter(match: re.Match[str]) -> str:
-    """Returns the Greek letter of a command of LaTeX, or its name."""
-    name = match[1].removeprefix("var").upper().replace("LAMBDA", "LAMDA")  # as Unicode spells it
-    case = "SMALL" if match[1].islower() else "CAPITAL"
-    try:
-        return unicodedata.lookup(f"GREEK {case} LETTER {name}")
-    except KeyError:
-        return match[1]
 
 
 def _own_keys(choice_class: type[AnyChoice], item: object) -> list[str]:

@@ -15,24 +15,17 @@ from bandit_envs import __version__
 from bandit_envs.base.checks import check_number, short_repr
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.drivers import StepDriver
-from bandit_envs.metrics import METRICS
+from bandit_envs.environments.environment_choice import EnvironmentChoice
+from bandit_envs.metrics import METRICS, QUANTITIES
 from bandit_envs.metrics.quantities import ON_REQUEST
-from bandit_envs.names.notation import parse_toml
+from bandit_envs.names.choice import AnyChoice, Choice
+from bandit_envs.names.notation import parse_toml, to_toml
+from bandit_envs.names.notation.values import ALL_DIGITS
 from bandit_envs.names.registry import near_miss
-from bandit_envs.names.users_code import exits_as_errors
+from bandit_envs.names.users_code import exits_as_errors, printable
 from bandit_envs.policies import Policy
 from bandit_envs.policies.delayed import learner
-from bandit_envs.showing.formulas import check_formulas
-from bandit_envs.studies.definition.choice import (
-    ALL_DIGITS,
-    AnyChoice,
-    Choice,
-    EnvironmentChoice,
-    PolicyChoice,
-    printable,
-    to_toml,
-)
-from bandit_envs.studies.definition.shown import SHOWN
+from bandit_envs.policies.policy_choice import PolicyChoice
 
 DEFAULT_PANELS = ("reward", "percent_optimal")
 
@@ -174,8 +167,7 @@ def check_over(over: object, length: int) -> dict[str, list[float]]:
             raise ValueError(problem)
         if len(numbers) != length:
             raise _wrong_length(name, len(numbers))
-        label = check_formulas("over", printable(name))
-        checked[label] = [check_number("over", number) for number in numbers]
+        checked[printable(name)] = [check_number("over", number) for number in numbers]
     return checked
 
 
@@ -242,12 +234,10 @@ def resolve_panels(
         metrics: what the study measures.
         reasons: why the environments do not know other metrics.
     """
-    drawable = [
-        name for name, shown in SHOWN.items() if shown.axis and shown.quantity.metric in metrics
-    ]
+    drawable = [name for name, each in QUANTITIES.items() if each.axis and each.metric in metrics]
     if names is None:
         return tuple(name for name in DEFAULT_PANELS if name in drawable) or tuple(drawable)
-    why = {name: reasons.get(shown.quantity.metric, "") for name, shown in SHOWN.items()}
+    why = {name: reasons.get(each.metric, "") for name, each in QUANTITIES.items()}
     panels = check_listed_names("panels", names, [*drawable, "arms"], why)
     if not panels and "reward" not in metrics:
         raise ValueError(f"panels is empty; expected some of {', '.join(drawable)}")

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
 from bandit_envs.base.checks import check_integer
+from bandit_envs.environments.environment_choice import EnvironmentChoice
+from bandit_envs.metrics import QUANTITIES, Quantity
 from bandit_envs.names.notation import parse_toml
-from bandit_envs.showing.formulas import check_formulas
+from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.studies.definition.appearance import check_colors, check_labels, split_appearance
-from bandit_envs.studies.definition.choice import EnvironmentChoice, PolicyChoice
 from bandit_envs.studies.definition.keys import (
     DEFAULT_PANELS,
     check_choices,
@@ -34,7 +35,6 @@ from bandit_envs.studies.definition.keys import (
     resolve_metrics,
     resolve_panels,
 )
-from bandit_envs.studies.definition.shown import SHOWN, ShownQuantity
 from bandit_envs.studies.definition.user_modules import digest_modules
 
 RUNS_PER_TASK = 2000
@@ -209,7 +209,7 @@ class Study:
         title = check_title(given["title"])
         reasons = find_unknown(environments, policies)
         metrics = resolve_metrics(given["metrics"], reasons)
-        study = cls(
+        return cls(
             title=title,
             environment=environments,
             policy=policies,
@@ -226,7 +226,6 @@ class Study:
             colors=check_colors(given["colors"]),
             expected=check_expected(given["expected"]),
         )
-        return study._with_legends_checked()
 
     @classmethod
     def from_toml(cls, file: str | Path) -> Study:
@@ -272,20 +271,7 @@ class Study:
             changes["labels"] = {**self.labels, **check_labels(view["labels"])}
         if "colors" in view:
             changes["colors"] = {**self.colors, **check_colors(view["colors"])}
-        return dataclasses.replace(self, **changes)._with_legends_checked()
-
-    def _with_legends_checked(self) -> Study:
-        """Returns the study; ValueError if a legend has a formula that cannot be drawn.
-
-        Parameters are in it, too; and what is not a formula in two parts may be one in the whole.
-        """
-        texts = [self.environment_label(environment) for environment in self.environment]
-        texts += [self.policy_label(policy) for policy in self.policy]
-        if any("$" in text for text in texts):
-            texts += [self.label(environment, policy) for environment, policy in self.pairs()]
-        for text in texts:
-            check_formulas("a label", text)
-        return self
+        return dataclasses.replace(self, **changes)
 
     def to_dict(self) -> dict[str, Any]:
         """Returns a dict that `from_dict` accepts and JSON can hold."""
@@ -302,12 +288,12 @@ class Study:
         return list(itertools.product(self.environment, self.policy))
 
     @property
-    def quantities(self) -> dict[str, ShownQuantity]:
+    def quantities(self) -> dict[str, Quantity]:
         """All quantities that are measured."""
-        return {name: each for name, each in SHOWN.items() if each.quantity.metric in self.metrics}
+        return {name: each for name, each in QUANTITIES.items() if each.metric in self.metrics}
 
     @property
-    def summary(self) -> dict[str, ShownQuantity]:
+    def summary(self) -> dict[str, Quantity]:
         """The quantities of the summary."""
         return {name: each for name, each in self.quantities.items() if each.heading}
 

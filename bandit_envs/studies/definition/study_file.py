@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bandit_envs.studies.definition.choice import to_toml
+from bandit_envs.names.notation import to_toml
 from bandit_envs.studies.definition.keys import defaults
 from bandit_envs.studies.definition.study import Study
 

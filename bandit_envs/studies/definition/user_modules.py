@@ -12,8 +12,8 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
+from bandit_envs.names.choice import Choice
 from bandit_envs.names.notation import parse_module
-from bandit_envs.studies.definition.choice import Choice
 
 PACKAGE = __name__.partition(".")[0]
 """This package, whose version is noted instead."""

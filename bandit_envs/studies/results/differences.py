@@ -13,7 +13,8 @@ from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import check_confidence, check_integer
 from bandit_envs.base.extras import import_extra
 from bandit_envs.metrics import Statistics, of_runs
-from bandit_envs.studies.definition.choice import PolicyChoice
+from bandit_envs.metrics.holm import holm
+from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.studies.definition.study import Study
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def compare_to(
         study: the study.
         pairs: its results. Those that have not finished all runs, or have one run, are left out.
     """
-    quantities = [name for name, each in study.summary.items() if each.quantity.kind != "per_step"]
+    quantities = [name for name, each in study.summary.items() if each.kind != "per_step"]
     baselines = {str(pair.environment): pair for pair in pairs if pair.policy == baseline}
     found = []
     compared = pairs_to_compare(baseline, study, pairs)
@@ -167,26 +168,6 @@ def correct_by_holm(
         for place, index in enumerate(members):
             corrected[index][name] = PValues(t[place], wilcoxon[place])
     return corrected
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Returns p-values as Holm corrects them, so that chance seldom makes any of them small.
-
-    The smallest of m is multiplied by m, the next by m - 1, and so on; the order stays.
-
-    Source: Holm, A Simple Sequentially Rejective Multiple Test Procedure (1979).
-
-    >>> holm([0.01, 0.04, 0.03])
-    [0.03, 0.06, 0.06]
-    """
-    values = np.asarray(p_values, np.float64)
-    order = values.argsort()
-    factors = np.arange(len(values), 0, -1)
-    increasing = np.maximum.accumulate(values[order] * factors)
-    corrected = np.empty_like(values)
-    corrected[order] = np.minimum(increasing, 1.0)
-    numbers: list[float] = corrected.tolist()
-    return numbers
 
 
 def _test_all(found: Sequence[PairDifference]) -> list[dict[str, PValues]]:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bandit_envs.base.checks import check_integer, check_number, short_repr
+from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.metrics import QUANTITIES, Statistics, kept_steps
+from bandit_envs.names.users_code import printable
+from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.showing.tables import rounded
-from bandit_envs.studies.definition.appearance import plain_text
-from bandit_envs.studies.definition.choice import EnvironmentChoice, PolicyChoice, printable
 from bandit_envs.studies.definition.keys import check_keys
 from bandit_envs.studies.definition.study import Study
 
@@ -112,7 +113,7 @@ class Expected:
     def compare(self, study: Study, found: PairResults) -> list[Comparison]:
         """Returns a row for each environment; ValueError if it does not fit the study."""
         policies = self._find_policies(study)
-        label = " < ".join(plain_text(study.policy_label(policy)) for policy in policies)
+        label = " < ".join(study.policy_label(policy) for policy in policies)
         step = self.step or study.steps
         if self.since is None and step <= study.steps and step not in kept_steps(study.steps):
             raise _error("step", step, "one that metrics keep, such as a multiple of 1,000")
@@ -124,7 +125,7 @@ class Expected:
                 raise _error("policy in environment", pairs, "those of the study")
             measured = [self._statistics(study, found.get(pair), step) for pair in pairs]
             judgement = self._judge([each for each in measured if each is not None], len(pairs))
-            place = f"{label} in {plain_text(', '.join(study.own_parts(environment)))}"
+            place = f"{label} in {', '.join(study.own_parts(environment))}"
             row = Comparison(
                 policy=place if len(study.environment) > 1 else label,
                 metric=self.metric if self.since is None else f"{self.metric} after {self.since}",

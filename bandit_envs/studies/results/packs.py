@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import itertools
-import math
 import struct
 import threading
 import weakref
@@ -16,8 +17,14 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bandit_envs.base.archives import (
+    CONTENT_ERRORS,
+    open_arrays,
+    read_array,
+    read_array_header,
+)
 from bandit_envs.base.saving import atomic_file
-from bandit_envs.studies.results.records import Arrays, Column, Record, columns_of
+from bandit_envs.studies.results.records import Arrays, Record, ResultColumn, columns_of
 
 STUDY = "study"
 """The name of the array with the digest of the study."""
@@ -136,12 +143,10 @@ class Pack:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        try:
-            with np.load(path) as archive:
-                self.study = str(archive[STUDY])
-                self.index = Index(**{name: archive[name] for name in Index._fields})
-        except Exception as error:  # damaged bytes make zipfile and NumPy raise almost anything
-            raise damaged(path, error) from error
+        with _errors_as_damage(path):
+            found = _read_arrays(path, [STUDY, *Index._fields])
+            self.study = str(found.pop(STUDY))
+            self.index = Index(**found)
         self.kept = tuple(self.index.kept.tolist())
         self._slices: Slices | None = None
 
@@ -165,17 +170,14 @@ class Pack:
         """
         index = self.index
         columns = columns_of(metrics, len(index.steps), 1, len(index.kept))
-        try:
-            with np.load(self.path) as archive:
-                whole = {column.name: archive[column.name] for column in columns}
+        with _errors_as_damage(self.path):
+            whole = _read_arrays(self.path, [column.name for column in columns])
             for column in columns:
                 shape = (index.task.size, *column.shape)
                 if column.is_of_runs:
                     shape = (int(index.runs.sum()), *column.shape[1:])
                 found = whole[column.name]
                 _check_kind(column, found.dtype, found.shape, shape)
-        except Exception as error:
-            raise damaged(self.path, error) from error
         stops = index.runs.cumsum().tolist()
         for row, (task, runs, stop) in enumerate(
             zip(index.task.tolist(), index.runs.tolist(), stops)
@@ -187,7 +189,7 @@ class Pack:
             }
             yield task, runs, arrays
 
-    def read_slice(self, task: int, columns: Sequence[Column]) -> Arrays:
+    def read_slice(self, task: int, columns: Sequence[ResultColumn]) -> Arrays:
         """Returns arrays of a task, which are read without the others.
 
         Args:
@@ -198,12 +200,29 @@ class Pack:
         The first call checks all bytes of the file, and opens it: what it reads later is of the
         same file, though another run may have replaced it.
         """
-        try:
+        with _errors_as_damage(self.path):
             if self._slices is None:
                 self._slices = Slices(self.path, self.index)
             return self._slices.read(task, columns)
-        except Exception as error:
-            raise damaged(self.path, error) from error
+
+
+def _read_arrays(path: Path, names: Sequence[str]) -> Arrays:
+    """Returns arrays of an archive by their names."""
+    with path.open("rb") as file, open_arrays(file) as archive:
+        return {name: read_array(archive, name) for name in names}
+
+
+@contextlib.contextmanager
+def _errors_as_damage(path: Path) -> Iterator[None]:
+    """Turns what the content of an archive makes its reader raise into the error of damage."""
+    try:
+        yield
+    except CONTENT_ERRORS as error:
+        raise damaged(path, error) from error
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # of a place ahead of the file, where an array would be
+            raise
+        raise damaged(path, error) from error
 
 
 class Slices:
@@ -214,7 +233,7 @@ class Slices:
         index: what its arrays are of.
 
     Raises:
-        ValueError: a checksum is wrong, or an array is compressed.
+        Exception: one of `CONTENT_ERRORS`, if a checksum is wrong, or an array is compressed.
     """
 
     def __init__(self, path: Path, index: Index) -> None:
@@ -225,14 +244,14 @@ class Slices:
         self._lock = threading.Lock()  # a place in a file and what is read there belong together
         self._file = path.open("rb", buffering=0)
         weakref.finalize(self, self._file.close)
-        with zipfile.ZipFile(self._file) as archive:
+        with open_arrays(self._file) as archive:
             broken = archive.testzip()
             if broken is not None:
                 raise ValueError(f"the checksum of {broken} is wrong")
             for info in archive.infolist():
                 self._members[info.filename] = _find_member(self._file, info)
 
-    def read(self, task: int, columns: Sequence[Column]) -> Arrays:
+    def read(self, task: int, columns: Sequence[ResultColumn]) -> Arrays:
         """Returns arrays of a task, as `Pack.read_slice` does."""
         row = self._rows[task]
         end = self._ends[row]
@@ -264,31 +283,26 @@ class Member(NamedTuple):
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
 
-    def check(self, column: Column, shape: tuple[int, ...]) -> None:
+    def check(self, column: ResultColumn, shape: tuple[int, ...]) -> None:
         """Raises ValueError if it is not of the dtype of a column and of a shape."""
         _check_kind(column, self.dtype, self.shape, shape)
 
 
 def _find_member(file: IO[bytes], info: zipfile.ZipInfo) -> Member:
     """Returns where an array of an archive is."""
-    if info.compress_type != zipfile.ZIP_STORED:
-        raise ValueError(f"{info.filename} is compressed")
     file.seek(info.header_offset + NAME_LENGTHS)
     lengths = struct.unpack("<HH", file.read(4))
     start = info.header_offset + NAME_LENGTHS + 4 + sum(lengths)
     file.seek(start)
-    if np.lib.format.read_magic(file) != (1, 0):
-        raise ValueError(f"{info.filename} is not an array in format 1.0 of NumPy")
-    shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(file)
-    header = file.tell() - start
-    size = dtype.itemsize * math.prod(shape)
-    if is_fortran or dtype.hasobject or header + size != info.file_size:
-        raise ValueError(f"{info.filename} is not an array of {shape}")
-    return Member(start + header, dtype, shape)
+    header = read_array_header(file)
+    length = file.tell() - start
+    if header.is_fortran or length + header.num_bytes != info.file_size:
+        raise ValueError(f"{info.filename} is not an array of {header.shape}")
+    return Member(start + length, header.dtype, header.shape)
 
 
 def _check_kind(
-    column: Column, dtype: np.dtype[Any], shape: tuple[int, ...], expected: tuple[int, ...]
+    column: ResultColumn, dtype: np.dtype[Any], shape: tuple[int, ...], expected: tuple[int, ...]
 ) -> None:
     """Raises ValueError if an array is not of the dtype of a column and of a shape."""
     if dtype != np.dtype(column.dtype) or shape != expected:

@@ -31,7 +31,7 @@ TaskResult = dict[str, MetricResult]
 Arrays = dict[str, NDArray[Any]]
 
 
-class Column(NamedTuple):
+class ResultColumn(NamedTuple):
     """An array of a task's result."""
 
     name: str
@@ -64,7 +64,7 @@ class Record(NamedTuple):
     """The steps after which it has the sums of each run."""
 
 
-def columns_of(metrics: Sequence[str], points: int, runs: int, kept: int) -> list[Column]:
+def columns_of(metrics: Sequence[str], points: int, runs: int, kept: int) -> list[ResultColumn]:
     """Returns the arrays of a task's result, in the order in which a record has them.
 
     Args:
@@ -76,10 +76,10 @@ def columns_of(metrics: Sequence[str], points: int, runs: int, kept: int) -> lis
     columns = []
     for metric in metrics:
         for part in ("mean", "squared_deviation", "sum_mean", "sum_squared_deviation"):
-            columns.append(Column(f"{metric}.{part}", "<f8", (points,)))
-        columns.append(Column(f"{metric}.totals", "<f8", (runs,), is_of_runs=True))
+            columns.append(ResultColumn(f"{metric}.{part}", "<f8", (points,)))
+        columns.append(ResultColumn(f"{metric}.totals", "<f8", (runs,), is_of_runs=True))
         if kept:
-            columns.append(Column(f"{metric}.curves", "<f4", (runs, kept), is_of_runs=True))
+            columns.append(ResultColumn(f"{metric}.curves", "<f4", (runs, kept), is_of_runs=True))
     return columns
 
 
@@ -132,7 +132,9 @@ def _merge_two(first: TaskResult, second: TaskResult) -> TaskResult:
     return {name: found.merge(second[name]) for name, found in first.items()}
 
 
-def encode_record(header: Mapping[str, Any], arrays: Arrays, columns: Sequence[Column]) -> bytes:
+def encode_record(
+    header: Mapping[str, Any], arrays: Arrays, columns: Sequence[ResultColumn]
+) -> bytes:
     """Returns a record of arrays, with a header that JSON can hold."""
     text = json.dumps(header).encode()
     parts = [np.ascontiguousarray(arrays[column.name], column.dtype) for column in columns]
@@ -172,7 +174,7 @@ def scan_records(path: Path, study: str, start: int = 0) -> Iterator[Record]:
             start = end
 
 
-def read_arrays(content: bytes, start: int, columns: Sequence[Column]) -> Arrays:
+def read_arrays(content: bytes, start: int, columns: Sequence[ResultColumn]) -> Arrays:
     """Returns arrays of a record.
 
     Args:

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from bandit_envs.arrays import Floats
 from bandit_envs.base import saving
 from bandit_envs.base.checks import short_repr
+from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.metrics import QUANTITIES, MetricResult, Statistics, of_runs
-from bandit_envs.studies.definition.choice import EnvironmentChoice, PolicyChoice
-from bandit_envs.studies.definition.row_by_row import Pair, find_row_by_row, read_row_by_row
-from bandit_envs.studies.definition.shown import SHOWN
+from bandit_envs.policies.policy_choice import PolicyChoice
+from bandit_envs.studies.definition.rows_in_turn import Pair, find_row_by_row, read_row_by_row
 from bandit_envs.studies.definition.study import Study, Task
 from bandit_envs.studies.definition.user_modules import digest_modules
 from bandit_envs.studies.results.assignment import FORMAT, VERSIONS, Assignment
@@ -37,6 +37,9 @@ OWN_NAMES = ("config.json", ".lock", "tasks")
 SHOWN_SUFFIXES = (".csv", ".npy", ".png", ".svg", ".pdf", ".html")
 """What is read or written in a folder of results, beside the files of its tasks."""
 
+
+PAGE = "study.html"
+"""The file of a page in the folder of its results."""
 
 AT_ONCE = 256 * 2**20
 """Results of so many bytes are read at once, and stay in memory. Of larger ones, each policy in
@@ -77,7 +80,7 @@ class PairResult(NamedTuple):
 
     def quantiles(self, name: str) -> dict[float, float]:
         """Returns the quantiles over runs that a quantity has beside its mean, by their levels."""
-        levels = SHOWN[name].quantiles
+        levels = QUANTITIES[name].quantiles
         if not levels:
             return {}
         runs = of_runs(self.result)[name]
@@ -91,7 +94,7 @@ class PairResult(NamedTuple):
         """
         if study.quantiles:
             curves = self.result[QUANTITIES[name].metric].curves
-            runs = SHOWN[name].shown_runs(curves, study.kept)
+            runs = QUANTITIES[name].shown_runs(curves, study.kept)
             median, low, high = np.quantile(runs, [0.5, *study.quantiles], axis=1)
             return np.array([study.kept, median, low, high])
         statistics = self.statistics(name)
@@ -202,8 +205,10 @@ class Results:
             if self.row_by_row is None:
                 self.row_by_row = find_row_by_row(self.study)
             config = {**self._config, "row_by_row": self.row_by_row}
-            text = json.dumps(config, indent=2, ensure_ascii=False) + "\n"
-            saving.atomic_write(self.path / "config.json", [text.encode()])
+            text = (json.dumps(config, indent=2, ensure_ascii=False) + "\n").encode()
+            if _read_bytes(self.path / "config.json") != text:
+                self.remove_page()
+            saving.atomic_write(self.path / "config.json", [text])
             self.files.path.mkdir(exist_ok=True)
             for folder in (self.path, self.files.path):
                 saving.remove_temporary_files(folder)
@@ -226,9 +231,13 @@ class Results:
     def _delete_results(self) -> None:
         tables = [*self.path.glob("*.csv"), *self.path.glob("curves.npy")]
         figures = self.path.glob("figure*.png")
-        pages = self.path.glob("study.html")
-        for file in (*self.files.path.iterdir(), *tables, *figures, *pages):
+        for file in (*self.files.path.iterdir(), *tables, *figures):
             file.unlink()
+        self.remove_page()
+
+    def remove_page(self) -> None:
+        """Removes the page in the folder: it must not be older than the results beside it."""
+        (self.path / PAGE).unlink(missing_ok=True)
 
     def load(self) -> None:
         """Finds what has finished since the last call."""
@@ -261,6 +270,14 @@ class Results:
             else:
                 result = merge(found.pop(task.number) for task in done)
             yield PairResult(done[0].environment, done[0].policy, runs, result)
+
+
+def _read_bytes(file: Path) -> bytes:
+    """Returns what is in a file; nothing if there is no such file."""
+    try:
+        return file.read_bytes()
+    except FileNotFoundError:
+        return b""
 
 
 def refuse_links(path: Path) -> None:

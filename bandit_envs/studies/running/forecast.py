@@ -15,7 +15,7 @@ import numpy as np
 from bandit_envs.arrays import Floats
 from bandit_envs.base.extras import import_extra
 from bandit_envs.metrics import kept_steps
-from bandit_envs.studies.definition.choice import name_in_errors
+from bandit_envs.names.users_code import name_in_errors
 from bandit_envs.studies.definition.study import Study, Task
 from bandit_envs.studies.results.records import columns_of
 from bandit_envs.studies.running.tasks import TaskRun

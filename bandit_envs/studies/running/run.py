@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bandit_envs.base.extras import import_extra
+from bandit_envs.running.apply import Apply
+from bandit_envs.running.backends import check_backend, start_workers
 from bandit_envs.studies.definition.study import Study, Task
 from bandit_envs.studies.loaded import LoadedStudy
 from bandit_envs.studies.results.expected import check_expected_values
 
 if TYPE_CHECKING:
     from bandit_envs.studies.results.results import Results
-    from bandit_envs.studies.running.backends import Apply
 
 
 class TasksFailedError(RuntimeError):
@@ -64,9 +65,7 @@ def run(
         TasksFailedError: tasks have failed. What has finished is kept.
         ValueError: the folder holds something else, or another run uses it.
     """
-    from bandit_envs.studies.running import backends  # noqa: PLC0415
-
-    backends.check_backend(backend, workers, address)
+    check_backend(backend, workers, address)
     # These are packages of the extra "cli", or need some; loading the package does not.
     threadpoolctl = import_extra("threadpoolctl", "cli")
     import_extra("filelock", "cli")
@@ -77,7 +76,7 @@ def run(
     results = Results(Path(folder), study)
     # Tasks limit the threads of linear algebra in their process, which may be this one.
     own_threads = threadpoolctl.threadpool_limits(1 if backend == "threading" else None)
-    with own_threads, backends.backend(backend, workers, address) as apply, results.lock(overwrite):
+    with own_threads, start_workers(backend, workers, address) as apply, results.lock(overwrite):
         results.load()
         try:
             problems = _run_missing(results, apply, watcher)
@@ -102,6 +101,7 @@ def _run_missing(results: Results, apply: Apply, observer: RunObserver) -> list[
     observer.start(tasks, files.steps_taken)
     if not tasks:
         return []
+    results.remove_page()
     numbers = [task.number for task in tasks]
     token = results.assignment.token
     bundles = Bundles(

@@ -7,8 +7,7 @@ from bandit_envs.logged import LogRecorder, scan_log, write_log
 from bandit_envs.logged.files.log_files import WRITTEN_SUFFIXES, check_suffix
 from bandit_envs.logged.recorder import remove_parts
 from bandit_envs.logged.summary import LogSummary
-from bandit_envs.specs import SlateSpec
-from bandit_envs.studies.definition.choice import name_in_errors
+from bandit_envs.names.users_code import name_in_errors
 from bandit_envs.studies.definition.study import RUNS_PER_TASK, Task
 from bandit_envs.studies.running.tasks import make_pair
 from bandit_envs.wrappers.delays import max_delay_of
@@ -28,7 +27,7 @@ def write_task_log(tasks: list[Task], path: Path) -> LogSummary:
     subject = f"policy {task.policy} in environment {task.environment}"
     with name_in_errors(subject, *task.modules):
         env, policy = make_pair(task, task.block, task.runs)
-    if isinstance(env.action_spec(), SlateSpec) or max_delay_of(env.observation_spec()) > 0:
+    if env.action_kind.is_slate or max_delay_of(env.observation_spec()) > 0:
         raise ValueError(f"--record takes no slates or delayed rewards, as {task.environment} has")
     if len(tasks) > 1 or task.batches > 1:
         most = f"{RUNS_PER_TASK}, or 1 where rows share a problem"
@@ -41,9 +40,12 @@ def write_task_log(tasks: list[Task], path: Path) -> LogSummary:
         remove_parts(path)
     else:
         check_suffix(path, WRITTEN_SUFFIXES)
-    has_table = "regret" in task.metrics and policy.num_actions > 0
-    known = env if has_table else None
-    recorder = LogRecorder(policy.num_actions, known, path if is_folder else None)
+    has_table = "regret" in task.metrics and policy.action_kind.is_single
+    recorder = LogRecorder(
+        env=env if has_table else None,
+        folder=path if is_folder else None,
+        action_kind=policy.action_kind,
+    )
     observers = (policy, recorder)
     driver = StepDriver(env, policy, observers, task.steps, emit_log_probability=True)
     with name_in_errors(subject, *task.modules):

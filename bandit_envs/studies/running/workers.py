@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import threadpoolctl
 
 from bandit_envs.metrics import kept_steps
-from bandit_envs.names.users_code import exits_as_errors
-from bandit_envs.studies.definition.choice import printable
+from bandit_envs.names.users_code import exits_as_errors, printable
 from bandit_envs.studies.definition.study import Study, Task
 from bandit_envs.studies.definition.user_modules import check_same_modules
 from bandit_envs.studies.results.assignment import VERSIONS, Assignment

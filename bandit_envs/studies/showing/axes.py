@@ -15,13 +15,12 @@ from matplotlib import style as styles
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
-from matplotlib.legend import Legend
 from numpy.typing import NDArray
 
 from bandit_envs.base.checks import check_number
-from bandit_envs.showing.formulas import split_formulas
-from bandit_envs.showing.plots import COLORS, LINES
-from bandit_envs.studies.definition.choice import EnvironmentChoice
+from bandit_envs.environments.environment_choice import EnvironmentChoice
+from bandit_envs.showing.plots import plain_texts
+from bandit_envs.showing.styles import COLORS, LINES
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.showing.shown_environments import has_rows
 
@@ -30,8 +29,6 @@ WIDTH = 8.0
 
 COLUMN = 5.0
 """Narrower figures stand in a column of text, and have smaller letters."""
-
-NO_BREAK = "\N{NO-BREAK SPACE}"
 
 BASE: dict[str, Any] = {
     "axes.axisbelow": True,
@@ -181,18 +178,9 @@ def wrap(text: str, width: float, size: float) -> str:
     letters = max(int(width * 72.0 / (0.55 * size)), 10)
     if len(text) <= letters:
         return text
-    parts = split_formulas(text)
-    for place in range(1, len(parts), 2):  # a formula stays in its line
-        parts[place] = parts[place].replace(" ", NO_BREAK)
-    whole = "$".join(parts)
-    has_formulas = len(parts) > 1
-    if not has_formulas:  # a list that is longer than a line breaks after commas
-        words = [
-            word.replace(",", ", ") if len(word) > letters else word for word in whole.split(" ")
-        ]
-        whole = " ".join(words)
-    lines = textwrap.fill(whole, letters, break_on_hyphens=False, break_long_words=not has_formulas)
-    return lines.replace(NO_BREAK, " ")
+    # A list that is longer than a line breaks after commas.
+    words = [word.replace(",", ", ") if len(word) > letters else word for word in text.split(" ")]
+    return textwrap.fill(" ".join(words), letters, break_on_hyphens=False)
 
 
 def add_legend(figure: Figure, title: str) -> None:
@@ -206,18 +194,16 @@ def add_legend(figure: Figure, title: str) -> None:
     size = FontProperties(size=rcParams["legend.fontsize"]).get_size_in_points()
     labels = list(handles)
     if len(max(labels, key=len)) * 0.5 * size / 72.0 > figure.get_figwidth():
-        labels = [
-            label if "$" in label else wrap(label, figure.get_figwidth() - 0.6, size)
-            for label in labels
-        ]
+        labels = [wrap(label, figure.get_figwidth() - 0.6, size) for label in labels]
     for columns in (4, 3, 2, 1):
-        legend: Legend = figure.legend(
+        legend = figure.legend(
             list(handles.values()),
             labels,
             loc="outside lower center",
             ncols=min(columns, len(labels)),
             title=title or None,
         )
+        plain_texts(legend)
         box = legend.get_window_extent()
         if columns == 1 or box.width <= 0.97 * figure.bbox.width:
             break

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bandit_envs.studies.definition.choice import EnvironmentChoice
+from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.studies.definition.study import Study
 
 if TYPE_CHECKING:

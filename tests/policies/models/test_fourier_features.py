@@ -1,9 +1,12 @@
 """Random Fourier features, held against their kernel and an exact Gaussian process."""
 
+import dataclasses
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
-from bandit_envs.policies.models import FourierFeatures, Logistic, Ridge
+from bandit_envs.policies.models import FourierFeatures, LinearScores, Logistic, Ridge
 from bandit_envs.policies.models.inputs import Contexts
 from bandit_envs.policies.rules import Greedy, UpperBound
 from bandit_envs.specs import ArraySpec
@@ -27,7 +30,7 @@ def gaussian_process(x, rewards, asked, length):
 
 def mapped(model, x):
     """Returns phi of points [n, d]: [n, D]."""
-    return model._mapped(Contexts(x, False)).features()
+    return model.map_inputs(Contexts(x, are_problems=False)).features()
 
 
 @pytest.mark.parametrize("smoothness", [None, 1.5])
@@ -52,9 +55,9 @@ def learned_from(model, x, rewards, asked):
     spec = ArraySpec((x.shape[1],), np.float64)
     policy = make_policy(model, Greedy(), spec, len(x), num_actions=1)
     teach(policy, x, np.zeros(len(x), int), rewards)
-    inputs = policy._reader.read(asked, len(asked))
+    inputs = model.map_inputs(policy._reader.read(asked, len(asked)))
     learned = policy._state.learned.model
-    lower, upper = model.interval(learned, inputs, NOISE)
+    lower, upper = model.predictor.interval(learned, inputs, NOISE)
     return 0.5 * (lower + upper)[:, 0], 0.5 * (upper - lower)[:, 0]
 
 
@@ -118,8 +121,46 @@ def test_features_of_actions_are_mapped_together_with_the_context(inner):
         x = features_of(observation)[np.arange(6), action]
         teach(plain, mapped(model, x), np.zeros(6, int), reward)
     observation = observe(rng, ITEMS)
-    found = model.means(policy._state.learned.model, policy._reader.read(observation, 6))
+    inputs = model.map_inputs(policy._reader.read(observation, 6))
+    found = inner.means(policy._state.learned.model, inputs)
     for action in range(K):
         inputs = plain._reader.read(mapped(model, features_of(observation)[:, action]), 6)
         expected = inner.means(plain._state.learned.model, inputs)[:, 0]
         np.testing.assert_allclose(found[:, action], expected, rtol=1e-9)
+
+
+@dataclasses.dataclass(frozen=True)
+class DrawnWeights(LinearScores):
+    """Linear scores with weights that the seed of the policy draws."""
+
+    is_random: ClassVar[bool] = True
+
+    def initial(self, sizes, rng):
+        return rng.normal(size=super().initial(sizes, rng).shape)
+
+
+def test_the_seed_of_the_policy_draws_a_random_model_of_mapped_features():
+    weights = np.zeros((K, 17))
+    spec = ArraySpec((3,), np.float64)
+
+    def learned(model, seed):
+        return make_policy(model, Greedy(), spec, seed=seed)._state.learned.model
+
+    mapped_model = FourierFeatures(DrawnWeights(weights), 1.0, 16)
+    one, same, other = (learned(mapped_model, seed) for seed in (3, 3, 4))
+    np.testing.assert_array_equal(one, same)
+    assert (one != other).any()
+
+
+def test_a_fixed_model_of_mapped_features_does_not_learn():
+    scores = LinearScores(np.zeros((K, 17)))
+    policy = make_policy(FourierFeatures(scores, 1.0, 16), Greedy(), ArraySpec((3,), np.float64))
+    assert not policy.can_learn
+
+
+def test_maps_of_maps_are_made_one_after_the_other():
+    inner = FourierFeatures(Ridge(), 2.0, 8, seed=1)
+    outer = FourierFeatures(inner, 1.0, 16)
+    x = np.random.default_rng(0).normal(size=(6, 3))
+    first = FourierFeatures(Ridge(), 1.0, 16)
+    np.testing.assert_array_equal(mapped(outer, x), mapped(inner, mapped(first, x)))

@@ -41,7 +41,7 @@ class _JoinedRandomMask(JoinedMask):
     def _check_action(self, action: Nest) -> Indices:
         checked = check_indices(action, self._batch_size, self._masked.num_actions)
         try:
-            return check_available(checked, self._masked._mask_now())
+            return check_available(checked, self._masked.current_time_step().observation["mask"])
         except ValueError as error:
             message = f"Action not in allowed action set: {error}"
             raise ActionNotAllowedError(None, None, message) from error

@@ -16,8 +16,8 @@ from tf_agents.bandits.environments.dataset_utilities import (
     load_movielens_data,
 )
 
-from bandit_envs.adapters.tf_agents.distributions import Distribution
 from bandit_envs.adapters.tf_agents.gin_names import configurable
+from bandit_envs.adapters.tf_agents.tfp_distributions import Distribution
 from bandit_envs.datasets import Dataset, load_covertype, load_mushroom
 
 __all__ = [

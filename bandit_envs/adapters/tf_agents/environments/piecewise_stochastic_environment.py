@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from bandit_envs.adapters.tf_agents.distributions import Distribution, DistributionSampler
 from bandit_envs.adapters.tf_agents.environments.non_stationary_stochastic_environment import (
     NonStationaryStochasticEnvironment,
 )
@@ -16,6 +15,7 @@ from bandit_envs.adapters.tf_agents.linear_dynamics import (
     LinearDynamics,
     linear_samplers,
 )
+from bandit_envs.adapters.tf_agents.tfp_distributions import Distribution, DistributionSampler
 from bandit_envs.environments.contexts.piecewise_linear import PiecewiseLinearBandit
 from bandit_envs.seeding import Seed
 

@@ -15,7 +15,7 @@ from bandit_envs import environments
 from bandit_envs.adapters.tf_agents.environment import TFAgentsBanditEnvironment
 from bandit_envs.adapters.tf_agents.gin_names import configurable
 from bandit_envs.arrays import Array
-from bandit_envs.rewards.contextual import RewardFunction
+from bandit_envs.rewards.item_models import RewardFunction
 from bandit_envs.sampling import SamplingFunction
 from bandit_envs.seeding import Seed
 

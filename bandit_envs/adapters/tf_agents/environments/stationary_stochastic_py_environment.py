@@ -8,7 +8,7 @@ from __future__ import annotations
 from bandit_envs import environments
 from bandit_envs.adapters.tf_agents.environment import TFAgentsBanditEnvironment
 from bandit_envs.adapters.tf_agents.gin_names import configurable
-from bandit_envs.rewards.actions import ActionRewards
+from bandit_envs.rewards.action_models import ActionRewards
 from bandit_envs.sampling import SamplingFunction
 from bandit_envs.seeding import Seed
 

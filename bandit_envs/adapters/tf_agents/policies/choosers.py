@@ -9,8 +9,8 @@ import tensorflow as tf
 from tf_agents.policies import tf_policy
 from tf_agents.trajectories import time_step as ts
 
-from bandit_envs.adapters.tf_agents.draws import TrackableDraws
 from bandit_envs.adapters.tf_agents.policies.compiled import CompiledFunction, initial_state
+from bandit_envs.adapters.tf_agents.trackable_draws import TrackableDraws
 from bandit_envs.arrays import Array, Rng
 from bandit_envs.nests import Nest
 

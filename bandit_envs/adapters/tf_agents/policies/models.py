@@ -17,7 +17,6 @@ from tf_agents.policies import py_policy, tf_policy
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory as tf_trajectory
 
-from bandit_envs.adapters.tf_agents.draws import TrackableDraws, first_state
 from bandit_envs.adapters.tf_agents.policies.choosers import SeededChooser
 from bandit_envs.adapters.tf_agents.policies.compiled import (
     CompiledFunction,
@@ -26,9 +25,12 @@ from bandit_envs.adapters.tf_agents.policies.compiled import (
     batched,
 )
 from bandit_envs.adapters.tf_agents.policies.mixtures import ResponsibleAgents
-from bandit_envs.adapters.tf_agents.policies.probabilities import find_table
+from bandit_envs.adapters.tf_agents.policies.probability_tables import find_table
 from bandit_envs.adapters.tf_agents.policies.variables import AgentVariables, Values
+from bandit_envs.adapters.tf_agents.trackable_draws import TrackableDraws, first_state
+from bandit_envs.adapters.tf_agents.users import kind_of_tf_agents_actions
 from bandit_envs.arrays import Array, Floats, Rng
+from bandit_envs.base.actions import ActionKind
 from bandit_envs.base.checks import short_repr
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies.draws import draw_indices
@@ -54,10 +56,8 @@ class TFPolicyModel:
         train: Callable[[], object] | None = None,
         draws: TrackableDraws | None = None,
     ) -> None:
-        _check_specs(policy)
         self._policy = policy
-        self.num_actions = int(np.max(policy.action_spec.maximum)) + 1  #: K
-        self.action_shape: tuple[int, ...] = tuple(policy.action_spec.shape)  #: () or (S,)
+        self.action_kind = _kind_of(policy)  #: what an action is
         self.reward_spec: Nest = policy.time_step_spec.reward  #: what it learns from
         others = () if draws is None else (draws.state,)
         self._variables = AgentVariables(policy if agent is None else agent, train, others)
@@ -171,7 +171,7 @@ class AgentModel(TFPolicyModel):
         spec = self._info_spec
         if isinstance(agent, mixture_agent.MixtureAgent):
             spec = spec[mixture_policy.SUBPOLICY_INFO]
-            if agent.action_spec.shape.rank > 0:
+            if not kind_of_tf_agents_actions(agent.action_spec).is_single:
                 found = f"agent is a {type(agent).__name__} of agents that choose slates"
                 raise ValueError(f"{found}; expected a mixture of agents that choose one action")
         if spec and not hasattr(spec, "log_probability"):
@@ -236,10 +236,8 @@ class PyPolicyModel:
     knows_probabilities = False
 
     def __init__(self, policy: py_policy.PyPolicy) -> None:
-        _check_specs(policy)
         self._policy = policy
-        self.num_actions = int(np.max(policy.action_spec.maximum)) + 1
-        self.action_shape: tuple[int, ...] = tuple(policy.action_spec.shape)
+        self.action_kind = _kind_of(policy)
         self.reward_spec: Nest = policy.time_step_spec.reward
         self._observation_spec: Nest = policy.time_step_spec.observation
 
@@ -256,17 +254,22 @@ class PyPolicyModel:
         return np.asarray(self._policy.action(time_step, state).action)
 
 
-def _check_specs(policy: tf_policy.TFPolicy | py_policy.PyPolicy) -> None:
-    """Raises ValueError if a policy is recurrent, or its actions are not integers from 0 on."""
+def _kind_of(policy: tf_policy.TFPolicy | py_policy.PyPolicy) -> ActionKind:
+    """Returns what an action of a policy is: one integer from 0 on, or several of them.
+
+    Raises:
+        ValueError: the policy is recurrent, or its actions are something else.
+    """
     name = type(policy).__name__
     if tf.nest.flatten(policy.policy_state_spec):
         found = f"{name} is recurrent: its policy state is {short_repr(policy.policy_state_spec)}"
         raise ValueError(f"{found}; expected a policy without a state")
-    spec = policy.action_spec
-    is_integer = hasattr(spec, "maximum") and tf.as_dtype(spec.dtype).is_integer
-    if not is_integer or len(spec.shape) > 1 or np.any(spec.minimum != 0):
+    kind = kind_of_tf_agents_actions(policy.action_spec)
+    if not kind.num_actions or len(kind.spec.shape) > 1:
         expected = "integers from 0 on, or slates of them"
-        raise ValueError(f"{name} has the action_spec {short_repr(spec)}; expected {expected}")
+        found = f"{name} has the action_spec {short_repr(policy.action_spec)}"
+        raise ValueError(f"{found}; expected {expected}")
+    return kind
 
 
 def _check_masks(policy: tf_policy.TFPolicy) -> None:

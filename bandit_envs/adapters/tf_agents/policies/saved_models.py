@@ -14,7 +14,7 @@ from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import policy_step
 from tf_agents.trajectories import time_step as ts
 
-from bandit_envs.adapters.tf_agents.policies.probabilities import Table, find_table
+from bandit_envs.adapters.tf_agents.policies.probability_tables import TableFunction, find_table
 from bandit_envs.base.checks import short_repr
 from bandit_envs.nests import Nest
 
@@ -53,7 +53,7 @@ class PolicyWithDistribution(tf_policy.TFPolicy):
         table: its probabilities.
     """
 
-    def __init__(self, policy: tf_policy.TFPolicy, table: Table) -> None:
+    def __init__(self, policy: tf_policy.TFPolicy, table: TableFunction) -> None:
         super().__init__(policy.time_step_spec, policy.action_spec)
         self._described = policy
         self._table = table

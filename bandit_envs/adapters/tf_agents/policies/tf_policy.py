@@ -18,6 +18,7 @@ from tf_agents.trajectories import time_step as ts
 
 from bandit_envs.adapters.tf_agents.environment import with_boolean_mask
 from bandit_envs.adapters.tf_agents.tf_environment import as_it_is
+from bandit_envs.adapters.tf_agents.users import kind_of_tf_agents_actions
 from bandit_envs.arrays import Array
 from bandit_envs.base.checks import short_repr
 from bandit_envs.nests import Nest
@@ -52,7 +53,7 @@ class TFPolicyOfPolicy(tf_policy.TFPolicy):
             info_spec = policy_utilities.PolicyInfo()
         spec = time_step_spec.observation
         has_features = isinstance(spec, dict) and "per_arm" in spec
-        self._has_items = has_features and action_spec.shape.rank == 0
+        self._has_items = has_features and policy.action_kind.is_single
         if self._has_items:
             features = policy_utilities.create_chosen_arm_features_info_spec(spec)
             info_spec = policy_utilities.PerArmPolicyInfo(chosen_arm_features=features)
@@ -91,7 +92,7 @@ class TFPolicyOfPolicy(tf_policy.TFPolicy):
 
     @as_it_is
     def _distribution(self, time_step: ts.TimeStep, policy_state: Nest) -> policy_step.PolicyStep:
-        if not self._policy.knows_probabilities:
+        if not _knows_table(self._policy):
             name = type(self._policy).__name__
             raise NotImplementedError(f"{name} does not know the probabilities of its actions")
 
@@ -156,14 +157,22 @@ def as_tf_policy(
     """
     if not isinstance(policy, Policy):
         raise TypeError(f"policy is {short_repr(policy)}; expected a Policy of bandit_envs")
-    count = int(np.max(action_spec.maximum)) + 1
+    count = kind_of_tf_agents_actions(action_spec).num_actions
+    if not count:
+        expected = "expected integers from 0 on, or slates of them"
+        raise ValueError(f"action_spec is {short_repr(action_spec)}; {expected}")
     if policy.num_actions != count:
         expected = f"expected {count}, as action_spec"
         raise ValueError(f"policy has num_actions {policy.num_actions}; {expected}")
-    if emit_log_probability and (not policy.knows_probabilities or action_spec.shape.rank > 0):
+    if emit_log_probability and not _knows_table(policy):
         name = type(policy).__name__
         raise NotImplementedError(f"{name} does not know the probabilities of single actions")
     return TFPolicyOfPolicy(policy, time_step_spec, action_spec, emit_log_probability)
+
+
+def _knows_table(policy: Policy) -> bool:
+    """Returns whether a policy knows the probabilities of all actions, one by one."""
+    return policy.knows_probabilities and policy.action_kind.is_single
 
 
 def _packed(nest: Nest, leaves: Sequence[Array]) -> Nest:

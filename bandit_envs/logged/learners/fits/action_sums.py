@@ -18,14 +18,14 @@ from bandit_envs.logged.reward_models.reward_sums import (
     CrossFittedRidge,
     NumberedBatches,
 )
-from bandit_envs.logged.reward_models.ridge import RidgeSums
+from bandit_envs.logged.reward_models.ridge_regression import RidgeSums
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.models.value_model import NEVER
 from bandit_envs.seeding import Seed
 
 
 @dataclasses.dataclass(frozen=True)
-class ActionSums:
+class RegressionSums:
     """What a part of a log says of its actions. Those of parts merge.
 
     Args:
@@ -38,15 +38,15 @@ class ActionSums:
     logged: frozenset[int] = frozenset()
     sample: BanditLog | None = None
 
-    def merge(self, other: ActionSums) -> ActionSums:
+    def merge(self, other: RegressionSums) -> RegressionSums:
         """Returns the sums of the rows of both."""
         sample = other.sample if self.sample is None else self.sample
-        return ActionSums(self.ridge.merge(other.ridge), self.logged | other.logged, sample)
+        return RegressionSums(self.ridge.merge(other.ridge), self.logged | other.logged, sample)
 
 
-def sum_logged_rewards(part: NumberedBatches) -> ActionSums:
+def sum_logged_rewards(part: NumberedBatches) -> RegressionSums:
     """Returns the sums of the rewards of the actions that were taken, in a part of a log."""
-    found = ActionSums()
+    found = RegressionSums()
     for _, batch in part:
         ridge = RidgeSums()
         context = context_of(batch)
@@ -54,13 +54,13 @@ def sum_logged_rewards(part: NumberedBatches) -> ActionSums:
         for action in logged:
             rows = np.flatnonzero(batch.action == action)
             ridge.add(action, context[rows], batch.reward[rows])
-        found = found.merge(ActionSums(ridge, frozenset(logged), batch[:1]))
+        found = found.merge(RegressionSums(ridge, frozenset(logged), batch[:1]))
     return found
 
 
-def sum_all_rewards(model: CrossFittedRidge, part: NumberedBatches) -> ActionSums:
+def sum_all_rewards(model: CrossFittedRidge, part: NumberedBatches) -> RegressionSums:
     """Returns the sums of the doubly robust rewards of all actions, in a part of a log."""
-    found = ActionSums()
+    found = RegressionSums()
     for first_row, batch in part:
         ridge = RidgeSums()
         context = context_of(batch)
@@ -68,7 +68,7 @@ def sum_all_rewards(model: CrossFittedRidge, part: NumberedBatches) -> ActionSum
         for action in range(batch.num_actions):
             ridge.add(action, context, rewards[:, action])
         logged = frozenset(np.unique(batch.action).tolist())
-        found = found.merge(ActionSums(ridge, logged, batch[:1]))
+        found = found.merge(RegressionSums(ridge, logged, batch[:1]))
     return found
 
 
@@ -80,7 +80,7 @@ def correct_rewards(predicted: Floats, log: BanditLog) -> Floats:
     return predicted
 
 
-def ridge_policy(parts: Iterable[ActionSums], batch_size: int, seed: Seed) -> ContextualPolicy:
+def ridge_policy(parts: Iterable[RegressionSums], batch_size: int, seed: Seed) -> ContextualPolicy:
     """Returns a policy that chooses the action with the largest prediction.
 
     Args:
@@ -88,7 +88,7 @@ def ridge_policy(parts: Iterable[ActionSums], batch_size: int, seed: Seed) -> Co
         batch_size: the number of rows of the policy.
         seed: of its draws.
     """
-    sums = functools.reduce(ActionSums.merge, parts, ActionSums())
+    sums = functools.reduce(RegressionSums.merge, parts, RegressionSums())
     if sums.sample is None or not sums.logged:
         raise ValueError("the log has 0 rows; expected at least one")
     models = sums.ridge.fit()

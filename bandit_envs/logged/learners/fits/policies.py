@@ -10,10 +10,11 @@ from bandit_envs.logged.features import context_of, spec_of_rows
 from bandit_envs.logged.log import (
     BanditLog,
 )
-from bandit_envs.logged.reward_models.ridge import RidgeRegression
+from bandit_envs.logged.reward_models.ridge_regression import RidgeRegression
 from bandit_envs.policies.contextual import ContextualPolicy
-from bandit_envs.policies.models import FittedRegressions, LinearScores, ValueModel
+from bandit_envs.policies.models import LinearScores, ValueModel
 from bandit_envs.policies.rules import Greedy, Rule
+from bandit_envs.policies.scikit_learn import FittedRegressions
 from bandit_envs.seeding import Seed
 
 

@@ -12,13 +12,13 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from bandit_envs.adapters.tf_agents.distributions import (
+from bandit_envs.adapters.tf_agents.gin_names import configurable
+from bandit_envs.adapters.tf_agents.tf_environment import BanditTFPyEnvironment, as_it_is
+from bandit_envs.adapters.tf_agents.tfp_distributions import (
     Distribution,
     DistributionRewards,
     check_distribution,
 )
-from bandit_envs.adapters.tf_agents.gin_names import configurable
-from bandit_envs.adapters.tf_agents.tf_environment import BanditTFPyEnvironment, as_it_is
 from bandit_envs.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.rewards import RewardDistribution
@@ -212,9 +212,9 @@ class ClassificationBanditEnvironment(BanditTFPyEnvironment):
         return self._clock.run_for_rows(best, [], tf.int32)
 
     def _means_of_last_step(self) -> Floats:
-        now = self._streamed._bandit_state()
-        state = now.state if now.action is None else now.previous
-        return np.asarray(self._streamed._expected_rewards(state), np.float64)
+        met = self._streamed.means_met()
+        means = self._streamed.means_now() if met is None else met.means
+        return np.asarray(means.table, np.float64)
 
 
 def _num_ahead(context_spec: ArraySpec, batch_size: int) -> int:

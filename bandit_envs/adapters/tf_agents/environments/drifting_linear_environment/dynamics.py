@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from bandit_envs.adapters.tf_agents.distributions import (
-    Distribution,
-    DistributionSampler,
-    check_distribution,
-    sampler_of,
-)
 from bandit_envs.adapters.tf_agents.gin_names import configurable
 from bandit_envs.adapters.tf_agents.linear_dynamics import (
     LinearDynamics,
     linear_samplers,
+)
+from bandit_envs.adapters.tf_agents.tfp_distributions import (
+    Distribution,
+    DistributionSampler,
+    check_distribution,
+    sampler_of,
 )
 from bandit_envs.arrays import Array, Indices, Rng
 from bandit_envs.environments.contexts.drifting_linear import (

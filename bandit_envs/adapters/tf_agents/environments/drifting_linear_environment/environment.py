@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from bandit_envs.adapters.tf_agents.distributions import Distribution
 from bandit_envs.adapters.tf_agents.environments.drifting_linear_environment.dynamics import (
     DriftingLinearDynamics,
 )
@@ -13,6 +12,7 @@ from bandit_envs.adapters.tf_agents.environments.non_stationary_stochastic_envir
     NonStationaryStochasticEnvironment,
 )
 from bandit_envs.adapters.tf_agents.gin_names import configurable
+from bandit_envs.adapters.tf_agents.tfp_distributions import Distribution
 from bandit_envs.seeding import Seed
 
 

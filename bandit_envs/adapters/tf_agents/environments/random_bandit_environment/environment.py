@@ -9,13 +9,13 @@ import numpy as np
 import tensorflow as tf
 from tf_agents.specs import tensor_spec
 
-from bandit_envs.adapters.tf_agents.distributions import (
+from bandit_envs.adapters.tf_agents.gin_names import configurable
+from bandit_envs.adapters.tf_agents.tf_environment import BanditTFPyEnvironment
+from bandit_envs.adapters.tf_agents.tfp_distributions import (
     Distribution,
     check_distribution,
     sampler_of,
 )
-from bandit_envs.adapters.tf_agents.gin_names import configurable
-from bandit_envs.adapters.tf_agents.tf_environment import BanditTFPyEnvironment
 from bandit_envs.adapters.tf_agents.users import from_tf_agents_spec
 from bandit_envs.arrays import Array, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment

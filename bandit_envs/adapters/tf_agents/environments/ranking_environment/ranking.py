@@ -10,8 +10,10 @@ from numpy.typing import ArrayLike
 from bandit_envs import environments
 from bandit_envs.adapters.tf_agents.environment import TFAgentsBanditEnvironment
 from bandit_envs.adapters.tf_agents.gin_names import configurable
-from bandit_envs.arrays import Array
+from bandit_envs.arrays import Array, Indices
+from bandit_envs.base.checks import check_indices
 from bandit_envs.environments.slates.ranking import ClickModel, FeedbackModel
+from bandit_envs.nests import Nest
 from bandit_envs.sampling import SamplingFunction
 from bandit_envs.seeding import Seed
 
@@ -19,8 +21,9 @@ from bandit_envs.seeding import Seed
 class _RankingOfAnySlate(environments.RankingPyEnvironment):
     """The ranking bandit that also takes slates with an item twice, as TF-Agents' does."""
 
-    def _check_available(self, action: Array) -> None:
-        """Accepts every slate."""
+    def _check_action(self, action: Nest) -> Indices:
+        slots = self.action_kind.spec.shape
+        return check_indices(action, self._batch_size, self.num_actions, slots)
 
     def _state_owner(self) -> str:
         return environments.RankingPyEnvironment.__name__

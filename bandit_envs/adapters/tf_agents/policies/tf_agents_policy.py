@@ -1,0 +1,161 @@
+"""Agents and policies of TF-Agents as policies of this package."""
+
+# TF-Agents has no types: to mypy, what comes from it is Any.
+# mypy: disable-error-code="import-not-found, import-untyped, misc"
+
+from __future__ import annotations
+
+import os
+from typing import Any, TypeAlias
+
+import numpy as np
+import tensorflow as tf
+from tf_agents.agents import tf_agent
+from tf_agents.environments import py_environment, tf_environment
+from tf_agents.policies import py_policy, tf_policy
+from tf_agents.specs import tensor_spec
+from tf_agents.trajectories import time_step as ts
+
+from bandit_envs.adapters.tf_agents.baselines import AnyEnvironment
+from bandit_envs.adapters.tf_agents.environment import (
+    observation_spec_for_tf_agents,
+    to_tf_agents_spec,
+)
+from bandit_envs.adapters.tf_agents.policies.models import AgentModel, PyPolicyModel, TFPolicyModel
+from bandit_envs.adapters.tf_agents.policies.saved_models import load_policy
+from bandit_envs.adapters.tf_agents.policies.variables import Values
+from bandit_envs.adapters.tf_agents.trackable_draws import KEYS
+from bandit_envs.arrays import Array, Floats, Rng
+from bandit_envs.base.checks import check_rewards, short_repr
+from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.nests import Nest, map_structure
+from bandit_envs.policies import Policy
+from bandit_envs.seeding import Seed, generator
+from bandit_envs.trajectories import TimeStep, Trajectory
+
+AgentOrPolicy: TypeAlias = (
+    "tf_agent.TFAgent | tf_policy.TFPolicy | py_policy.PyPolicy | str | os.PathLike[str]"
+)
+"""What `as_policy` takes."""
+
+
+class TFAgentsPolicy(Policy):
+    """An agent or a policy of TF-Agents; see `as_policy`.
+
+    Args:
+        model: chooses actions; it learns, and tells probabilities, if it can.
+        batch_size: B.
+        seed: as in `Policy`.
+    """
+
+    learns_by_row = False
+
+    def __init__(
+        self, model: TFPolicyModel | PyPolicyModel, batch_size: int = 1, seed: Seed = None
+    ) -> None:
+        self._model = model
+        self.can_learn = isinstance(model, AgentModel)
+        self.knows_probabilities = model.knows_probabilities
+        rng = generator(seed)
+        self._key = int(rng.integers(KEYS))  # from which training draws
+        super().__init__(action_spec=model.action_kind, batch_size=batch_size, seed=rng)
+
+    def _set_num_actions(self, num_actions: int) -> None:
+        raise self._without_more_actions("the agent of TF-Agents is made for these")
+
+    def _initial(self) -> Values:
+        return self._model.initial(self._key)
+
+    def _learn(self, learned: Values, trajectory: Trajectory) -> Values:
+        if isinstance(self._model, AgentModel):
+            return self._model.train(learned, trajectory)
+        return learned
+
+    def _select(self, rng: Rng, learned: Values, time_step: TimeStep) -> Nest:
+        if self.knows_probabilities:
+            return super()._select(rng, learned, time_step)
+        return self.action_kind.check(self._model.act(rng, learned, time_step.observation))
+
+    def _probabilities(self, learned: Values, time_step: TimeStep) -> Floats:
+        if isinstance(self._model, TFPolicyModel) and self.knows_probabilities:
+            return self._model.probabilities(learned, time_step.observation)
+        return super()._probabilities(learned, time_step)
+
+    def _check_rewards(self, reward: Any) -> Nest:
+        if not self.can_learn:
+            return reward
+
+        def check(spec: tf.TensorSpec, rewards: Array) -> Array:
+            shape = (self.batch_size, *spec.shape)
+            found = np.shape(rewards)
+            if found != shape:
+                raise ValueError(f"reward has shape {found}; expected {shape}")
+            flat = np.reshape(rewards, -1)
+            return check_rewards(flat, flat.size, *self.reward_range).reshape(shape)
+
+        return map_structure(check, self._model.reward_spec, reward)
+
+
+def as_policy(agent: AgentOrPolicy, batch_size: int = 1, seed: Seed = None) -> TFAgentsPolicy:
+    """Returns an agent or a policy of TF-Agents as a policy of this package.
+
+    Drivers, studies, metrics and estimators of this package take it. An agent acts by its
+    `collect_policy` and learns from each step by `train`; a policy does not learn. All rows are
+    users of one shared problem. Its state has the values of all variables, of optimizers too, and
+    of the generator from which training draws, such as dropout. So a saved run repeats, without
+    seeds of TensorFlow. From now on, use `agent` through the result only.
+
+    Actions are drawn from the distribution of the policy, by the generator of the result, if it has
+    one; the result tells their probabilities. A policy that draws by itself, such as Thompson
+    sampling, gets a seed of this generator for each action. A `PyPolicy`, and a SavedModel of a
+    policy that draws, draw as they like: their runs do not repeat.
+
+    A mixture of agents trains the agent that has chosen an action. A trajectory does not tell which
+    one did: it is drawn, with its probability given the action.
+
+    Args:
+        agent: an agent of bandits, a `TFPolicy` or a `PyPolicy`, or the folder in which a
+            `PolicySaver` has saved one. Its actions are integers from 0 on, or slates of them, and
+            it has no policy state. An agent learns from rewards, observations and actions only.
+        batch_size: the number of rows, B.
+        seed: whatever `numpy.random.default_rng` takes; None for fresh entropy. It does not affect
+            the first weights of a network: call `tf.random.set_seed` before you make the agent.
+
+    >>> from tf_agents.bandits.agents.lin_ucb_agent import LinearUCBAgent
+    >>> from bandit_envs import StepDriver
+    >>> from bandit_envs.environments import per_arm
+    >>> env = per_arm(batch_size=3, seed=0)
+    >>> agent = LinearUCBAgent(*tensor_specs(env), accepts_per_arm_features=True)
+    >>> policy = as_policy(agent, batch_size=3, seed=1)
+    >>> StepDriver(env, policy, [policy], num_steps=2).run().reward.shape
+    (3,)
+    """
+    if isinstance(agent, tf_agent.TFAgent):
+        return TFAgentsPolicy(AgentModel(agent), batch_size, seed)
+    if isinstance(agent, py_policy.PyPolicy):
+        return TFAgentsPolicy(PyPolicyModel(agent), batch_size, seed)
+    policy = load_policy(agent) if isinstance(agent, (str, os.PathLike)) else agent
+    if not isinstance(policy, tf_policy.TFPolicy):
+        expected = "a TFAgent, a TFPolicy, a PyPolicy or the folder of a PolicySaver"
+        raise TypeError(f"agent is {short_repr(agent)}; expected {expected}")
+    return TFAgentsPolicy(TFPolicyModel(policy), batch_size, seed)
+
+
+def tensor_specs(env: AnyEnvironment) -> tuple[ts.TimeStep, Nest]:
+    """Returns the `time_step_spec` and the `action_spec` that agents for `env` take.
+
+    Args:
+        env: an environment of this package, adapted or not, or in a `TFPyEnvironment`.
+    """
+    if isinstance(env, (tf_environment.TFEnvironment, py_environment.PyEnvironment)):
+        time_step_spec = env.time_step_spec()
+        action_spec = env.action_spec()
+    elif isinstance(env, PyEnvironment):
+        seen = observation_spec_for_tf_agents(env)
+        reward_spec = map_structure(to_tf_agents_spec, env.reward_spec())
+        time_step_spec = ts.time_step_spec(seen, reward_spec)
+        action_spec = map_structure(to_tf_agents_spec, env.action_spec())
+    else:
+        expected = "expected an environment of bandit_envs, adapted or not"
+        raise TypeError(f"env is {short_repr(env)}; {expected}")
+    return tensor_spec.from_spec(time_step_spec), tensor_spec.from_spec(action_spec)

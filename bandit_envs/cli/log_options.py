@@ -1,0 +1,125 @@
+"""The options of logs: which log is read, what policies learn from, and who reads."""
+
+import argparse
+
+from bandit_envs.base.checks import short_repr
+from bandit_envs.cli.console import OUT
+from bandit_envs.cli.parser import LOGISTIC
+from bandit_envs.evaluations.logs import BATCH_ROWS, AnyLog, as_source
+from bandit_envs.logged import concatenate, estimate_propensities, scan_log
+from bandit_envs.logged.files.log_files import WrittenScan, is_archive
+from bandit_envs.logged.files.log_readers import FileScan
+from bandit_envs.logged.files.table_scan import TableScan
+from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
+
+SHARE = 0.5
+"""The share of the rows that policies learn from, if nothing says otherwise."""
+
+DECISION = ["action", "reward", "propensity"]
+"""The columns of a decision, if no option names others."""
+
+
+def named_features(options: argparse.Namespace) -> list[str] | None:
+    """Returns the columns that --features names, in its order; None if it is left out."""
+    if options.features is None:
+        return None
+    return [name for name in options.features.split(",") if name]
+
+
+def open_log(options: argparse.Namespace) -> AnyLog:
+    """Returns the log that the options name, with estimated propensities if they ask for them."""
+    found = _scan_with_advice(options)
+    name = options.estimate_propensities
+    if name is None:
+        return found
+    if name == LOGISTIC:
+        estimated = estimate_propensities(found)
+    else:
+        if "=" in options.train:
+            raise ValueError("a classifier of propensities takes no time in --train")
+        for remark in as_source(
+            found
+        ).scan.remarks():  # rows in memory do not know what was left out
+            OUT.print(remark, soft_wrap=True)
+        estimated = estimate_propensities(concatenate(list(found)), make_estimator(name))
+    OUT.print(str(estimated), soft_wrap=True)
+    return estimated
+
+
+def _propensity(options: argparse.Namespace, logger: str | None) -> str | dict[str, str] | None:
+    """Returns the column of the propensities that the options name, or those of several loggers."""
+    if logger is None:
+        named: str = options.propensity
+        return None if options.estimate_propensities else named
+    if options.estimate_propensities:
+        raise ValueError("--logger is for known propensities; expected no --estimate-propensities")
+    pairs = [text.partition("=") for text in options.propensity.split(",")]
+    if not all(name and column for name, _, column in pairs):
+        expected = "NAME=COLUMN,NAME=COLUMN, one for each logging policy"
+        raise ValueError(f"propensity is {options.propensity!r}; expected {expected}")
+    return {name: column for name, _, column in pairs}
+
+
+def _scan_with_advice(options: argparse.Namespace) -> FileScan:
+    """Returns a log that `write_log` wrote, or a table with the user's columns.
+
+    Raises:
+        ValueError: it has files that cannot be read, or lacks a column. If no column was named, the
+            message says by which options.
+    """
+    try:
+        found = _scan(options)
+    except ValueError as error:
+        lacks_propensity = f"no column {DECISION[2]!r}" in str(error)
+        names_others = options.features is not None or options.action != DECISION[0]
+        if lacks_propensity and options.propensity == DECISION[2] and names_others:
+            advice = "--propensity names it, or --estimate-propensities estimates what it lacks"
+            raise ValueError(f"{error}; {advice}") from error
+        path = options.log.absolute()
+        names = [options.action, options.reward, options.propensity]
+        if options.features is not None or names != DECISION:
+            raise
+        if any(is_archive(file.name) for file in (path, *path.rglob("*"))):
+            raise  # no table of a user is an archive
+        advice = "--action, --reward, --propensity and --features name the columns of your table"
+        raise ValueError(f"{error}; {advice}") from error
+    if options.drop_missing and not isinstance(found, TableScan):
+        writer = "write_log" if isinstance(found, WrittenScan) else "a DecisionService"
+        raise ValueError(f"--drop-missing is for a table of your own; {writer} wrote {options.log}")
+    return found
+
+
+def _scan(options: argparse.Namespace) -> FileScan:
+    """Returns the log that the options name."""
+    _, until = read_training(options.train)
+    logger = getattr(options, "logger", None)
+    return scan_log(
+        options.log.absolute(),  # workers may be in other folders
+        BATCH_ROWS,
+        action=options.action,
+        reward=options.reward,
+        propensity=_propensity(options, logger),
+        features=named_features(options),
+        num_actions=options.num_actions,
+        drop_missing=options.drop_missing,
+        time=None if until is None else until.partition("=")[0],
+        only=options.only,
+        logger=logger,
+    )
+
+
+def read_training(text: str) -> tuple[float | None, str | None]:
+    """Returns the share of the rows that policies learn from, and the time before which they are.
+
+    Raises:
+        ValueError: a text is neither.
+    """
+    if text == "none":
+        return None, None
+    if "=" in text:
+        return SHARE, text
+    try:
+        return float(text), None
+    except ValueError:
+        expected = "a share such as 0.5, COLUMN=VALUE, or none"
+        raise ValueError(f"train is {short_repr(text)}; expected {expected}") from None

@@ -1,0 +1,156 @@
+"""Tables of results, of studies and of evaluations, as the command shows them in the terminal."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from bandit_envs.cli.console import OUT, new_table, print_grid
+from bandit_envs.evaluations import EstimateRow, Evaluation
+from bandit_envs.evaluations.showing.estimate_tables import (
+    estimates_table,
+    find_warnings,
+    number_texts,
+)
+from bandit_envs.showing.tables import Cell, p_text, with_decimals
+from bandit_envs.studies import LoadedStudy
+from bandit_envs.studies.definition.study import Study
+from bandit_envs.studies.results.differences import (
+    compare_to,
+    corrected_p_values,
+    pairs_to_compare,
+)
+from bandit_envs.studies.results.expected import Comparison
+from bandit_envs.studies.results.results import PairResult
+from bandit_envs.studies.showing.study_cells import summary_cell
+from bandit_envs.studies.showing.study_tables import explain_quantities
+
+MAX_ROWS = 60
+"""A table shows at most so many pairs; the files have all."""
+
+
+def show_summary(found: LoadedStudy) -> None:
+    """Prints what has finished of each policy in each environment."""
+    study = found.study
+    pairs = found.pairs
+    headings = [shown.heading for shown in study.summary.values()]
+    title = f"{study.title}\n{study.runs} runs of {study.steps} steps".lstrip()
+    table = new_table(title, "policy", *headings, caption=_caption(found))
+    for pair in pairs[:MAX_ROWS]:
+        label = study.label(pair.environment, pair.policy)
+        if pair.runs < study.runs:
+            label += f" ({pair.runs} runs so far)"
+        cells = [_cell(study, pair, name) for name in study.summary]
+        table.add_row(label, *cells)
+    OUT.print(table)
+    if any(_goes_on(study, pair) for pair in pairs):
+        problem = f"Some runs have not stopped within {study.steps} steps"
+        counted = "they count with so many steps, and with the answer that they had then"
+        OUT.print(f"{problem}: {counted}. Take more steps.", soft_wrap=True)
+    if found.note:
+        OUT.print(found.note, soft_wrap=True)
+    if len(pairs) > MAX_ROWS:
+        OUT.print(f"summary.csv has all {len(pairs)} rows")
+
+
+def _goes_on(study: Study, pair: PairResult) -> bool:
+    """Returns whether a summary has runs of a policy that stops, and that have not stopped."""
+    if "stopped" not in study.summary:
+        return False
+    shares = np.ravel(pair.statistics("stopped").mean)  # in per cent, after each step
+    return bool(shares[-1] < 100.0)
+
+
+def show_comparison(comparison: Sequence[Comparison]) -> None:
+    """Prints expected values beside those measured: a table for each metric, step and source."""
+    groups: dict[tuple[str, int, str], list[Comparison]] = {}
+    for row in comparison:
+        groups.setdefault((row.metric, row.step, row.source), []).append(row)
+    for (metric, step, source), rows in groups.items():
+        title = f"{metric} at step {step}\n{source}"
+        table = new_table(title, "policy", "expected", "measured", "verdict")
+        for row in rows:
+            table.add_row(row.policy, row.expected, row.measured, row.verdict)
+        OUT.print(table)
+
+
+def show_differences(found: LoadedStudy, baseline: str | None = None) -> None:
+    """Prints how the runs of each policy differ from those of one policy, by default the first."""
+    study = found.study
+    policy = found.find_policy(baseline)
+    compared = pairs_to_compare(policy, study, found.pairs)
+    if not compared:
+        return
+    # Holm corrects for all policies of an environment, so those without a row are tested, too.
+    environments = {str(pair.environment) for pair in compared[:MAX_ROWS]}
+    tested = [pair for pair in found.pairs if str(pair.environment) in environments]
+    differences = compare_to(policy, study, tested)
+    quantities = {name: study.summary[name] for name in differences[0].runs}
+    headings = [shown.heading for shown in quantities.values()]
+    table = new_table(
+        f"Differences to {study.policy_label(policy)} on the same problems",
+        "policy",
+        *headings,
+        caption="with 95% intervals of the mean over runs, and p-values by t-test and Wilcoxon's"
+        " test, corrected by Holm for the number of policies",
+    )
+    p_values_of_all = corrected_p_values(differences)
+    for difference, p_values in zip(differences[:MAX_ROWS], p_values_of_all):
+        cells = []
+        for name, quantity in quantities.items():
+            statistics = difference.statistics(name)
+            low, high = map(float, statistics.interval(0.95))
+            numbers = (float(statistics.mean), low, high)
+            value, *ends = with_decimals(*numbers, fewest=quantity.decimals, error=high - low)
+            t, wilcoxon = map(p_text, p_values[name])
+            cells.append(f"{Cell(value, ends=(ends[0], ends[1]))}\np {t}, {wilcoxon}")
+        pair = difference.pair
+        table.add_row(study.label(pair.environment, pair.policy), *cells)
+    OUT.print(table)
+    if len(compared) > MAX_ROWS:
+        OUT.print(f"In Python, load(folder).differences() has all {len(compared)} rows")
+
+
+def show_estimates(found: Evaluation) -> None:
+    """Prints the table of an evaluation, those of its segments, and warnings, each once."""
+    warnings = find_warnings(found)
+    table = estimates_table(found, warnings)
+    in_segments = [row for rows in found.segments.values() for row in rows]
+    for group in table.groups:
+        tested = in_segments if group.heading else found.rows
+        print_grid(group.heading, table.grid(group), _caption_of_gains(tested))
+    for text in number_texts(warnings):
+        OUT.print(text, soft_wrap=True)
+
+
+def _caption_of_gains(rows: Sequence[EstimateRow]) -> str | None:
+    """Returns what the p-values of gains are; None without any."""
+    counts = Counter(row.estimator for row in rows if row.gain_rows)
+    if not counts:
+        return None
+    number = max(counts.values())
+    corrected = "" if number == 1 else f", corrected by Holm for {number} comparisons"
+    return f"p: of no gain{corrected}"
+
+
+def _caption(found: LoadedStudy) -> str:
+    """Returns what the numbers of a summary are."""
+    study = found.study
+    parts = [study.spread, *explain_quantities(study, found.pairs, study.summary)]
+    has_quantiles = [each.heading for each in study.summary.values() if each.quantiles]
+    if has_quantiles and not study.quantiles:
+        parts.append(f"{' and '.join(has_quantiles)}: with quantiles over runs")
+    return "; ".join(parts)
+
+
+def _cell(study: Study, pair: PairResult, name: str) -> str:
+    """Returns the last value of a quantity as text, with quantiles over runs below it."""
+    lines = [str(summary_cell(study, pair, name))]
+    quantiles = pair.quantiles(name) if pair.runs > 1 and not study.quantiles else {}
+    if len(set(quantiles.values())) > 1:
+        decimals = study.summary[name].decimals
+        lines += [
+            f"{100 * level:g}%: {round(found, decimals) + 0.0:.{decimals}f}"
+            for level, found in quantiles.items()
+        ]
+    return "\n".join(lines)

@@ -1,0 +1,119 @@
+"""The page of an evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+
+from bandit_envs.evaluations.candidates import LOGGED
+from bandit_envs.evaluations.estimate_rows import Evaluated
+from bandit_envs.evaluations.showing.estimate_figures import (
+    draw_estimates,
+    draw_segments,
+    draw_weights,
+    weights_of,
+)
+from bandit_envs.evaluations.showing.estimate_tables import (
+    STUBS,
+    Shown,
+    estimates_table,
+    find_warnings,
+    number_texts,
+    weights_grid,
+)
+from bandit_envs.showing import plots
+from bandit_envs.showing.page import Section, make_page
+
+WEIGHTS_EXPLAINED = (
+    "A weight is the policy's probability of a logged action over that of the policy that made the "
+    "log. Where policies overlap, weights are near 1; their mean should be near 1 in any case.",
+    "Effective rows are how many rows of equal weight would tell as much. If the log has all "
+    "probabilities, they are also shown as expected, whatever actions were drawn. A Pareto k above "
+    "0.5 says that the tail of the weights is heavy. A few decide if the largest is large, too.",
+)
+
+
+def page_of(found: Shown, evaluated: Sequence[Evaluated]) -> str:
+    """Returns a page with the tables, the charts, the warnings and the notes of an evaluation.
+
+    Args:
+        found: the evaluation.
+        evaluated: its policies, with their weights.
+    """
+    weights_section = Section(
+        "Weights and overlap",
+        WEIGHTS_EXPLAINED,
+        chart=lambda: _charts().weights_chart(evaluated),
+        picture=lambda: plots.to_image(draw_weights(weights_of(evaluated))),
+        table=weights_grid(evaluated),
+    )
+    sections = [
+        estimates_section(found, "Estimates and gains"),
+        *_sections_of_segments(found),
+        weights_section,
+    ]
+    return make_page(f"Policies on {found.log}", found.title.splitlines(), sections)
+
+
+def estimates_section(found: Shown, title: str) -> Section:
+    """Returns a section of a page with the estimates of all rows, and reasons to distrust them.
+
+    Args:
+        found: the evaluation.
+        title: of the section.
+    """
+    warnings = find_warnings(found)
+    table = estimates_table(found, warnings)
+    return Section(
+        title,
+        [*_explain(found)],
+        chart=lambda: _charts().estimates_chart(found.rows, found.baseline),
+        picture=lambda: plots.to_image(draw_estimates(found.rows, found.baseline)),
+        table=table.grid(table.groups[0]),
+        texts=len(STUBS),
+        notes=[*found.notes, *number_texts(warnings)[: _count_first(found)]],
+    )
+
+
+def _sections_of_segments(found: Shown) -> Iterator[Section]:
+    """Yields a section with the gains in all segments, and one with the estimates in each."""
+    warnings = find_warnings(found)
+    table = estimates_table(found, warnings)
+    groups = table.groups[1:]
+    gains = [(name, row) for name, rows in found.segments.items() for row in rows if row.gain_rows]
+    if gains:
+        yield Section(
+            f"By {found.by}",
+            chart=lambda: _charts().segments_chart(gains, found.baseline),
+            picture=lambda: plots.to_image(draw_segments(found.segments, found.baseline)),
+        )
+    elif groups:
+        yield Section(f"By {found.by}")
+    for group in groups:
+        yield Section(group.heading, table=table.grid(group), texts=len(STUBS), level=3)
+    others = number_texts(warnings)[_count_first(found) :]
+    if others:
+        yield Section("Warnings", others, level=3)
+
+
+def _count_first(found: Shown) -> int:
+    """Returns how many warnings are of estimates from all rows; they have the first numbers."""
+    return len({row.warnings for row in found.rows if row.warnings})
+
+
+def _charts() -> ModuleType:
+    """Returns the module that draws charts, which needs Plotly."""
+    from bandit_envs.evaluations.showing import estimate_charts  # noqa: PLC0415
+
+    return estimate_charts
+
+
+def _explain(found: Shown) -> Iterator[str]:
+    """Yields what the numbers of the page are."""
+    level = f"{100.0 * found.confidence:.4g}%"
+    first = f"The first row, {LOGGED}, is the policy that made the log"
+    yield f"{first}, whose value is its mean reward. Intervals hold with probability {level} each."
+    other = "the logged one" if found.baseline == LOGGED else found.baseline
+    gain = f"A gain is how much more a policy would have earned than {other}"
+    corrected = "P-values are of no gain, corrected by Holm for the number of comparisons"
+    yield f"{gain}, from the same rows. {corrected}."

@@ -1,0 +1,1 @@
+"""Workers of this machine and of clusters, for studies and for logs."""

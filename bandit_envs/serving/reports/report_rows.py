@@ -1,0 +1,59 @@
+"""What a report tells of actions and of periods."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class ActionReport(NamedTuple):
+    """What is known of an action: in the end, or at the end of a period.
+
+    Fields:
+        action: its name.
+        is_open: whether it may be chosen now.
+        decisions: for it.
+        share: of the decisions in which it was available.
+        rewards: of it; NaN for a period.
+        value: estimated from all rewards so far; NaN if there are none.
+        low: of the interval of the value; NaN if the range of rewards is not known.
+        high: of the interval.
+        weight: the mean of 1 / p for its decisions, and 0 for others in which it was available. It
+            is 1 on average, if the logged probabilities are true and above 0.
+        weight_error: the standard error of `weight`; NaN if there are no decisions for it.
+    """
+
+    action: str
+    is_open: bool
+    decisions: int
+    share: float
+    rewards: float
+    value: float
+    low: float
+    high: float
+    weight: float
+    weight_error: float
+
+    @property
+    def label(self) -> str:
+        """Its name, and whether it is retired."""
+        return self.action if self.is_open else f"{self.action} (retired)"
+
+
+class PeriodReport(NamedTuple):
+    """What happened in a period.
+
+    Fields:
+        start: in UTC.
+        decisions: made in it.
+        pending: those of them that wait for a reward.
+        rewards: that came in it.
+        mean_reward: of these; NaN if there are none.
+        actions: their shares and weights in this period, and their values at its end.
+    """
+
+    start: str
+    decisions: int
+    pending: int
+    rewards: int
+    mean_reward: float
+    actions: list[ActionReport]

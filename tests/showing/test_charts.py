@@ -1,0 +1,93 @@
+"""Charts of pages: where panels stand, and what they have."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("plotly")
+
+from bandit_envs.showing.charts import (
+    CONFIG,
+    Curve,
+    Dots,
+    Facet,
+    Interval,
+    Panel,
+    Scale,
+    draw_intervals,
+    draw_panels,
+    to_html,
+)
+
+STEPS = np.arange(1.0, 1001.0)
+BAND = np.array([STEPS, STEPS, STEPS - 1.0, STEPS + 1.0])
+
+
+def panels(number, **options):
+    curves = [Curve("one", BAND, 0), Curve("two", BAND, 1)]
+    return [Panel(f"panel {place}", curves, **options) for place in range(number)]
+
+
+def draw(number, facets=2, **scale):
+    titles = [f"place {place}" for place in range(facets)]
+    return draw_panels([Facet(title, panels(number)) for title in titles], Scale("Steps", **scale))
+
+
+@pytest.mark.parametrize(("number", "columns", "rows"), [(1, 1, 2), (2, 2, 2), (3, 1, 6)])
+def test_two_panels_stand_side_by_side_and_three_are_stacked(number, columns, rows):
+    chart = draw(number)
+    axes = [chart.layout[name] for name in chart.layout if name.startswith("xaxis")]
+    assert len({axis.domain[0] for axis in axes}) == columns
+    uprights = [chart.layout[name] for name in chart.layout if name.startswith("yaxis")]
+    assert len({axis.domain[0] for axis in uprights}) == rows
+    (shared,) = {axis.matches for axis in axes} - {None}  # so that a zoom is one of all
+    assert [axis.matches for axis in axes].count(shared) == len(axes) - 1
+    assert [each.text for each in chart.layout.annotations] == ["place 0", "place 1"]
+
+
+def test_each_facet_names_its_lines_once():
+    chart = draw(3)
+    named = [(trace.legend, trace.name) for trace in chart.data if trace.showlegend]
+    assert sorted(named) == [
+        ("legend", "one"),
+        ("legend", "two"),
+        ("legend2", "one"),
+        ("legend2", "two"),
+    ]
+    groups = {trace.legendgroup for trace in chart.data}
+    assert groups == {"one", "two"}
+
+
+def test_a_curve_has_few_points_and_its_ends():
+    trace = draw(1, facets=1).data[1]
+    assert len(trace.x) < 250
+    assert (trace.x[0], trace.x[-1]) == (1.0, 1000.0)
+
+
+def test_positions_may_have_names_and_a_curve_no_band():
+    nothing = np.full(3, np.nan)
+    curve = Curve("one", np.array([[0, 1, 2], [0.1, np.nan, 0.3], nothing, nothing]), 0)
+    panel = Panel("share", [curve], level=1.0)
+    chart = draw_panels([Facet("", [panel])], Scale("Start", names=["may", "june", "july"]))
+    (trace,) = chart.data
+    assert list(trace.x) == ["may", "june", "july"]
+    assert trace.mode == "lines+markers"
+    assert "customdata" not in trace.hovertemplate
+    assert len(chart.layout.shapes) == 1
+    assert chart.layout.xaxis.type == "category"
+
+
+def test_intervals_fill_their_axis_wherever_they_are():
+    intervals = [Interval("a", "ips", 1000.0, 999.0, 1001.0)]
+    chart = draw_intervals([Dots("Mean reward", intervals, (1000.5, 1000.0, 1001.5))])
+    low, high = chart.layout.xaxis.range
+    assert 998.5 < low < 999.0
+    assert 1001.5 < high < 1002.0
+
+
+def test_only_the_first_chart_of_a_page_has_the_script_and_none_an_upload():
+    chart = draw(1)
+    first, second = (to_html(chart, place) for place in (0, 1))
+    assert len(first) > 2_000_000 > len(second)
+    assert '"showSendToCloud": false' in second
+    assert CONFIG["showSendToCloud"] is False
+    assert to_html(draw(1), 1) == second
