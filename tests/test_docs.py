@@ -29,6 +29,7 @@ SLOW = (  # they run as readers copy them, with the sizes that are shown
     "logged_data_kinds",
     "logged_data_learners",
     "logged_data_python",
+    "policies",
     "pytorch_policy",
     "research",
     "route_requests",
@@ -40,6 +41,7 @@ SLOW = (  # they run as readers copy them, with the sizes that are shown
     "studies_statistics",
     "teach",
     "test_variants",
+    "text_agents",
     "tf_agents_in_detail",
     "write_a_policy",
 )

@@ -21,20 +21,14 @@ EXPERIMENTAL = "Experimental: "
 
 
 @functools.cache
-def source():
-    """The source of the package, which is read when the first test needs it."""
-    return public.Package()
-
-
-@functools.cache
 def public_names():
-    return source().names()
+    return public.package().names()
 
 
 @functools.cache
 def handed_on():
     """The `__all__` of each module that has one."""
-    return source().handed_on()
+    return public.package().handed_on()
 
 
 MODULES = [
@@ -73,7 +67,7 @@ def test_a_module_has_all_names_that_it_hands_on(module):
 
 @pytest.mark.parametrize("room", public.EXPERIMENTAL)
 def test_what_is_experimental_says_so(room):
-    assert EXPERIMENTAL in ast.get_docstring(source().trees[room])
+    assert EXPERIMENTAL in ast.get_docstring(public.package().trees[room])
     for each in public_names():
         if f"{each.home}.".startswith(f"{room}.") and not public.is_experimental(each.source):
             assert EXPERIMENTAL in each.text, f"{each.home}.{each.name} does not say it"
@@ -118,14 +112,14 @@ PAGES = [
 def test_a_page_imports_public_names_only(page):
     for code in blocks_of(page):
         for module, name in imports_of(code):
-            is_module = f"{module}.{name}" in source().trees
+            is_module = f"{module}.{name}" in public.package().trees
             assert is_module or name in handed_on().get(module, ()), f"{module} hands on no {name}"
 
 
 def bindings_of(module):
     """Returns the names that a module defines or imports."""
     found = set()
-    for node in source().trees[module].body:
+    for node in public.package().trees[module].body:
         if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
             found.add(node.name)
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -138,7 +132,7 @@ def bindings_of(module):
 def leads_somewhere(dotted):
     """Returns whether a dotted name is one of the package, as far as its modules say."""
     parts = ["bandit_envs", *dotted.removeprefix("bandit_envs.").split(".")]
-    known = [n for n in range(1, len(parts) + 1) if ".".join(parts[:n]) in source().trees]
+    known = [n for n in range(1, len(parts) + 1) if ".".join(parts[:n]) in public.package().trees]
     module = ".".join(parts[: max(known)])
     return max(known) == len(parts) or parts[max(known)] in bindings_of(module)
 
@@ -146,7 +140,7 @@ def leads_somewhere(dotted):
 @functools.cache
 def rooms():
     """Packages by which pages call names; matplotlib has names that begin with `text`, too."""
-    return {name.split(".")[1] for name in source().trees if name.count(".") > 1} - {"text"}
+    return {name.split(".")[1] for name in public.package().trees if name.count(".") > 1} - {"text"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -15,7 +15,7 @@ import pytest
 
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.policies.registry import POLICIES
-from colab.pages.public import Package
+from colab.pages.public import package
 from colab.pages.words import path_of
 
 ROOT = Path(__file__).parents[1]
@@ -107,7 +107,7 @@ def test_every_page_leads_to_its_source_in_the_repository(site):
 
 def test_the_reference_has_every_public_name_and_says_which_are_experimental(site):
     wrong = []
-    for name in Package().names():
+    for name in package().names():
         page = (site / "api" / f"{name.room}.html").read_text("utf-8")
         rows = re.findall(r"<tr .*?</tr>", page, re.DOTALL)
         said = [row for row in rows if f">{name.path}<" in row]
@@ -125,7 +125,7 @@ def test_a_name_in_a_text_is_a_link_to_its_entry(site):
 
 
 def test_no_page_names_a_public_name_without_a_link(site):
-    names = [each.name for each in Package().names() if path_of(each.name) == each.path]
+    names = [each.name for each in package().names() if path_of(each.name) == each.path]
     lost = {}
     for page in site.glob("*.html"):
         text = re.sub(r"<(a|h\d)\b.*?</\1>", "", page.read_text("utf-8"), flags=re.DOTALL)

@@ -8,6 +8,7 @@ so the page is the same whichever frameworks are installed.
 from __future__ import annotations
 
 import ast
+import functools
 from typing import NamedTuple
 
 from colab.pages.places import ROOT
@@ -138,6 +139,12 @@ class Package:
     def _find_imported(self, module: str, name: str) -> tuple[str, str, str]:
         """Returns what `find` does; of a name of another library, its module and no text."""
         return self.find(module, name) if module in self.trees else (module, "data", "")
+
+
+@functools.cache
+def package() -> Package:
+    """Returns the source of the package, which is read once."""
+    return Package()
 
 
 def file_of(module: str) -> str:

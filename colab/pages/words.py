@@ -5,7 +5,7 @@ import re
 
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.policies.registry import POLICIES
-from colab.pages.public import Package
+from colab.pages.public import package
 
 WORD = re.compile(r"(?:help\()?(?P<name>[\w.]+)(\(.*)?\)?", re.DOTALL)
 """A name, a call, or what a page says of `help`."""
@@ -38,7 +38,7 @@ def paths() -> dict[str, str]:
     If two modules have a name, it means the one with the shorter path, or none if they are equal.
     """
     found: dict[str, str] = {}
-    for each in Package().names():  # the shortest paths come first
+    for each in package().names():  # the shortest paths come first
         first = found.setdefault(each.name, each.path)
         if first != each.path and first.count(".") == each.path.count("."):
             found[each.name] = ""

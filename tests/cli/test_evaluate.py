@@ -335,7 +335,7 @@ def check_same_estimates(found, expected, rel):
             assert float(row[name]) == pytest.approx(float(same[name]), rel=rel)
 
 
-@pytest.mark.parametrize("limits", [{}, {"IN_MEMORY": 0}, {"IN_MEMORY": 0, "BATCH_NUMBERS": 99}])
+@pytest.mark.parametrize("limits", [{}, {"IN_MEMORY": 0, "BATCH_NUMBERS": 99}])
 def test_a_log_in_a_folder_has_the_estimates_of_one_file(
     evaluate, recorded, parts, monkeypatch, limits
 ):

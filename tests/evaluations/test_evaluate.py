@@ -74,9 +74,8 @@ def check_same_rows(found, expected, rel):
     [
         {},
         {"train": 0.25, "confidence": 0.9},
-        {"until": "step=15"},
+        {"until": "step=15", "workers": 2, "backend": "threading"},
         {"train": None},
-        {"workers": 2, "backend": "threading"},
     ],
     ids=str,
 )

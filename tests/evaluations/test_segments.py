@@ -88,8 +88,9 @@ def test_p_values_are_corrected_for_policies_and_segments(log):
     assert p_values == pytest.approx(holm(alone), rel=1e-6)
 
 
-@pytest.mark.parametrize("all_rows", [False, True])
-@pytest.mark.parametrize("kind", ["batches", "folder", "workers"])
+@pytest.mark.parametrize(
+    ("kind", "all_rows"), [("batches", False), ("folder", True), ("workers", True)]
+)
 def test_segments_of_streams_are_those_of_memory(
     recorded, in_memory, tmp_path, monkeypatch, *, kind, all_rows
 ):

@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import itertools
 import pickle
 
 import numpy as np
@@ -487,8 +488,14 @@ def stepping(policies, spec, rng, steps):
             teach(ones[row], part, action[one], reward[one])
 
 
-@pytest.mark.parametrize("rule", [*RULES, "user's"])
-@pytest.mark.parametrize("name", [*MODELS, "user's"])
+PAIRS = list(itertools.product([*MODELS, "user's"], [*RULES, "user's"]))
+"""All models with all rules: those beside the first of each are slow."""
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [pytest.param(*pair, marks=[pytest.mark.slow] * (not {*pair} & {*PAIRS[0]})) for pair in PAIRS],
+)
 def test_independent_rows_at_once_are_policies_of_one_row_bit_for_bit(name, rule):
     model = MODELS.get(name, UsersModel())
     for spec in kinds_of_context(model).values():

@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
@@ -75,6 +75,7 @@ def test_no_digit_of_a_parameter_is_lost(initial_value, step_size):
 
 
 @given(st.lists(st.one_of(st.floats(0, 1), st.text(), st.booleans(), st.lists(st.text()))))
+@settings(max_examples=20)
 def test_lists_and_strings_survive_as_text(means):
     choice = environment({"name": MINE, "means": [means]})
     assert environment(str(choice)) == choice

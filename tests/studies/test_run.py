@@ -348,7 +348,11 @@ def test_runs_beyond_one_batch_are_other_runs(tmp_path):
 
 LONG = [
     (["testbed:k=4"], ["ucb:c=2", "thompson"], {"quantiles": [0.1, 0.9], "runs": 20}),
-    (["per_arm:batch_size=2"], ["linear_thompson"], {"quantiles": [0.1, 0.9], "runs": 130}),
+    (
+        ["per_arm:batch_size=2"],
+        ["linear_thompson"],
+        {"quantiles": [0.1, 0.9], "runs": 130, "steps": 60},
+    ),
     (["bernoulli:means=[0.1,0.9]"], ["lucb:delta=0.1"], {"metrics": ["error", "stopping_time"]}),
     (["tests.studies.mine:Delayed:means=[0.1,0.9],delay=5"], ["greedy"], {"runs": 20}),
     (["testbed:k=4"], ["tests.policies.shared:SharedAverages"], {"runs": 5}),

@@ -15,7 +15,7 @@ from typing import Any
 from colab.pages.docstrings import as_rest, mark_code
 from colab.pages.markdown import first_sentence
 from colab.pages.places import DOCS
-from colab.pages.public import Name, Package, file_of
+from colab.pages.public import Name, file_of, package
 
 FOLDER = DOCS / "api"
 
@@ -30,10 +30,9 @@ def write_pages(app: Any) -> None:
     """Writes the pages of all rooms, and the page that leads to them."""
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir()
-    package = Package()
-    names = sorted(package.names(), key=lambda each: each.name.lower())
+    names = sorted(package().names(), key=lambda each: each.name.lower())
     texts = {
-        room: ast.get_docstring(package.trees[room]) or ""
+        room: ast.get_docstring(package().trees[room]) or ""
         for room in sorted({each.room for each in names})
     }
     write("index", index_of(texts))
@@ -155,13 +154,13 @@ def documented_bases(found: type) -> list[type]:
 @functools.cache
 def homes() -> set[str]:
     """Returns the dotted names of all that has an entry, by the modules that define it."""
-    return {f"{each.home}.{each.name}" for each in Package().names()}
+    return {f"{each.home}.{each.name}" for each in package().names()}
 
 
 @functools.cache
 def sources() -> dict[str, str]:
     """Returns the files of all that has an entry, by its dotted name."""
-    return {each.path: file_of(each.home) for each in Package().names()}
+    return {each.path: file_of(each.home) for each in package().names()}
 
 
 def setup(app: Any) -> dict[str, bool]:
