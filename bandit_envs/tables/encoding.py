@@ -183,10 +183,6 @@ class TableEncoding:
         parts.extend(column.read(frame) for column in self.features)
         return np.concatenate(parts, axis=1)
 
-    def without(self, name: str) -> TableEncoding:
-        """Returns the same encoding without a column of the features."""
-        return self.keep([each for each in self.names if each != name])
-
     def keep(self, names: Sequence[str]) -> TableEncoding:
         """Returns the same encoding of some columns of the features alone."""
         kept = tuple(column for column in self.features if column.name in names)

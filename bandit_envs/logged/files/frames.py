@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from bandit_envs.base.extras import import_extra
 from bandit_envs.logged.files.column_layout import TableLayout, check_layout, join_frame, split_log
-from bandit_envs.logged.files.logger_columns import LoggerColumns, Propensity
-from bandit_envs.logged.files.table_scan import TableScan, name_log_roles
+from bandit_envs.logged.files.logger_columns import Propensity
+from bandit_envs.logged.files.table_scan import LogRoles, TableScan
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.tables.parts import FramePart, Parts
 from bandit_envs.tables.roles import Names
@@ -78,20 +78,12 @@ def from_frame(
         layout: TableLayout = check_layout(frame.attrs[KEY]).copy()
         layout["rows"] = len(frame)  # some may have been filtered
         return join_frame(layout, frame)
-    loggers = LoggerColumns.of(logger, propensity)
-    roles = name_log_roles(
-        features,
-        propensity,
-        loggers,
-        action=action,
-        reward=reward,
-        embedding=embedding,
-    )
     scan = TableScan.open(
         "frame",
         Parts([FramePart(frame)]),
-        roles,
-        loggers=loggers,
+        LogRoles.of(
+            features, propensity, logger, action=action, reward=reward, embedding=embedding
+        ),
         num_actions=num_actions,
         drop_missing=drop_missing,
     )

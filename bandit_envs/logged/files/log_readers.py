@@ -11,9 +11,9 @@ from bandit_envs.base.checks import check_integer
 from bandit_envs.logged.files.decision_tables import is_decisions
 from bandit_envs.logged.files.decisions import DecisionScan
 from bandit_envs.logged.files.log_files import LOG_SUFFIXES, WrittenScan, check_suffix, is_written
-from bandit_envs.logged.files.logger_columns import LoggerColumns, Propensity
+from bandit_envs.logged.files.logger_columns import Propensity
 from bandit_envs.logged.files.scan import BATCH_ROWS
-from bandit_envs.logged.files.table_scan import TableScan, name_log_roles
+from bandit_envs.logged.files.table_scan import LogRoles, TableScan
 from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.tables.folders import find_parts
 from bandit_envs.tables.roles import Names
@@ -89,20 +89,12 @@ def scan_log(
     [2, 2, 1]
     """
     check_integer("batch_rows", batch_rows, minimum=1)
-    loggers = LoggerColumns.of(logger, propensity)
-    roles = name_log_roles(
-        features,
-        propensity,
-        loggers,
-        action=action,
-        reward=reward,
-        embedding=embedding,
-        time=time,
-    )
+    roles = {"action": action, "reward": reward, "embedding": embedding, "time": time}
+    columns = LogRoles.of(features, propensity, logger, **roles)
     folder = Path(path)
     if is_decisions(folder) and not folder.is_dir():
-        if features is not None or loggers is not None:
-            name = "features" if loggers is None else "logger"
+        if features is not None or logger is not None:
+            name = "features" if logger is None else "logger"
             raise ValueError(f"{name} is given; {path} says itself what its features are")
         return DecisionScan.open(folder, batch_rows, time)
     if features is None:
@@ -110,14 +102,13 @@ def scan_log(
             check_suffix(folder)
         parts = find_parts(folder, LOG_SUFFIXES, only)
         if is_written(parts.found[0]):
-            if loggers is not None:
+            if logger is not None:
                 raise ValueError(f"logger is for a table of your own; write_log wrote {path}")
             return WrittenScan(parts, batch_rows, time)
     return TableScan.open(
         "it",
         find_parts(folder, TABLE_SUFFIXES, only),
-        roles,
-        loggers=loggers,
+        columns,
         num_actions=num_actions,
         drop_missing=drop_missing,
         batch_rows=batch_rows,

@@ -6,7 +6,7 @@ import collections
 import dataclasses
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bandit_envs.base.checks import check_integer
 from bandit_envs.logged.columns import BadValueError
@@ -31,27 +31,39 @@ from bandit_envs.tables.times import TimesOfRows
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-ROLES_OF_ROWS = ("embedding", "time")
+SHARED = ("embedding", "time")
 """Roles whose columns may have another role, too."""
 
 
-def name_log_roles(
-    features: Names | None, propensity: Propensity, loggers: LoggerColumns | None, **roles: Any
-) -> Roles:
-    """Returns the roles of the columns of a log; ValueError if a column has two.
+class LogRoles(NamedTuple):
+    """What the columns of a log are, and those of several logging policies if it has some."""
 
-    Args:
-        features: the columns of the observation; None for all that have no other role.
-        propensity: the column of the propensities of one logging policy; None if not known.
-        loggers: the columns of several logging policies; None for one.
-        roles: the column or columns of each other role, such as `action`.
-    """
-    if loggers is None:
-        assert not isinstance(propensity, Mapping)  # which is for several
-        return Roles.of(features, ROLES_OF_ROWS, **roles, propensity=propensity)
-    propensities = dict.fromkeys(loggers.propensity.values())
-    roles |= {"propensity": tuple(propensities), "logger": loggers.logger}
-    return Roles.of(features, ROLES_OF_ROWS, **roles)
+    roles: Roles
+    loggers: LoggerColumns | None
+
+    @classmethod
+    def of(
+        cls, features: Names | None, propensity: Propensity, logger: str | None, **roles: Any
+    ) -> LogRoles:
+        """Returns the roles that a user names, as for `from_frame`.
+
+        Args:
+            features: the columns of the observation; None for all that have no other role.
+            propensity: the column of the propensities, or those of several logging policies.
+            logger: the column that says which logging policy a row is of.
+            roles: the column or columns of each other role, such as `action`.
+
+        Raises:
+            ValueError: a column has two roles, or logging policies have no propensities.
+        """
+        loggers = LoggerColumns.of(logger, propensity)
+        columns: Names | None
+        if isinstance(propensity, Mapping):
+            columns = tuple(dict.fromkeys(propensity.values()))
+        else:
+            columns = propensity
+        named = Roles.of(features, SHARED, **roles, propensity=columns, logger=logger)
+        return cls(named, loggers)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,9 +95,8 @@ class TableScan(Scan):
         cls,
         table: str,
         parts: Parts[Part],
-        roles: Roles,
+        columns: LogRoles,
         *,
-        loggers: LoggerColumns | None = None,
         num_actions: int | None = None,
         drop_missing: bool = False,
         batch_rows: int = BATCH_ROWS,
@@ -95,8 +106,7 @@ class TableScan(Scan):
         Args:
             table: what messages call it.
             parts: of the table.
-            roles: what its columns are.
-            loggers: the columns of several logging policies, whose rows another pass counts.
+            columns: what they are. Another pass counts the rows of several logging policies.
             num_actions: the number of actions; by default, it is found.
             drop_missing: whether rows that miss values are left out.
             batch_rows: the most rows of a batch.
@@ -108,28 +118,29 @@ class TableScan(Scan):
             check_integer("num_actions", num_actions, minimum=0)
         first = parts.found[0]
         found = first.column_names()
-        complete = roles.complete(found)
+        roles = columns.roles.complete(found)
         with first.reading():
-            check_column_names(table, complete.names(), found)
+            check_column_names(table, roles.names(), found)
         search = EncodingSearch(
             parts=parts,
-            actions=() if num_actions == 0 else complete.all_of("action"),
-            features=complete.features,
+            actions=() if num_actions == 0 else roles.all_of("action"),
+            features=roles.features,
             batch_rows=batch_rows,
         )
         encoding, number = search.find(num_actions)
         scan = cls(
             parts=parts,
-            roles=complete,
-            loggers=loggers,
+            roles=roles,
+            loggers=columns.loggers,
             batch_rows=batch_rows,
             num_actions=number,
             drop_missing=drop_missing,
             encoding=encoding,
         )
-        if loggers is None:
+        if columns.loggers is None:
             return scan
-        return scan._replace(loggers=loggers.with_all_rows(scan._count_loggers(loggers)))
+        rows = scan._count_loggers(columns.loggers)
+        return scan._replace(loggers=columns.loggers.with_all_rows(rows))
 
     def __iter__(self) -> Iterator[BanditLog]:
         for number in range(len(self.parts.found)):
