@@ -143,10 +143,10 @@ def read_categories(frame: DataFrame, names: Sequence[str]) -> Array | None:
     return np.stack(columns, axis=1)
 
 
-def has_fractions(cells: Array) -> bool:
-    """Returns whether some cells are finite numbers that are not whole."""
+def count_fractions(cells: Array) -> int:
+    """Returns how many cells are finite numbers that are not whole."""
     numbers = as_numbers(cells)
-    return bool((np.isfinite(numbers) & (np.floor(numbers) != numbers)).any())
+    return int(np.count_nonzero(np.isfinite(numbers) & (np.floor(numbers) != numbers)))
 
 
 def read_numbers(frame: DataFrame, name: str) -> Floats:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bandit_envs.tables.cell_counts import CellCounts
-from bandit_envs.tables.cells import has_fractions, read_integers
+from bandit_envs.tables.cells import count_fractions, read_integers
 from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.folders import NAMED
 from bandit_envs.tables.parts import Part, Parts
@@ -38,7 +38,8 @@ class FoundCells:
         smallest: action, if they are numbers; None without rows.
         largest: action.
         problem: why actions are not integers; "" if they are.
-        has_fractions: whether some actions are numbers that are not whole.
+        fractions: how many actions are numbers that are not whole.
+        others: how many are not.
     """
 
     features: Mapping[str, CellCounts] = dataclasses.field(default_factory=dict)
@@ -46,7 +47,13 @@ class FoundCells:
     smallest: int | None = None
     largest: int | None = None
     problem: str = ""
-    has_fractions: bool = False
+    fractions: int = 0
+    others: int = 0
+
+    @property
+    def are_real(self) -> bool:
+        """Whether actions are real numbers, such as prices: few of them are whole by chance."""
+        return self.fractions > self.others
 
     def merge(self, other: FoundCells) -> FoundCells:
         """Returns what the rows of both have."""
@@ -61,7 +68,8 @@ class FoundCells:
             smallest=min(low, default=None),
             largest=max(high, default=None),
             problem=self.problem or other.problem,
-            has_fractions=self.has_fractions or other.has_fractions,
+            fractions=self.fractions + other.fractions,
+            others=self.others + other.others,
         )
 
     def all_counts(self) -> list[CellCounts]:
@@ -92,7 +100,7 @@ class EncodingSearch:
         Args:
             num_actions: if it is given, and the first rows have numbers alone, no others are read;
                 0 if actions are real numbers; None for the largest plus 1, the number of names, or
-                0 if some are numbers that are not whole.
+                0 if most are numbers that are not whole.
 
         Raises:
             ValueError: there are no rows; actions are neither names nor numbers that can be; or a
@@ -114,7 +122,7 @@ class EncodingSearch:
             raise ValueError(f"the log has no rows in {named or 'frame'}, or none with an action")
         if encoding.actions:
             return encoding, _count_names(encoding, num_actions)
-        if num_actions is None and found.has_fractions:
+        if num_actions is None and found.are_real:
             return encoding, 0
         return encoding, num_actions or self._count_actions(found)
 
@@ -221,6 +229,7 @@ def _find_known(part: Part, actions: Sequence[str], features: Sequence[str]) -> 
         actions=CellCounts(numbers=found.rows, is_whole=False, limit=MAX_NAMES),
         smallest=found.smallest,
         largest=found.largest,
+        others=found.rows,
     )
 
 
@@ -266,10 +275,12 @@ def _search_actions(part: Part, frame: DataFrame, name: str, are_texts: bool) ->
         with part.reading():
             actions = read_integers(frame, name)
     except ValueError as error:  # unless they are names, as other parts may tell
-        has_some = has_fractions(frame[name].to_numpy())
-        return FoundCells(actions=cells, problem=str(error), has_fractions=has_some)
+        fractions = count_fractions(frame[name].to_numpy())
+        others = len(frame) - fractions
+        return FoundCells(actions=cells, problem=str(error), fractions=fractions, others=others)
     return FoundCells(
         actions=cells,
         smallest=int(actions.min()) if len(actions) else None,
         largest=int(actions.max()) if len(actions) else None,
+        others=len(actions),
     )

@@ -478,7 +478,7 @@ def test_a_recorded_log_is_cut_at_a_step(evaluate, recorded):
         ("number=1e9", "learn from all 1200 rows"),
         ("number=soon", "number is 0 in the first row, and cannot be compared with 'soon'"),
         ("hour=3", "no column 'hour'"),
-        ("number", "expected COLUMN=VALUE"),
+        ("number", "expected a share such as 0.5, COLUMN=VALUE, or none"),
     ],
 )
 def test_a_time_that_cuts_no_log_in_two_is_refused(table, tmp_path, limit, message):

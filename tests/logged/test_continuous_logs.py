@@ -152,19 +152,27 @@ def test_a_table_of_prices_is_read_by_all_readers(suffix, tmp_path):
     assert abs(estimate.value - 1.0) < 0.1
 
 
-def test_actions_that_are_not_whole_are_real_numbers_unless_their_number_is_given(tmp_path):
+def test_actions_are_real_numbers_if_most_are_not_whole_and_their_number_is_not_given(tmp_path):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(priced(50))
     names = {"reward": "paid", "propensity": "density"}
     expected = from_frame(frame, "price", num_actions=0, **names)
     assert from_frame(frame, "price", **names) == expected
-    frame["price"] = np.round(frame["price"])
-    frame.loc[49, "price"] = 0.5  # the last one says it
+    frame.loc[:23, "price"] = np.round(frame.loc[:23, "price"])
     frame.to_csv(tmp_path / "prices.csv", index=False)
     scan = scan_log(tmp_path / "prices.csv", 10, action="price", **names)
     assert [batch.num_actions for batch in scan] == [0] * 5
-    frame.loc[49, "price"] = 1.0
-    assert from_frame(frame.assign(price=frame["price"] * 1.0), "price", **names).num_actions > 0
+
+
+def test_an_action_that_is_not_whole_is_named_where_most_are(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(priced(50))
+    names = {"reward": "paid", "propensity": "density"}
+    frame["price"] = np.abs(np.round(frame["price"]))
+    assert from_frame(frame, "price", **names).num_actions > 0
+    frame.loc[49, "price"] = 0.5
+    with pytest.raises(ValueError, match="column 'price' is 0.5 in row 49; expected an integer"):
+        from_frame(frame, "price", **names)
 
 
 def test_a_price_that_is_none_is_named(tmp_path):

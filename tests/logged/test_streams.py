@@ -1,4 +1,4 @@
-"""Logs in batches of any size: every estimator of the registry says what it does of the whole."""
+"""Logs in batches of any size: every estimator of single actions says what it does of the whole."""
 
 import warnings
 
@@ -22,7 +22,8 @@ PARAMETERS = {
 }
 """Parameters that change weights; defaults hardly do."""
 
-KINDS = [(name, {}) for name in ESTIMATORS] + list(PARAMETERS.items())
+SINGLE = [name for name, entry in ESTIMATORS.items() if entry.actions == "single action"]
+KINDS = [(name, {}) for name in SINGLE] + list(PARAMETERS.items())
 SINGLE_ROWS = pytest.param(1, marks=pytest.mark.slow)
 
 

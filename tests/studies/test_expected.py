@@ -160,7 +160,7 @@ def test_a_sweep_prints_and_writes_the_comparison(tmp_path, value, verdict, code
 
 
 def test_the_gallery_is_listed_and_misspelt_names_are_corrected():
-    code, out, _ = run("reproduce", "--list")
+    code, out, _ = run("reproduce")
     assert code == 0
     assert "  sutton-barto-2.2: Sutton & Barto, Figure 2.2: " in out
     code, _, err = run("reproduce", "sutton-barto-22")

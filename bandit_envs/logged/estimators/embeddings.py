@@ -119,7 +119,7 @@ class MarginalizedIPS:
 
         Args:
             log: n decisions.
-            clusters: [K], of the actions, such as `cluster_actions` finds.
+            clusters: [K], of the actions, such as brands.
         """
         num_actions = require_numbered_actions(log).num_actions
         of_action = as_column("clusters", clusters, "iu", np.int64, 1)

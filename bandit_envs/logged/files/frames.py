@@ -57,9 +57,9 @@ def from_frame(
             others.
         features: the columns of the observation [n, d]; None for all that have a name, and no other
             role.
-        num_actions: by default, the largest action plus 1, or the number of names; or 0, if some
-            actions are numbers that are not whole. 0 says that actions are real numbers, such as
-            prices or doses, and propensities their densities.
+        num_actions: by default, the largest action plus 1, or the number of names; or 0, if
+            most actions are numbers that are not whole. 0 says that actions are real numbers, such
+            as prices or doses, and propensities their densities.
         embedding: the columns of the categories of the action, integers from 0, if there are any.
         drop_missing: whether to drop rows with missing values. By default, they raise a ValueError
             that counts them.

@@ -61,7 +61,7 @@ def scan_log(
         num_actions: the number of actions of a table. By default, the extra pass finds the largest
             action. If it is given, and the first batch has numbers alone, there is no such pass.
             0 says that actions are real numbers, such as prices, and propensities their densities;
-            so they are by default, too, if some are not whole.
+            so they are by default, too, if most are not whole.
         drop_missing: whether to drop rows of a table with missing values. By default, they raise a
             ValueError that counts them.
         time: a column that no batch has, such as the `time` of rewards.
