@@ -18,7 +18,7 @@ from bandit_envs.trajectories import restart
 
 ROOT = Path(bandit_envs.__file__).parent
 STOREYS = (
-    {"arrays", "seeding", "nests", "specs", "trajectories", "rendering", "base", "names"},
+    {"arrays", "seeding", "nests", "specs", "syntax", "trajectories", "rendering", "base", "names"},
     {"environments", "wrappers", "rewards", "sampling", "tables", "datasets"},
     {"drivers", "metrics", "logged", "policies", "running", "showing", "testing"},
     {"bandit_envs"},
@@ -149,6 +149,15 @@ def test_rooms_that_show_results_do_not_import_each_other_but_the_service(own, o
         if room(name) == own:
             wrong += [module for module in ours(imports(name)) if room(module) in others]
     assert not wrong
+
+
+def test_no_rooms_of_the_base_import_each_other_in_a_circle():
+    graph = {}
+    for name in MODULES:
+        if storey(name) == 0:
+            needed = {room(module) for module in ours(imports(name)) if storey(module) == 0}
+            graph.setdefault(room(name), set()).update(needed)
+    check_no_circles(graph)
 
 
 def test_no_modules_import_each_other_in_a_circle():

@@ -15,7 +15,7 @@ from typing import IO, Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.names.notation import parse_literal
+from bandit_envs.syntax import parse_literal
 
 CONTENT_ERRORS = (
     ArithmeticError,

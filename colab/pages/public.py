@@ -30,7 +30,7 @@ EXPERIMENTAL = (
     "bandit_envs.logged.estimators.slate_estimators",
     "bandit_envs.logged.files.slate_tables",
     "bandit_envs.logged.intervals",
-    "bandit_envs.logged.kernels",
+    "bandit_envs.logged.estimators.kernels",
     "bandit_envs.logged.learners.model_learner",
     "bandit_envs.logged.learners.warm_start",
     "bandit_envs.logged.registry",

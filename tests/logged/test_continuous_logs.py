@@ -171,7 +171,7 @@ def test_an_action_that_is_not_whole_is_named_where_most_are(tmp_path):
     frame["price"] = np.abs(np.round(frame["price"]))
     assert from_frame(frame, "price", **names).num_actions > 0
     frame.loc[49, "price"] = 0.5
-    with pytest.raises(ValueError, match="column 'price' is 0.5 in row 49; expected an integer"):
+    with pytest.raises(ValueError, match=r"column 'price' is 0\.5 in row 49; expected an integer"):
         from_frame(frame, "price", **names)
 
 

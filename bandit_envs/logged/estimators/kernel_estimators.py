@@ -39,8 +39,8 @@ from bandit_envs.logged.columns import (
     check_reward_range,
 )
 from bandit_envs.logged.estimators.estimate import Estimate, EstimateSums, Terms
+from bandit_envs.logged.estimators.kernels import epanechnikov
 from bandit_envs.logged.estimators.sums import RatioSums
-from bandit_envs.logged.kernels import epanechnikov
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.logged.translation import see_as
 from bandit_envs.nests import map_structure
@@ -65,7 +65,7 @@ class KernelIPS:
     Args:
         bandwidth: above 0, in units of the actions.
         kernel: a function of distances in bandwidths, which integrates to 1, such as those of
-            `bandit_envs.logged.kernels`.
+            `bandit_envs.logged.estimators.kernels`.
         self_normalized: whether it divides by the mean weight. Then it is biased less at the ends
             of an interval, and a little where logs are short.
 
