@@ -21,9 +21,9 @@ from bandit_envs.adapters.tf_agents import (
     TrackableDraws,
     as_policy,
     tensor_specs,
+    trackable_draws,
     with_distribution,
 )
-from bandit_envs.adapters.tf_agents import draws as draws_module
 from bandit_envs.testing import PolicyContract
 from tests.adapters import resumed_agents
 from tests.adapters.every_agent import (
@@ -360,6 +360,6 @@ def test_a_draw_that_nobody_can_save_is_refused():
 
 
 def test_a_tensorflow_that_does_not_show_its_draws_is_named(monkeypatch):
-    monkeypatch.setattr(draws_module, "op_callbacks", None)
+    monkeypatch.setattr(trackable_draws, "op_callbacks", None)
     with pytest.raises(ImportError, match="has no op_callbacks, which show what it draws"):
         TrackableDraws(seed=0)

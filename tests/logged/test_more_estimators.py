@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from bandit_envs import logged
-from bandit_envs.logged import BanditLog, SlateProbabilities, kernels
+from bandit_envs.logged import BanditLog, SlateProbabilities
+from bandit_envs.logged.estimators import kernels
 from tests.logged.known_logs import ACTION, CONTEXT, LOGGER, POLICY, PREDICTED, REWARD
 
 pytestmark = [
