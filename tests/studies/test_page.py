@@ -124,14 +124,6 @@ def test_a_page_ends_in_html_and_shows_other_panels(folder, tmp_path):
     assert file.read_text("utf-8").count('class="chart"') == 1
 
 
-def test_a_page_of_quantiles_takes_a_study_that_was_run_with_them(folder, tmp_path):
-    file = tmp_path / "page.html"
-    code, _, err = command_line.run("show", folder, "--quantiles", 0.1, 0.9, "--output", file)
-    assert code == 2
-    assert "nothing that was run with --quantiles" in err
-    assert not file.exists()
-
-
 def test_a_page_of_many_policies_ranks_them_and_draws_the_best(tmp_path):
     pytest.importorskip("plotly", reason="plotly is not installed")
     policies = [f"epsilon_greedy:epsilon={number / 40}" for number in range(40)]
