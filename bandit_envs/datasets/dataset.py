@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.arrays import NUMBERS, Array
 from bandit_envs.base.extras import import_extra
+from bandit_envs.names.visible import visible
 from bandit_envs.tables.cell_counts import CellCounts
 from bandit_envs.tables.errors import check_cells, warn_of_texts_among_numbers
 from bandit_envs.tables.roles import Names, Roles, check_column_names, describe_unnamed
@@ -86,7 +87,7 @@ def _features_of(name: str, cells: Array) -> NDArray[np.float32]:
     encoded = column.encode(cells)
     width = encoded.shape[1]
     if width > max(50, len(cells) / 2):
-        text = f"column {name} becomes {width} features, one for each of its values"
+        text = f"column {visible(name)} becomes {width} features, one for each of its values"
         warnings.warn(f"{text}; features= names the columns to use", stacklevel=3)
     return encoded.astype(np.float32)
 

@@ -16,6 +16,7 @@ from bandit_envs.evaluations.policy_sums import FEWEST, Found, Key
 from bandit_envs.evaluations.segments import order_names
 from bandit_envs.evaluations.showing.estimate_tables import latex_of_estimates
 from bandit_envs.logged.summary import LogSummary
+from bandit_envs.names.visible import visible
 from bandit_envs.policies import Policy
 from bandit_envs.showing.tables import csv_rows, text_cell
 
@@ -239,7 +240,8 @@ class Evaluation:
         """Yields which segments have too few rows for an estimate."""
         short = [name for name, rows in self.segments.items() if not rows]
         if short:
-            yield f"Of one row, and so without estimates: {self.by} {', '.join(short)}."
+            names = ", ".join(map(visible, short))
+            yield f"Of one row, and so without estimates: {self.by} {names}."
 
 
 def _evaluated_in(

@@ -10,6 +10,8 @@ import traceback
 from collections.abc import Iterator
 from types import FrameType
 
+from bandit_envs.names.visible import visible
+
 
 class ExitError(RuntimeError):
     """A user's code has raised what would have ended the process, such as SystemExit."""
@@ -101,7 +103,7 @@ def raised_at(error: BaseException, *modules: str) -> str:
 def printable(value: object, *modules: str) -> str:
     """Returns text, or an exception and its line in users' `modules`, as a line."""
     text = describe(value) if isinstance(value, BaseException) else str(value)
-    line = "".join(filter(str.isprintable, " ".join(text.split())))
+    line = visible(" ".join(text.split()))
     if len(line) > 500:
         line = f"{line[:196]} ... {line[-299:]}"  # reasons come last
     if isinstance(value, BaseException):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from bandit_envs.arrays import Array, Floats
+from bandit_envs.names.visible import visible
 from bandit_envs.tables.cells import as_numbers, as_times, find_places, read_reals
 from bandit_envs.tables.errors import check_column, name_some
 
@@ -263,12 +264,13 @@ class TableEncoding:
     def __str__(self) -> str:
         texts = []
         for column in self.features:
+            name = visible(column.name)
             if isinstance(column, TextColumn):
-                texts.append(f"{column.name} ({len(column.levels)} levels)")
+                texts.append(f"{name} ({len(column.levels)} levels)")
             elif isinstance(column, TimeColumn):
-                texts.append(f"{column.name} (time)")
+                texts.append(f"{name} (time)")
             else:
-                texts.append(column.name)
+                texts.append(name)
         return ", ".join(texts) or "none"
 
 

@@ -7,6 +7,7 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from bandit_envs.names.visible import visible
 from bandit_envs.tables.cell_counts import CellCounts
 from bandit_envs.tables.cells import count_fractions, read_integers
 from bandit_envs.tables.encoding import TableEncoding
@@ -118,7 +119,7 @@ class EncodingSearch:
         if num_actions == 0:
             return encoding, 0
         if not found.actions.size:
-            named = ", ".join(part.name for part in self.parts.found[:NAMED])
+            named = ", ".join(visible(part.name) for part in self.parts.found[:NAMED])
             raise ValueError(f"the log has no rows in {named or 'frame'}, or none with an action")
         if encoding.actions:
             return encoding, _count_names(encoding, num_actions)

@@ -11,6 +11,7 @@ import numpy as np
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import short_repr
 from bandit_envs.logged.columns import MIN_PROPENSITY
+from bandit_envs.names.visible import visible
 from bandit_envs.tables.cells import read_numbers
 from bandit_envs.tables.errors import check_column, name_row, name_some
 
@@ -57,7 +58,8 @@ class LoggerColumns:
         return cls(logger, dict(propensity))
 
     def __str__(self) -> str:
-        return ", ".join(f"{name} ({self.rows.get(name, 0)} rows)" for name in self.propensity)
+        rows = {name: self.rows.get(name, 0) for name in self.propensity}
+        return ", ".join(f"{visible(name)} ({number} rows)" for name, number in rows.items())
 
     def count(self, frame: DataFrame) -> dict[str, int]:
         """Returns how many rows of a data frame, none of which misses a value, each has.

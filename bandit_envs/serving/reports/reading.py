@@ -17,6 +17,7 @@ from bandit_envs.arrays import Floats, Indices, Mask
 from bandit_envs.base.checks import MAX_REWARD, check_confidence, check_number, short_repr
 from bandit_envs.logged.files.decision_tables import open_to_read, unpack_masks
 from bandit_envs.logged.files.decisions import DecisionFile
+from bandit_envs.names.visible import visible
 from bandit_envs.serving.reports.periods import Periods
 from bandit_envs.serving.reports.report import ServiceReport
 from bandit_envs.serving.reports.report_rows import ActionReport, PeriodReport
@@ -342,13 +343,14 @@ def _note(
     if decisions.certain == total > 0:
         yield "All decisions were certain: the log tells nothing of what others would have earned."
     for action, row in enumerate(actions):
+        name = visible(row.action)
         if row.low > row.high:
-            yield f"The ends of the interval of {row.action} have crossed: its value has changed."
+            yield f"The ends of the interval of {name} have crossed: its value has changed."
         if decisions.is_too_often(action):
-            problem = f"{row.action} was drawn more often than its probabilities can explain"
+            problem = f"{name} was drawn more often than its probabilities can explain"
             yield f"{problem}: they are wrong."
         elif row.decisions >= FEWEST and row.weight + ERRORS * row.weight_error < 1.0:
-            rare.append(row.action)
+            rare.append(name)
     if rare:
         problem = "probability 0 in some decisions, or logged probabilities that are too large"
         what = "values" if has_contexts else "estimates of other policies"
