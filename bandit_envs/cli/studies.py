@@ -16,7 +16,7 @@ import numpy as np
 
 from bandit_envs import studies
 from bandit_envs.base.checks import short_repr
-from bandit_envs.base.saving import atomic_write
+from bandit_envs.base.saving import atomic_write, check_replaceable
 from bandit_envs.cli.console import (
     ERR,
     OUT,
@@ -124,8 +124,11 @@ def report(options: argparse.Namespace) -> int:
 
 def check_latex(file: Path | None) -> None:
     """Raises ValueError if the file of a table of LaTeX ends in something else."""
-    if file is not None and file.suffix != ".tex":
+    if file is None:
+        return
+    if file.suffix != ".tex":
         raise ValueError(f"latex is {file}; expected a file ending in .tex")
+    check_replaceable(file)
 
 
 def write_latex(file: Path, table: str) -> None:
