@@ -18,6 +18,7 @@ from bandit_envs.base.checks import MAX_REWARD, check_number, short_repr
 from bandit_envs.base.state import sizes_of
 from bandit_envs.logged.files import read_log
 from bandit_envs.logged.files.decision_tables import errors_of
+from bandit_envs.logged.files.typed_queries import damage
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.policies import Policy
 from bandit_envs.policies.learned import Warm, check_warm
@@ -214,7 +215,7 @@ class DecisionService:
         with self._transaction():
             self._check_widths(features)
             for name, row_features, chosen_from in zip(names, features, choices):
-                row = None if ids is None else self._store.find_decision(name)
+                row = None if ids is None else self._find(name)
                 if row is None:
                     row = self._decide(name, row_features, chosen_from)
                     self._keeper.prepare()
@@ -435,9 +436,17 @@ class DecisionService:
             self._was_certain = True
         return row
 
+    def _find(self, name: str) -> DecisionRow | None:
+        """Returns the decision of an id; None if there is none."""
+        row = self._store.find_decision(name)
+        number = len(self._keeper.actions.names)
+        if row is not None and row.action >= number:
+            raise damage(self.path, f"decision {row.number} has action {row.action} of {number}")
+        return row
+
     def _reward(self, name: str, value: float) -> bool:
         """Writes a reward, and returns whether it is the first of its decision."""
-        row = self._store.find_decision(name)
+        row = self._find(name)
         if row is None:
             raise ValueError(f"id is {name!r}; {self.path} has no such decision")
         if isinstance(value, (bool, np.bool_)):

@@ -10,28 +10,85 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bandit_envs.base.checks import short_repr
 from bandit_envs.base.saving import decode_state, encode_state
-from bandit_envs.logged.files.decision_tables import check_tables, create_tables, errors_of
+from bandit_envs.logged.files.decision_tables import (
+    ActionRow,
+    check_tables,
+    create_tables,
+    errors_of,
+    read_actions,
+)
 from bandit_envs.logged.files.decisions import read_encoding
+from bandit_envs.logged.files.typed_queries import (
+    ACTION,
+    BYTES,
+    COUNT,
+    FLAG,
+    NUMBER,
+    PROBABILITY,
+    TEXT,
+    TIME,
+    VALUE,
+    TypedQuery,
+    damage,
+)
 from bandit_envs.tables.encoding import TableEncoding
 
 WAIT = 10.0
 """For how many seconds a process waits while others write."""
 
-LAST_ROWS = (
-    "SELECT number, time FROM decisions ORDER BY number DESC LIMIT 1",
-    "SELECT number, time FROM events ORDER BY number DESC LIMIT 1",
-)
-EVENTS = """
+LAST_ROWS = [
+    TypedQuery(
+        f"SELECT number, time FROM {table} ORDER BY number DESC LIMIT 1",
+        {"the last number": NUMBER, "the last time": TIME},
+    )
+    for table in ("decisions", "events")
+]
+DECISION = {
+    "the number of a decision": NUMBER,
+    "an id": TEXT,
+    "the time of a decision": TIME,
+    "the number of what was learned": COUNT,
+    "the action of a decision": ACTION,
+    "a probability": PROBABILITY,
+    "a mask": BYTES.or_none(),
+    "a context": BYTES,
+}
+ONE_DECISION = TypedQuery("SELECT * FROM decisions WHERE id = ?", DECISION)
+DECISIONS = TypedQuery("SELECT * FROM decisions WHERE number > ? ORDER BY number", DECISION)
+EVENTS = TypedQuery(
+    """
     SELECT events.number, events.time, kind, decision, events.action, value, warm,
         decisions.action, available, features
     FROM events LEFT JOIN decisions ON decisions.number = events.decision
     WHERE events.number > ? AND events.number <= ? ORDER BY events.number
-"""
-WAITS = """
+    """,
+    {
+        "the number of an event": NUMBER,
+        "the time of an event": TIME,
+        "the kind of an event": TEXT,
+        "the decision of an event": NUMBER.or_none(),
+        "the action of an event": ACTION.or_none(),
+        "a reward": VALUE.or_none(),
+        "what an action started from": TEXT.or_none(),
+        "the action of a decision": ACTION.or_none(),
+        "a mask": BYTES.or_none(),
+        "a context": BYTES.or_none(),
+    },
+)
+WAITS = TypedQuery(
+    """
     SELECT number, time, EXISTS (SELECT 1 FROM events WHERE decision = decisions.number)
     FROM decisions WHERE number > ? ORDER BY number
-"""
+    """,
+    {"the number of a decision": NUMBER, "the time of a decision": TIME, "an end": FLAG},
+)
+META = TypedQuery("SELECT value FROM meta WHERE name = ?", {"what it says of itself": TEXT})
+SAVED = TypedQuery("SELECT number FROM checkpoint", {"the number of the state": COUNT})
+STATE = TypedQuery(
+    "SELECT number, state FROM checkpoint", {"the number of the state": COUNT, "the state": BYTES}
+)
 
 
 class DecisionRow(NamedTuple):
@@ -74,13 +131,6 @@ class Wait(NamedTuple):
     number: int
     time: float
     has_ended: bool
-
-
-class ActionRow(NamedTuple):
-    """The name of an action, and whether it may be chosen."""
-
-    name: str
-    is_open: bool
 
 
 class Store:
@@ -173,7 +223,7 @@ class Store:
 
     def read_meta(self, name: str) -> str:
         """Returns what the file says of itself under a name."""
-        (text,) = self._read_row("SELECT value FROM meta WHERE name = ?", name)
+        (text,) = self._read_row(META, name)
         return str(text)
 
     def read_encoding(self) -> TableEncoding:
@@ -182,12 +232,7 @@ class Store:
 
     def read_actions(self) -> list[ActionRow]:
         """Returns the actions, in the order of their numbers."""
-        rows = self._connection.execute("SELECT name, is_open FROM actions ORDER BY action")
-        return [ActionRow(name, bool(is_open)) for name, is_open in rows]
-
-    def count_first_actions(self) -> int:
-        """Returns how many actions there were at first."""
-        return int(self._value("SELECT count(*) FROM actions WHERE added = 0"))
+        return read_actions(self._connection, self.path)
 
     def read_width(self) -> int | None:
         """Returns how many features contexts have; None if there are no decisions."""
@@ -199,9 +244,7 @@ class Store:
         self.number = 0
         self.time = time.time()
         for query in LAST_ROWS:
-            for last_number, last_time in self._connection.execute(query):
-                if not isinstance(last_time, float):
-                    raise self._damage(f"row {last_number} has the time {last_time!r}")
+            for last_number, last_time in query.fetch(self._connection, self.path):
                 self.number = max(self.number, last_number)
                 self.time = max(self.time, last_time)
         self._last_number = self.number
@@ -213,19 +256,17 @@ class Store:
 
     def find_decision(self, name: str) -> DecisionRow | None:
         """Returns the decision of an id."""
-        query = "SELECT * FROM decisions WHERE id = ?"
-        found = self._connection.execute(query, (name,)).fetchone()
-        return None if found is None else DecisionRow(*found)
+        found = ONE_DECISION.fetch(self._connection, self.path, (name,))
+        return DecisionRow(*found[0]) if found else None
 
     def scan_decisions(self, after: int) -> Iterator[DecisionRow]:
         """Yields the decisions whose numbers are larger than one, in order."""
-        query = "SELECT * FROM decisions WHERE number > ? ORDER BY number"
-        for row in self._connection.execute(query, (after,)):
+        for row in DECISIONS.scan(self._connection, self.path, (after,)):
             yield DecisionRow(*row)
 
     def scan_waits(self, after: int) -> Iterator[Wait]:
         """Yields whether decisions have ended whose numbers are larger than one, in order."""
-        for number, seconds, has_ended in self._connection.execute(WAITS, (after,)):
+        for number, seconds, has_ended in WAITS.scan(self._connection, self.path, (after,)):
             yield Wait(number, seconds, bool(has_ended))
 
     def has_ended(self, decision: int) -> bool:
@@ -235,8 +276,12 @@ class Store:
 
     def scan_events(self, after: int, until: int) -> Iterator[SeenEvent]:
         """Yields the events with numbers above one, and up to another, in order."""
-        for row in self._connection.execute(EVENTS, (after, until)):
+        for row in EVENTS.scan(self._connection, self.path, (after, until)):
             number, seconds, kind, decision, action, value, warm, *of_decision = row
+            if kind in ("reward", "timeout") and of_decision[0] is None:
+                raise damage(self.path, f"event {number}, a {kind}, is of no decision")
+            if kind not in ("reward", "timeout") and value is not None:
+                raise damage(self.path, f"event {number} is a {short_repr(kind)} with a value")
             event = Event(kind, decision, action, value, warm)
             yield SeenEvent(number, seconds, event, *of_decision)
 
@@ -269,22 +314,21 @@ class Store:
 
     def find_saved_number(self) -> int:
         """Returns up to which number the policy that was kept has seen all rows."""
-        return int(self._value("SELECT number FROM checkpoint"))
+        (number,) = self._read_row(SAVED)
+        return int(number)
 
     def load_state(self) -> tuple[int, Any]:
         """Returns this number with the state."""
-        number, content = self._read_row("SELECT number, state FROM checkpoint")
+        number, content = self._read_row(STATE)
         return number, decode_state(content, str(self.path))
 
-    def _read_row(self, query: str, *parameters: Any) -> Sequence[Any]:
+    def _read_row(self, query: TypedQuery, *parameters: Any) -> Sequence[Any]:
         """Returns the first row of a query; ValueError if it finds no row."""
-        found: Sequence[Any] | None = self._connection.execute(query, parameters).fetchone()
-        if found is None:
-            raise self._damage(f"the query {query!r} finds no row")
-        return found
-
-    def _damage(self, problem: str) -> ValueError:
-        return ValueError(f"{self.path} is damaged: {problem}")
+        found = query.fetch(self._connection, self.path, parameters)
+        if not found:
+            raise damage(self.path, f"the query {query.text!r} finds no row")
+        row: Sequence[Any] = found[0]
+        return row
 
     def _value(self, query: str, *parameters: Any) -> Any:
         """Returns the only value of the first row of a query; None if there is no row."""

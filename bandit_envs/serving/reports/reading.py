@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 import os
 import time
@@ -16,7 +15,19 @@ import numpy as np
 from bandit_envs.arrays import Floats, Indices, Mask
 from bandit_envs.base.checks import MAX_REWARD, check_confidence, check_number, short_repr
 from bandit_envs.logged.files.decision_tables import open_to_read, unpack_masks
-from bandit_envs.logged.files.decisions import DecisionFile
+from bandit_envs.logged.files.decisions import OF_REWARDS, DecisionFile, parse_json
+from bandit_envs.logged.files.typed_queries import (
+    ACTION,
+    BYTES,
+    FLAG,
+    NUMBER,
+    PROBABILITY,
+    TEXT,
+    TIME,
+    VALUE,
+    TypedQuery,
+    damage,
+)
 from bandit_envs.names.visible import visible
 from bandit_envs.serving.reports.periods import Periods
 from bandit_envs.serving.reports.report import ServiceReport
@@ -48,21 +59,40 @@ ERRORS = 4.0
 NO_CONTEXT = np.ones(1, "<f8").tobytes()
 """The features of a decision without a context: the constant."""
 
-DECISIONS = """
+DECISION = {
+    "a number": NUMBER,
+    "a time": TIME,
+    "an action": ACTION,
+    "a probability": PROBABILITY,
+    "a mask": BYTES.or_none(),
+}
+DECISIONS = TypedQuery(
+    """
     SELECT decisions.number, decisions.time, decisions.action, probability, available,
         events.number IS NULL
     FROM decisions LEFT JOIN events
         ON events.decision = decisions.number AND events.number <= ?2
     WHERE decisions.number > ?1 AND decisions.number <= ?2
     ORDER BY decisions.number LIMIT ?3
-"""
-
-REWARDS = """
-    SELECT events.number, events.time, decisions.action, probability, available, value
-    FROM events CROSS JOIN decisions ON decisions.number = events.decision
-    WHERE events.number > ? AND events.number <= ? AND value IS NOT NULL
-    ORDER BY events.number LIMIT ?
-"""
+    """,
+    {**DECISION, "a wait": FLAG},
+)
+REWARDS = TypedQuery(
+    f"""SELECT events.number, events.time, decisions.action, probability, available, value
+        {OF_REWARDS}""",
+    {**DECISION, "a reward": VALUE},
+)
+META = TypedQuery("SELECT name, value FROM meta", {"a name": TEXT, "what it says of itself": TEXT})
+ENDS = [
+    TypedQuery(
+        f"""SELECT time FROM {table} WHERE number =
+            (SELECT {end}(number) FROM {table} WHERE number <= ?)""",
+        {"a time": TIME},
+    )
+    for table in ("decisions", "events")
+    for end in ("min", "max")
+]
+"""The first and the last times."""
 
 
 class FileFacts(NamedTuple):
@@ -70,7 +100,6 @@ class FileFacts(NamedTuple):
 
     policy: str
     reward_range: tuple[float, float]
-    is_open: list[bool]
     first_time: float
     last_time: float
     timeouts: int
@@ -181,17 +210,10 @@ def _check_range(given: Any) -> tuple[float, float]:
 def _read_facts(file: DecisionFile) -> FileFacts:
     """Returns what a file says in a few rows."""
     with open_to_read(file.path) as connection:
-        meta = dict(connection.execute("SELECT name, value FROM meta"))
-        query = "SELECT is_open FROM actions ORDER BY action LIMIT ?"
-        is_open = [
-            bool(each) for (each,) in connection.execute(query, (len(file.encoding.actions),))
+        meta = dict(META.fetch(connection, file.path))
+        times = [
+            each for query in ENDS for (each,) in query.fetch(connection, file.path, (file.until,))
         ]
-        times = []
-        for table in ("decisions", "events"):
-            for end in ("min", "max"):
-                query = f"""SELECT time FROM {table} WHERE number =
-                    (SELECT {end}(number) FROM {table} WHERE number <= ?)"""
-                times += [each for (each,) in connection.execute(query, (file.until,))]
         query = "SELECT count(*) FROM events WHERE kind = 'timeout' AND number <= ?"
         ((timeouts,),) = connection.execute(query, (file.until,))
         query = "SELECT EXISTS (SELECT 1 FROM decisions WHERE features <> ? AND number <= ?)"
@@ -200,7 +222,6 @@ def _read_facts(file: DecisionFile) -> FileFacts:
     return FileFacts(
         policy=meta.get("policy", ""),
         reward_range=_parse_range(meta.get("reward_range", ""), file.path),
-        is_open=is_open,
         first_time=min(times, default=now),
         last_time=max(times, default=now),
         timeouts=timeouts,
@@ -211,11 +232,12 @@ def _read_facts(file: DecisionFile) -> FileFacts:
 def _parse_range(text: str, path: Path) -> tuple[float, float]:
     """Returns the range of rewards that a file has; ValueError if it has none."""
     try:
-        low, high = json.loads(text)
-        return float(low), float(high)
-    except (TypeError, ValueError):
-        problem = f"reward_range is {short_repr(text)}; expected two numbers"
-        raise ValueError(f"{path} is damaged: its {problem}") from None
+        low, high = map(float, parse_json(text))
+        if low < high:
+            return low, high
+    except (OverflowError, TypeError, ValueError):
+        pass
+    raise damage(path, f"its reward_range is {short_repr(text)}; expected two numbers")
 
 
 def _scan_decisions(file: DecisionFile) -> Iterator[DecisionRows]:
@@ -239,7 +261,7 @@ def _check_decisions(file: DecisionFile, actions: Indices, probabilities: Floats
     if not good.all():
         row = int(np.argmin(good))
         found = f"action {actions[row]} of {number} was drawn with probability {probabilities[row]}"
-        raise ValueError(f"{file.path} is damaged: {found}")
+        raise damage(file.path, found)
 
 
 def _scan_rewards(file: DecisionFile) -> Iterator[RewardRows]:
@@ -258,7 +280,7 @@ def _scan_rewards(file: DecisionFile) -> Iterator[RewardRows]:
 def _unpack(file: DecisionFile, masks: Sequence[bytes | None]) -> Mask:
     """Returns which of K actions were available in n decisions: [n, K]."""
     if any(masks):
-        return unpack_masks(masks, file.num_first, len(file.encoding.actions))
+        return unpack_masks(file.path, masks, file.num_first, len(file.encoding.actions))
     is_first = np.arange(len(file.encoding.actions)) < file.num_first
     return np.broadcast_to(is_first, (len(masks), len(is_first)))
 
@@ -285,7 +307,7 @@ def _report_actions(
         spread = math.sqrt(decisions.variances[:, action].sum()) if chosen else math.nan
         row = ActionReport(
             action=name,
-            is_open=facts.is_open[action],
+            is_open=file.is_open[action],
             decisions=int(chosen),
             share=_divide(chosen, available),
             rewards=float(rewards.by_action[action]),
