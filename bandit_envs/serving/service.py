@@ -448,7 +448,7 @@ class DecisionService:
         """Writes a reward, and returns whether it is the first of its decision."""
         row = self._find(name)
         if row is None:
-            raise ValueError(f"id is {name!r}; {self.path} has no such decision")
+            raise ValueError(f"id is {name!r}; there is no such decision")
         if isinstance(value, (bool, np.bool_)):
             value = float(value)
         number = check_number("reward", value, -MAX_REWARD, MAX_REWARD)
@@ -492,20 +492,28 @@ class DecisionService:
                 check_width(row, width)
 
     def _check_features(self) -> None:
-        """Raises ValueError if the policy is for other features than those with names."""
+        """Raises ValueError if the policy is for other observations than a row of features."""
+        policy = self._keeper.policy
+        size = sizes_of(policy).get("context_dim")
         if self._columns:
-            keeper = self._keeper
             labels = self.encoding.labels()
             width = len(labels)
-            size = sizes_of(keeper.policy).get("context_dim")
             if size not in (None, width):
                 found = f"features makes {width} of a context, {short_repr(labels)}"
                 expected = f"expected ArraySpec(({width},), 'float64')"
                 raise ValueError(f"{found}, and observation_spec has {size}; {expected}")
-            rng = np.random.default_rng(0)
-            mask = keeper.actions.open
-            observation = observe(np.zeros((1, width)), mask[np.newaxis])
-            self._law.choose(keeper.policy, observation, mask, rng)
+        elif size is None:
+            return  # it reads no contexts, or any
+        else:
+            width = size
+        mask = self._keeper.actions.open
+        observation = observe(np.zeros((1, width)), mask[np.newaxis])
+        try:
+            self._law.choose(policy, observation, mask, np.random.default_rng(0))
+        except (TypeError, ValueError) as error:
+            problem = "policy cannot choose by a row of features"
+            expected = f"expected an observation_spec such as ArraySpec(({width},), 'float64')"
+            raise ValueError(f"{problem}: {error}; {expected}") from error
 
     def _warn_of_certainty(self) -> None:
         """Warns once if an action was certain, though there were others."""

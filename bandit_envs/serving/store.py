@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +26,7 @@ from bandit_envs.logged.files.typed_queries import (
     BYTES,
     COUNT,
     FLAG,
+    LAST_TIME,
     NUMBER,
     PROBABILITY,
     TEXT,
@@ -151,6 +153,10 @@ class Store:
         self._last_number = 0
         self.time = 0.0
         """Of this transaction, in seconds since 1970."""
+        self._ahead = 0.0
+        """By how many seconds the times of the file are ahead of the clock."""
+        self._places: list[tuple[int, int] | None] = []
+        """Of the files on the disk, as the first transaction has found them."""
         with errors_of(path):
             self._connection = sqlite3.connect(
                 path, timeout=WAIT, isolation_level=None, check_same_thread=False
@@ -187,16 +193,31 @@ class Store:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """Lets no other process write until the end, and commits then; rolls back on errors."""
+        """Lets no other process write until the end, and commits then; rolls back on errors.
+
+        Raises:
+            OSError: the file cannot be written, or is not at its path any more.
+        """
         with errors_of(self.path):
             self._roll_back()  # what an interrupt has left open
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
                 yield
+                self._check_places()
                 self._connection.execute("COMMIT")
             except BaseException:
                 self._roll_back()
                 raise
+
+    def _check_places(self) -> None:
+        """Raises OSError if a file was removed or replaced: what is written would be lost."""
+        files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
+        found = [_place_of(file) for file in files]
+        self._places = self._places or found
+        for file, place, known in zip(files, found, self._places):
+            if place != known:
+                what = "removed" if place is None else "replaced"
+                raise OSError(f"{file} was {what} while a service had it open: open it anew")
 
     def _roll_back(self) -> None:
         if self._connection.in_transaction:
@@ -240,13 +261,25 @@ class Store:
         return None if size is None else size // 8
 
     def find_last(self) -> None:
-        """Sets `number` and `time` for a transaction. If the clock goes back, the time stands."""
+        """Sets `number` and `time` for a transaction.
+
+        Times never decrease. If the clock goes back, they go on from the last one as fast as the
+        clock, so that no wait becomes longer.
+
+        Raises:
+            ValueError: the file is damaged, or the clock tells no time.
+        """
+        clock = time.time()
+        if not 0.0 <= clock + self._ahead <= LAST_TIME:
+            raise ValueError(f"the clock is at {clock}; expected 0 to {LAST_TIME:.0f} seconds")
         self.number = 0
-        self.time = time.time()
+        self.time = clock + self._ahead
         for query in LAST_ROWS:
             for last_number, last_time in query.fetch(self._connection, self.path):
                 self.number = max(self.number, last_number)
-                self.time = max(self.time, last_time)
+                if last_time > self.time:
+                    self.time = last_time
+                    self._ahead = last_time - clock
         self._last_number = self.number
 
     @property
@@ -334,3 +367,12 @@ class Store:
         """Returns the only value of the first row of a query; None if there is no row."""
         found = self._connection.execute(query, parameters).fetchone()
         return None if found is None else found[0]
+
+
+def _place_of(file: Path) -> tuple[int, int] | None:
+    """Returns what tells a file on a disk from others; None if there is none."""
+    try:
+        found = os.stat(file)
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
