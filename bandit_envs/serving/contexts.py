@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
 import math
-import numbers
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -13,7 +11,7 @@ import numpy as np
 
 from bandit_envs.arrays import Array, Floats, as_numbers
 from bandit_envs.base.checks import MAX_REWARD, short_repr
-from bandit_envs.tables.cells import parse_number
+from bandit_envs.tables.cells import PLAIN, parse_number
 from bandit_envs.tables.encoding import KINDS, NumberColumn, TableColumn, TableEncoding, TextColumn
 
 Features: TypeAlias = TableEncoding | Mapping[str, str | Sequence[str]] | None
@@ -21,9 +19,6 @@ Features: TypeAlias = TableEncoding | Mapping[str, str | Sequence[str]] | None
 
 WIDEST = MAX_REWARD
 """The largest size of a feature, so that no square of it overflows."""
-
-TEXTS = (str, numbers.Number, datetime.date, np.generic)
-"""What may be a text of a column, as `str` shows it."""
 
 TOLD = 100
 """Warnings name at most so many unknown texts."""
@@ -134,7 +129,7 @@ class ContextEncoder:
             raise ValueError(f"context has {name!r}; expected {expected}")
 
     def _read_text(self, column: TextColumn, places: dict[str, int], cell: Any) -> list[float]:
-        if not isinstance(cell, TEXTS) or cell != cell:
+        if not isinstance(cell, PLAIN) or cell != cell:
             raise ValueError(f"context[{column.name!r}] is {short_repr(cell)}; expected a text")
         text = str(cell)
         features = [0.0] * len(column.levels)

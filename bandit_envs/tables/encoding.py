@@ -18,7 +18,7 @@ import numpy as np
 
 from bandit_envs.arrays import Array, Floats
 from bandit_envs.names.visible import visible
-from bandit_envs.tables.cells import as_numbers, as_times, find_places, read_reals
+from bandit_envs.tables.cells import as_numbers, as_times, cells_of, find_places, read_reals
 from bandit_envs.tables.errors import check_column, name_some
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class TableColumn(abc.ABC):
         Raises:
             ValueError: a cell is of another kind; the message has its row, or its line in a file.
         """
-        return self.encode(frame[self.name].to_numpy())
+        return self.encode(cells_of(frame, self.name))
 
     def plain(self) -> dict[str, Any]:
         """Returns plain values that say what the column is."""
@@ -133,7 +133,7 @@ class TimeColumn(TableColumn):
         return np.column_stack([years, *circles])
 
     def read(self, frame: DataFrame) -> Floats:
-        times = as_times(frame[self.name].to_numpy())
+        times = as_times(cells_of(frame, self.name))
         expected = "a date or a time, as in 2024-12-31 23:59"
         check_column(frame, self.name, ~np.isnat(times), expected)
         return self.encode(times)

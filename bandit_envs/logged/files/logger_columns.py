@@ -12,7 +12,7 @@ from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import short_repr
 from bandit_envs.logged.columns import MIN_PROPENSITY
 from bandit_envs.names.visible import visible
-from bandit_envs.tables.cells import read_numbers
+from bandit_envs.tables.cells import cells_of, read_numbers
 from bandit_envs.tables.errors import check_column, name_row, name_some
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class LoggerColumns:
         Raises:
             ValueError: a row is of another one.
         """
-        found = [str(cell) for cell in frame[self.logger].tolist()]
+        found = [str(cell) for cell in cells_of(frame, self.logger).tolist()]
         is_known = np.array([name in self.propensity for name in found], np.bool_)
         expected = f"one of {name_some(sorted(self.propensity))}, as propensity says"
         check_column(frame, self.logger, is_known, expected)
