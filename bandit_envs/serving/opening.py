@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,19 @@ def check_policy(policy: Any) -> Policy:
     if sizes.get("action_dim") is not None:
         raise ValueError(f"policy is {policy!r} for features of actions; expected one of contexts")
     return policy
+
+
+def warn_if_frozen(policy: Policy, stacklevel: int) -> None:
+    """Warns if a policy does not learn, and others of its class do.
+
+    Args:
+        policy: of a service that learns.
+        stacklevel: of the warning, as for `warnings.warn`.
+    """
+    if type(policy).can_learn and not policy.can_learn:
+        problem = f"policy is {short_repr(policy)}, which does not learn from rewards"
+        advice = "its choices stay as they are; ModelLearner makes policies that go on learning"
+        warnings.warn(f"{problem}: {advice}", stacklevel=stacklevel + 1)
 
 
 def open_store(path: str | os.PathLike[str], synchronous: str, may_create: bool) -> Store:
@@ -89,7 +103,12 @@ def create_or_check(
         encoding = policy.encoding if features is None else make_encoding(features)
         _check_known(policy, names, encoding)
         rewards = json.dumps(policy.reward_range)
-        meta = {"policy": repr(policy), "seed": str(seed), "reward_range": rewards}
+        meta = {
+            "policy": repr(policy),
+            "seed": str(seed),
+            "reward_range": rewards,
+            "can_learn": json.dumps(policy.can_learn),
+        }
         store.create(names, encoding or TableEncoding(), meta, policy)
         return seed
     found = repr(policy)

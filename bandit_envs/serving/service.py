@@ -27,7 +27,7 @@ from bandit_envs.serving.contexts import ContextEncoder, Features, check_width
 from bandit_envs.serving.keepers import Follower, LearningKeeper, PolicyKeeper, observe
 from bandit_envs.serving.laws import make_law
 from bandit_envs.serving.learner_lock import LearnerLock
-from bandit_envs.serving.opening import check_policy, create_or_check, open_store
+from bandit_envs.serving.opening import check_policy, create_or_check, open_store, warn_if_frozen
 from bandit_envs.serving.reports.reading import read_report
 from bandit_envs.serving.reports.report import ServiceReport
 from bandit_envs.serving.schedule import Schedule
@@ -97,6 +97,9 @@ class DecisionService:
         ValueError: the file is of something else, or of another policy; or the policy has learned
             from a table of other actions or features, or in another order.
 
+    Warns:
+        UserWarning: it should learn, and the policy does not, such as one of `DoublyRobustLearner`.
+
     >>> import tempfile
     >>> from bandit_envs import EpsilonGreedyPolicy
     >>> policy = EpsilonGreedyPolicy(0.1, num_actions=2, seed=0)
@@ -145,6 +148,8 @@ class DecisionService:
             self._open(policy, actions, features, seed)
             self._release = weakref.finalize(self, undo.pop_all().close)
             self._release.atexit = False  # a forked process must not close it at its end
+        if learns:
+            warn_if_frozen(policy, stacklevel=2)
 
     def _open(
         self,

@@ -104,6 +104,7 @@ class FileFacts(NamedTuple):
     last_time: float
     timeouts: int
     has_contexts: bool
+    can_learn: bool
 
 
 def read_report(
@@ -190,7 +191,7 @@ def _make_report(
         period=periods.name,
         actions=actions,
         periods=_report_periods(periods, actions, decisions, rewards),
-        notes=list(_note(actions, decisions, has_contexts=facts.has_contexts)),
+        notes=list(_note(actions, decisions, facts)),
     )
 
 
@@ -226,6 +227,7 @@ def _read_facts(file: DecisionFile) -> FileFacts:
         last_time=max(times, default=now),
         timeouts=timeouts,
         has_contexts=bool(has_contexts),
+        can_learn=parse_json(meta.get("can_learn", "")) is not False,
     )
 
 
@@ -357,11 +359,13 @@ def _report_periods(
 
 
 def _note(
-    actions: Sequence[ActionReport], decisions: DecisionSums, *, has_contexts: bool
+    actions: Sequence[ActionReport], decisions: DecisionSums, facts: FileFacts
 ) -> Iterator[str]:
     """Yields sentences about what is wrong, or may be."""
     rare: list[str] = []
     total = int(decisions.chosen.sum())
+    if not facts.can_learn:
+        yield "The policy does not learn from rewards: its choices stay as they are."
     if decisions.certain == total > 0:
         yield "All decisions were certain: the log tells nothing of what others would have earned."
     for action, row in enumerate(actions):
@@ -375,7 +379,7 @@ def _note(
             rare.append(name)
     if rare:
         problem = "probability 0 in some decisions, or logged probabilities that are too large"
-        what = "values" if has_contexts else "estimates of other policies"
+        what = "values" if facts.has_contexts else "estimates of other policies"
         yield f"{', '.join(rare)}: {problem}; {what} are of the others alone."
 
 
