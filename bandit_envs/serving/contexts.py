@@ -11,6 +11,7 @@ import numpy as np
 
 from bandit_envs.arrays import Array, Floats, as_numbers
 from bandit_envs.base.checks import MAX_REWARD, short_repr
+from bandit_envs.names.visible import visible
 from bandit_envs.tables.cells import PLAIN, parse_number
 from bandit_envs.tables.encoding import KINDS, NumberColumn, TableColumn, TableEncoding, TextColumn
 
@@ -105,7 +106,7 @@ class ContextEncoder:
 
     def _read_cells(self, context: Any) -> Floats:
         if not isinstance(context, Mapping):
-            expected = f"a dict of {', '.join(column.name for column in self._columns)}"
+            expected = f"a dict of {', '.join(visible(column.name) for column in self._columns)}"
             raise TypeError(f"context is {short_repr(context)}; expected {expected}")
         if context.keys() != self._names:
             self._refuse_names(context)

@@ -229,7 +229,7 @@ class TableEncoding:
             if isinstance(column, TextColumn) and isinstance(later, TextColumn):
                 new = sorted({*later.levels} - {*column.levels})
                 if new:
-                    found.append(f"{column.name} {name_some(new)}")
+                    found.append(f"{visible(column.name)} {name_some(new)}")
         return found
 
     def find_other_dates(self) -> list[str]:

@@ -63,3 +63,13 @@ def test_processes_that_come_and_go_do_not_disturb(tmp_path):
                 other.reward(service.decide().id, 1.0)
             service.reward(service.decide().id, 1.0)
         assert len(service.log()) == 6
+
+
+@pytest.mark.parametrize("suffix", ["-learner", "-wal", "-shm"])
+def test_no_file_is_made_at_the_end_of_a_link_beside_the_file(tmp_path, suffix):
+    open_arms(tmp_path).close()
+    (tmp_path / f"shop.sqlite{suffix}").unlink(missing_ok=True)
+    (tmp_path / f"shop.sqlite{suffix}").symlink_to(tmp_path / "other")
+    with pytest.raises(OSError, match=r"shop\.sqlite"):
+        open_arms(tmp_path)
+    assert not (tmp_path / "other").exists()
