@@ -5,11 +5,11 @@ from __future__ import annotations
 import abc
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from bandit_envs.arrays import Array, Mask, read_only
+from bandit_envs.arrays import Array, Floats, Mask, read_only
 from bandit_envs.base.hook_results import (
     check_availability,
     check_mean,
@@ -25,6 +25,13 @@ class Optimum(NamedTuple):
 
     action: Nest
     reward: Array
+
+
+class RunOptimum(NamedTuple):
+    """The most that the first 1, 2, ..., T steps after a reset are expected to earn."""
+
+    earned: Floats  # [T], of one row
+    among: Literal["all policies", "best fixed arm", "bound"]  # a bound may be out of reach
 
 
 class Means:
@@ -216,6 +223,14 @@ class KnownMeans(abc.ABC):
     def optimal_reward(self) -> Array:
         """Returns the expected reward of the optimal action now: [B]."""
         return self._means_now().optimum.reward
+
+    def optimum_of_run(self, num_steps: int) -> RunOptimum:
+        """Returns the most that each number of steps of an episode, up to `num_steps`, can earn.
+
+        Where actions change the state, it is what to compare policies with. If rewards are vectors,
+        their first number is earned. NotImplementedError if it is unknown.
+        """
+        raise NotImplementedError("the optimum of a whole run is unknown")
 
     def get_info(self) -> Any:
         """Describes the last step by arrays [B, ...]; None before the first step of an episode.

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import typing
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.arrays import Array, Indices, Rng
+from bandit_envs.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
-from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_table
+from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number, check_table
+from bandit_envs.base.known_means import RunOptimum
 
 PULLS = np.arange(1.0, 1001.0)
 
@@ -21,7 +23,8 @@ class RestedBandit(BanditPyEnvironment[NDArray[np.int32]]):
 
     The last mean lasts. Arms are rotting if their means do not increase, and rising if they do not
     decrease. `optimal_action` looks one step ahead, which for rotting arms is optimal in the long
-    run as well. A reset starts all arms anew.
+    run as well; for others, it is not, and `optimum_of_run` says what the best policy earns. A
+    reset starts all arms anew.
 
     Args:
         means: [K, N], N of each arm.
@@ -38,6 +41,7 @@ class RestedBandit(BanditPyEnvironment[NDArray[np.int32]]):
     """
 
     independent_rows = True
+    actions_change_state = True
 
     def __init__(
         self,
@@ -52,6 +56,13 @@ class RestedBandit(BanditPyEnvironment[NDArray[np.int32]]):
         super().__init__(None, num_arms, batch_size=batch_size, **options)
         self._first = np.arange(num_arms) * length  # where the means of each arm begin
         self._one_pull = np.eye(num_arms, dtype=np.int32)
+
+    def optimum_of_run(self, num_steps: int) -> RunOptimum:
+        pulls = np.arange(check_integer("num_steps", num_steps, minimum=1))
+        means = self._means[:, np.minimum(pulls, self._means.shape[1] - 1)]
+        earned = np.zeros((len(means), len(pulls) + 1))  # [K, T + 1], by the pulls of one arm alone
+        means.cumsum(axis=1, dtype=np.float64, out=earned[:, 1:])
+        return RunOptimum(functools.reduce(_share_pulls, earned)[1:], "all policies")
 
     def _initial_state(self, rng: Rng) -> NDArray[np.int32]:
         return np.zeros((self._batch_size, self.num_actions), np.int32)
@@ -77,6 +88,14 @@ class RestedBandit(BanditPyEnvironment[NDArray[np.int32]]):
     def _means_after(self, pulls: NDArray[np.int32], first: Indices) -> Array:
         """Returns the means after so many `pulls` of the arms whose means begin at `first`."""
         return np.asarray(self._means.take(first + np.minimum(pulls, self._means.shape[1] - 1)))
+
+
+def _share_pulls(one: Floats, others: Floats) -> Floats:
+    """Returns the most that 0 to T pulls earn of arms that earn `one` and `others` alone: [T + 1].
+
+    It is the best of all ways to share the pulls, which is a convolution with max for the sum.
+    """
+    return np.array([(one[: n + 1] + others[n::-1]).max() for n in range(len(one))])
 
 
 def rotting(

@@ -11,7 +11,11 @@ from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.showing.latex import escape, explain_stars, to_latex
 from bandit_envs.showing.tables import Cell, Group, NumericColumn, Table
 from bandit_envs.studies.definition.study import Study
-from bandit_envs.studies.results.differences import compare_to, corrected_p_values
+from bandit_envs.studies.results.differences import (
+    compare_to,
+    compared_quantities,
+    corrected_p_values,
+)
 from bandit_envs.studies.showing.study_cells import paper_cell
 from bandit_envs.studies.showing.study_tables import explain_quantities
 
@@ -68,9 +72,7 @@ def _find_quantities(
     study: Study, names: Sequence[str] | None, is_tested: bool
 ) -> dict[str, Quantity]:
     """Returns the quantities that are shown."""
-    known = study.summary if is_tested else study.quantities
-    if is_tested:  # only quantities of whole runs are compared
-        known = {name: each for name, each in known.items() if each.kind != "per_step"}
+    known = compared_quantities(study) if is_tested else study.quantities
     if names is None:
         return {name: each for name, each in known.items() if name in study.summary}
     for name in names:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bandit_envs.showing.charts import Chart
     from bandit_envs.studies.results.results import PairResult
 
-USUAL_CURVES = ("reward", "percent_optimal", "cumulative_regret")
+USUAL_CURVES = ("reward", "percent_optimal", "cumulative_regret", "lost_reward")
 """What is drawn of a study whose figure shows no curves, as far as it is measured."""
 
 RANKED = (
