@@ -10,6 +10,7 @@ from bandit_envs.metrics import Quantity
 from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.showing.latex import escape, explain_stars, to_latex
 from bandit_envs.showing.tables import Cell, Group, NumericColumn, Table
+from bandit_envs.studies.definition.changing import describe_regret
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.results.differences import (
     compare_to,
@@ -36,6 +37,7 @@ def latex_table(
     pairs: Sequence[PairResult],
     quantities: Sequence[str] | None,
     baseline: PolicyChoice | None,
+    changing: Mapping[str, str],
 ) -> str:
     """Returns a table of the pairs that have finished all runs.
 
@@ -49,6 +51,7 @@ def latex_table(
         quantities: those that are shown; by default, those of the summary, and with a baseline,
             those of whole runs.
         baseline: stars say which policies differ from it; None for no stars.
+        changing: environments whose actions change the state, as `LoadedStudy` has them.
     """
     shown = _find_quantities(study, quantities, is_tested=baseline is not None)
     finished = [pair for pair in pairs if pair.runs == study.runs]
@@ -63,6 +66,7 @@ def latex_table(
         *_title(study),
         f"{study.runs} runs of {study.steps} steps.",
         *_explain(study, finished, shown, baseline),
+        *map(escape, describe_regret(study, changing, shown)),
         *_explain_missing(study, len(finished)),
     ]
     return to_latex(_make_table(study, shown, cells, has_stars=baseline is not None), caption)
