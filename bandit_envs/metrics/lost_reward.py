@@ -6,6 +6,7 @@ import numpy as np
 
 from bandit_envs.arrays import Floats, Indices
 from bandit_envs.base.bandit_py_environment import is_bandit
+from bandit_envs.base.checks import check_table, short_repr
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.environments import KnapsackBandit
 from bandit_envs.metrics.metric import Metric
@@ -13,6 +14,13 @@ from bandit_envs.trajectories import StepType, Trajectory
 
 FIRST_STEPS = 128
 """The optimum is found for so many steps, then for twice as many each time that a run is longer."""
+
+OPTIMA = {
+    "all policies": "what the best policy for the whole run is expected to earn",
+    "best fixed arm": "what the best fixed arm is expected to earn, though a policy may earn more",
+    "bound": "a bound of what any policy can earn, which may be out of reach",
+}
+"""What the optimum of a whole run is, by what it is among."""
 
 
 class LostRewardMetric(Metric):
@@ -45,6 +53,7 @@ class LostRewardMetric(Metric):
     """
 
     def __init__(self, env: PyEnvironment, every: int | None = None) -> None:
+        self._name = env.name
         self._batch_size = env.batch_size
         if not is_bandit(env):
             raise NotImplementedError(f"{env.name} is not a bandit")
@@ -55,7 +64,15 @@ class LostRewardMetric(Metric):
 
     def _find_gains(self, steps: int) -> Floats:
         """Returns what each of so many steps adds to the optimum."""
-        return np.diff(self._bandit.optimum_of_run(steps).earned, prepend=0.0)
+        found = self._bandit.optimum_of_run(steps)
+        name = f"{self._name}.optimum_of_run({steps})"
+        if found.among not in OPTIMA:
+            expected = f"expected one of {', '.join(OPTIMA)}"
+            raise ValueError(f"{name}.among is {short_repr(found.among)}; {expected}")
+        earned = check_table(f"{name}.earned", found.earned, ndim=1)
+        if len(earned) != steps:
+            raise ValueError(f"{name}.earned has {len(earned)} numbers; expected {steps}")
+        return np.diff(earned, prepend=0.0)
 
     def _initial_memory(self) -> Indices:
         """Returns the steps of each row in its episode so far: [B]; updated in place."""

@@ -95,6 +95,31 @@ def test_an_unknown_optimum_is_refused(env):
         LostRewardMetric(env)
 
 
+class Wrong(RestedBandit):
+    def __init__(self, **found):
+        super().__init__([[0.0]])
+        self._found = found
+
+    def optimum_of_run(self, num_steps):
+        return super().optimum_of_run(num_steps)._replace(**self._found)
+
+
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [
+        (
+            {"among": "some policies"},
+            r"optimum_of_run\(128\).among is 'some policies'",
+        ),
+        ({"earned": [1.0, 2.0]}, r"optimum_of_run\(128\).earned has 2 numbers; expected 128"),
+        ({"earned": np.full(128, np.nan)}, r"optimum_of_run\(128\).earned"),
+    ],
+)
+def test_a_wrong_optimum_is_refused(found, message):
+    with pytest.raises(ValueError, match=f"Wrong.{message}"):
+        LostRewardMetric(Wrong(**found))
+
+
 def test_only_chains_that_the_actions_move_are_changed_by_them():
     assert not RestlessMarkovBandit().actions_change_state
     assert RestlessMarkovBandit(rested=True).actions_change_state
@@ -163,4 +188,4 @@ def test_the_command_shows_lost_rewards_and_compares_by_them(tmp_path):
     assert "one-step regret does not rank policies." in page.read_text("utf-8")
     limited = run("run", "rising", *policies, *size, "--fail-above-regret", "1")
     assert limited.code == 2
-    assert "measures no regret" in limited.err
+    assert "measures no regret, as actions change what later steps pay" in limited.err

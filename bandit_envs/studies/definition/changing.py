@@ -7,17 +7,14 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from bandit_envs.metrics import QUANTITIES
+from bandit_envs.metrics.lost_reward import OPTIMA
 from bandit_envs.studies.definition.study import Study
 
 UNKNOWN = ""
 """What stands for the optimum of a whole run where it is unknown."""
 
-OPTIMA = {
-    "all policies": "what the best policy for the whole run is expected to earn",
-    "best fixed arm": "what the best fixed arm is expected to earn, though a policy may earn more",
-    "bound": "a bound of what any policy can earn, which may be out of reach",
-}
-"""What the optimum of a whole run is, by what it is among."""
+EXPLAINED = {each.metric for each in QUANTITIES.values() if not each.ranks} | {"lost_reward"}
+"""The metrics of which `describe_regret` says what they are."""
 
 OF_LINEAR_PROGRAM = (
     "Regret with the budget: the value of a linear program, a bound which no policy reaches with a"
@@ -26,13 +23,17 @@ OF_LINEAR_PROGRAM = (
 
 
 def find_changing(study: Study) -> dict[str, str]:
-    """Returns the environments of a study whose actions change the state. It makes all of them.
+    """Returns the environments of a study whose actions change the state.
+
+    It makes all of them, if the study measures what only makes sense with this knowledge.
 
     Returns:
         what the optimum of a whole run is among, as `RunOptimum` has it, by the texts of the
         environments; `UNKNOWN` without one.
     """
-    found = {}
+    found: dict[str, str] = {}
+    if EXPLAINED.isdisjoint(study.metrics):
+        return found
     for environment in study.environment:
         env = environment.make(1, np.random.SeedSequence(0))
         if env.actions_change_state:
