@@ -54,7 +54,10 @@ def _make_reward_metric(env: PyEnvironment, policy: Policy) -> AverageRewardMetr
 
 
 def _with_regret(env: PyEnvironment) -> PyEnvironment:
-    """Returns an environment where regrets of single steps add up to what a run has lost."""
+    """Returns an environment where what is best in a step is so in a run: actions change no state.
+
+    There, regrets of single steps add up to what a run has lost.
+    """
     if env.actions_change_state:
         problem = "actions change what later steps pay"
         raise NotImplementedError(f"{problem}; expected lost_reward, or one_step_regret")
@@ -71,8 +74,8 @@ METRICS: dict[str, Callable[[PyEnvironment, Policy], Metric]] = {
     "pareto_regret": lambda env, policy: ParetoRegretMetric(_with_regret(env)),
     "violations": lambda env, policy: ConstraintViolationMetric(env),
     "knapsack_regret": lambda env, policy: KnapsackRegretMetric(env),
-    "simple_regret": SimpleRegretMetric,
-    "error": ErrorMetric,
+    "simple_regret": lambda env, policy: SimpleRegretMetric(_with_regret(env), policy),
+    "error": lambda env, policy: ErrorMetric(_with_regret(env), policy),
     "stopping_time": StoppingTimeMetric,
     "stopped": StoppedMetric,
     "bias": BiasMetric,

@@ -144,12 +144,12 @@ class BanditContract(ContractPart):
             if one.generator != two.generator:
                 continue
             try:
-                assert_identical(two.state, one.state, "the state")
+                assert_identical(two.state, one.state, "the next state")
                 assert_identical(two.pays, one.pays, "what the next step pays")
             except AssertionError as error:
                 steps = f"after {index} steps, action {other} leads elsewhere than {action}"
-                expected = "expected actions_change_state = True in the class"
-                raise AssertionError(f"{steps}: {error}; {expected}") from None
+                problem = "actions_change_state is False, and should be True"
+                raise AssertionError(f"{problem}: {steps}: {error}") from None
 
     def test_no_policy_earns_more_than_the_optimum_of_a_run(self) -> None:
         """Holds what is earned by chance, by the best means and by single arms to the optimum.
@@ -284,9 +284,8 @@ def _follow(environment: Any, action: Nest) -> Followed:
     """Takes an action, and returns what follows it."""
     time_step = environment.step(action)
     pays: list[Any] = [time_step.step_type]
-    means = environment.means_now()
     for what in ("table", "optimum"):
         with contextlib.suppress(NotImplementedError):
-            pays.append(getattr(means, what))
+            pays.append(getattr(environment.means_now(), what))
     generator = pickle.dumps(environment.np_random.bit_generator.state)
     return Followed(environment.unwrapped.bandit_state().state, pays, generator)

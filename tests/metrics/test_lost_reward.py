@@ -143,6 +143,8 @@ def test_studies_measure_lost_rewards_where_actions_change_the_state():
     assert one.panels == ("reward", "lost_reward")
     assert study("rising", "testbed").metrics == expected[:3]
     assert study("restless_markov").metrics == ("reward", "percent_optimal", "regret")
+    best_arm = study("rising", policy=["uniform_allocation:budget=4"])
+    assert {"simple_regret", "error"}.isdisjoint(best_arm.metrics)
     with pytest.raises(ValueError, match=r"rising has no regret: .* expected lost_reward"):
         study("rising", metrics=["regret"])
 

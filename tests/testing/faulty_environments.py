@@ -15,6 +15,7 @@ from bandit_envs.rewards import LinearReward
 from bandit_envs.sampling import Integers, Normal
 from bandit_envs.testing import EnvironmentContract
 from bandit_envs.wrappers import Wrapper
+from bandit_envs.wrappers.masks import MaskingWrapper
 from tests.testing.sound_environments import Preferences
 
 FAULTS = []
@@ -409,6 +410,23 @@ def wrapped_and_tired(**options):
 @caught_by("test_actions_change_the_state_only_if_the_environment_says_so")
 def ends_early(**options):
     return EndsEarly(KArmedTestbed(k=4, **options))
+
+
+@caught_by("test_actions_change_the_state_only_if_the_environment_says_so")
+def sells_out(**options):
+    return SellsOut(KArmedTestbed(k=4, **options), num_extra_actions=0)
+
+
+class SellsOut(MaskingWrapper):
+    """An action is masked in the step after it was taken."""
+
+    def _step(self, action):
+        latent, time_step = super()._step(action)
+        mask = np.arange(self.num_actions) != np.asarray(action)[:, np.newaxis]
+        return latent, time_step._replace(observation={**time_step.observation, "mask": mask})
+
+    def _draw_mask(self, available, steps):
+        return np.ones((self.batch_size, self.num_actions), np.bool_)
 
 
 class EndsEarly(Wrapper):
