@@ -92,7 +92,16 @@ def test_the_best_rising_arm_depends_on_the_length_of_the_run():
 def test_rested_arms_that_rise_and_fall_share_the_pulls_of_a_run():
     env = RestedBandit([[1.0, 0.0, 0.0, 3.0], [0.75] * 4])
     assert env.optimum_of_run(8).earned.tolist() == [1.0, 1.75, 2.5, 4.0, 7.0, 10.0, 13.0, 16.0]
-    means = np.random.default_rng(0).normal(size=(3, 7)).astype(np.float32)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_optimum_of_a_run_is_that_of_all_ways_to_share_its_pulls(seed):
+    means = np.random.default_rng(seed).normal(size=(3, 7)).astype(np.float32)
+    if seed % 2:
+        means[0].sort()
+        means[1] = -np.sort(-means[1])
+    if seed > 3:
+        means[2] = np.sort(means[2]) if seed == 4 else means[0, ::-1]
     expected = [most(means, steps) for steps in range(1, 8)]
     assert RestedBandit(means).optimum_of_run(7).earned == pytest.approx(expected, abs=1e-5)
 

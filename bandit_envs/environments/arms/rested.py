@@ -59,10 +59,16 @@ class RestedBandit(BanditPyEnvironment[NDArray[np.int32]]):
 
     def optimum_of_run(self, num_steps: int) -> RunOptimum:
         pulls = np.arange(check_integer("num_steps", num_steps, minimum=1))
-        means = self._means[:, np.minimum(pulls, self._means.shape[1] - 1)]
-        earned = np.zeros((len(means), len(pulls) + 1))  # [K, T + 1], by the pulls of one arm alone
-        means.cumsum(axis=1, dtype=np.float64, out=earned[:, 1:])
-        return RunOptimum(functools.reduce(_share_pulls, earned)[1:], "all policies")
+        means = self._means[:, np.minimum(pulls, self._means.shape[1] - 1)].astype(np.float64)
+        changes = np.diff(means, axis=1)
+        falls = (changes <= 0.0).all(axis=1)
+        rises = (changes >= 0.0).all(axis=1) & ~falls
+        groups = [mean.cumsum() for mean in means[~(falls | rises)]]
+        if falls.any():  # the largest means can be taken first
+            groups.append(np.sort(means[falls], axis=None)[::-1][: len(pulls)].cumsum())
+        if rises.any():  # to share the pulls of a run is worse than to give all to one arm
+            groups.append(means[rises].cumsum(axis=1).max(axis=0))
+        return RunOptimum(functools.reduce(_share_pulls, groups), "all policies")
 
     def _initial_state(self, rng: Rng) -> NDArray[np.int32]:
         return np.zeros((self._batch_size, self.num_actions), np.int32)
@@ -91,11 +97,14 @@ class RestedBandit(BanditPyEnvironment[NDArray[np.int32]]):
 
 
 def _share_pulls(one: Floats, others: Floats) -> Floats:
-    """Returns the most that 0 to T pulls earn of arms that earn `one` and `others` alone: [T + 1].
+    """Returns the most that 1 to T pulls earn of arms that earn `one` and `others` alone: [T].
 
     It is the best of all ways to share the pulls, which is a convolution with max for the sum.
     """
-    return np.array([(one[: n + 1] + others[n::-1]).max() for n in range(len(one))])
+    first = np.append(0.0, one)
+    second = np.append(0.0, others)
+    pulls = range(1, len(first))
+    return np.array([(first[: n + 1] + second[n::-1]).max() for n in pulls])
 
 
 def rotting(
