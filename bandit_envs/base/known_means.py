@@ -5,12 +5,13 @@ from __future__ import annotations
 import abc
 import functools
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.arrays import Array, Floats, Mask, read_only
+from bandit_envs.arrays import Array, Mask, read_only
 from bandit_envs.base.hook_results import (
+    RunOptimum,
     check_availability,
     check_mean,
     check_means,
@@ -25,13 +26,6 @@ class Optimum(NamedTuple):
 
     action: Nest
     reward: Array
-
-
-class RunOptimum(NamedTuple):
-    """The most that the first 1, 2, ..., T steps after a reset are expected to earn."""
-
-    earned: Floats  # [T], of one row
-    among: Literal["all policies", "best fixed arm", "bound"]  # a bound may be out of reach
 
 
 class Means:

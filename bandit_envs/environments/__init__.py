@@ -1,6 +1,6 @@
 """The environments, one problem a file."""
 
-from bandit_envs.base.known_means import RunOptimum
+from bandit_envs.base.hook_results import RunOptimum
 from bandit_envs.environments.arms import (
     AdversarialBandit,
     BernoulliPyEnvironment,

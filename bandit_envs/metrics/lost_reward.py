@@ -6,7 +6,7 @@ import numpy as np
 
 from bandit_envs.arrays import Floats, Indices
 from bandit_envs.base.bandit_py_environment import is_bandit
-from bandit_envs.base.checks import check_table, short_repr
+from bandit_envs.base.hook_results import check_run_optimum
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.environments import KnapsackBandit
 from bandit_envs.metrics.metric import Metric
@@ -64,15 +64,8 @@ class LostRewardMetric(Metric):
 
     def _find_gains(self, steps: int) -> Floats:
         """Returns what each of so many steps adds to the optimum."""
-        found = self._bandit.optimum_of_run(steps)
-        name = f"{self._name}.optimum_of_run({steps})"
-        if found.among not in OPTIMA:
-            expected = f"expected one of {', '.join(OPTIMA)}"
-            raise ValueError(f"{name}.among is {short_repr(found.among)}; {expected}")
-        earned = check_table(f"{name}.earned", found.earned, ndim=1)
-        if len(earned) != steps:
-            raise ValueError(f"{name}.earned has {len(earned)} numbers; expected {steps}")
-        return np.diff(earned, prepend=0.0)
+        found = check_run_optimum(self._name, self._bandit.optimum_of_run(steps), steps)
+        return np.diff(found.earned, prepend=0.0)
 
     def _initial_memory(self) -> Indices:
         """Returns the steps of each row in its episode so far: [B]; updated in place."""

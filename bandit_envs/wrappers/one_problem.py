@@ -11,7 +11,8 @@ import numpy as np
 from bandit_envs import rendering
 from bandit_envs.arrays import Array, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, has_own_hook
-from bandit_envs.base.known_means import KnownState, RunOptimum
+from bandit_envs.base.hook_results import RunOptimum
+from bandit_envs.base.known_means import KnownState
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.state import sizes_of, state_to_write
 from bandit_envs.nests import Nest, flatten, map_structure

@@ -104,16 +104,13 @@ class Wrong(RestedBandit):
 @pytest.mark.parametrize(
     ("found", "message"),
     [
-        (
-            {"among": "some policies"},
-            r"optimum_of_run\(128\).among is 'some policies'",
-        ),
-        ({"earned": [1.0, 2.0]}, r"optimum_of_run\(128\).earned has 2 numbers; expected 128"),
-        ({"earned": np.full(128, np.nan)}, r"optimum_of_run\(128\).earned"),
+        ({"among": "some policies"}, "among is 'some policies'; expected one of all policies"),
+        ({"earned": [1.0, 2.0]}, "earned has 2 numbers; expected 128"),
+        ({"earned": np.full(128, np.nan)}, "earned is "),
     ],
 )
 def test_a_wrong_optimum_is_refused(found, message):
-    with pytest.raises(ValueError, match=f"Wrong.{message}"):
+    with pytest.raises(ValueError, match=rf"Wrong.optimum_of_run\(128\).{message}"):
         LostRewardMetric(Wrong(**found))
 
 

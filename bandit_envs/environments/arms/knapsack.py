@@ -21,7 +21,8 @@ from bandit_envs.base.checks import (
     check_table,
     short_repr,
 )
-from bandit_envs.base.known_means import Means, RunOptimum
+from bandit_envs.base.hook_results import RunOptimum
+from bandit_envs.base.known_means import Means
 from bandit_envs.nests import Nest
 from bandit_envs.specs import BoundedArraySpec
 from bandit_envs.trajectories import TimeStep

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from bandit_envs.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number, check_table
-from bandit_envs.base.known_means import RunOptimum
+from bandit_envs.base.hook_results import RunOptimum
 
 PULLS = np.arange(1.0, 1001.0)
 

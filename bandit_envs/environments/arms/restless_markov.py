@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from bandit_envs.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import check_integer, check_table
-from bandit_envs.base.known_means import RunOptimum
+from bandit_envs.base.hook_results import RunOptimum
 from bandit_envs.specs import BoundedArraySpec
 
 MOST_STATES = 100_000
