@@ -266,6 +266,7 @@ def outcomes(
     example: str = "",
     action: str = "",
     price: float = 0.0,
+    drop_missing: bool = False,
     batch_size: int = 32,
     **options: typing.Unpack[Options],
 ) -> OutcomeTableBandit:
@@ -283,10 +284,16 @@ def outcomes(
         example: of a table with a line for each outcome, the column that tells examples apart.
         action: of such a table, the column of the names of actions.
         price: of a unit of cost, in units of the reward.
+        drop_missing: whether to drop lines with missing values.
         batch_size: B.
     """
     rng, options["seed"] = split_seed(options.get("seed"))
     worth = check_number("price", price, 0.0, MAX_PARAMETER)
+    if example and not action:
+        found = (
+            f"example is {example!r}, which does nothing in a table of one line for each example"
+        )
+        raise ValueError(f"{found}; expected action, too, or neither")
     if path:
         modified = os.stat(path).st_mtime_ns
         table = _read_outcomes(
@@ -297,6 +304,7 @@ def outcomes(
             cost=cost,
             example=example,
             action=action,
+            drop_missing=drop_missing,
         )
         contexts = table.contexts
         paid = table.rewards
@@ -326,6 +334,7 @@ def _read_outcomes(
     cost: str,
     example: str,
     action: str,
+    drop_missing: bool,
 ) -> Outcomes:
     """Returns the table in a file, which was `modified` then: a study reads it once a process."""
     from bandit_envs.datasets import read_outcomes  # noqa: PLC0415 - the package starts without it
@@ -337,6 +346,7 @@ def _read_outcomes(
         cost=_columns(cost) or None,
         example=example or None,
         action=action or None,
+        drop_missing=drop_missing,
     )
 
 
