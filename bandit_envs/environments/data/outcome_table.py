@@ -16,6 +16,7 @@ from bandit_envs.environments.data.shown_examples import Examples, ExampleSample
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.seeding import split_seed
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
+from bandit_envs.wrappers.wrapper import with_entries
 
 if typing.TYPE_CHECKING:
     from bandit_envs.datasets import Outcomes
@@ -99,7 +100,7 @@ class OutcomeTableBandit(BanditPyEnvironment[Examples]):
         features = map_structure(_spec_of_features, self._contexts)
         if self._mask is None:
             return features
-        return _with_mask(features, ArraySpec(self._mask.shape[1:], np.bool_, "mask"))
+        return with_entries(features, mask=ArraySpec(self._mask.shape[1:], np.bool_, "mask"))
 
     def _spec_of_rewards(self) -> ArraySpec:
         shape = self._outcomes.shape[2:]
@@ -116,7 +117,7 @@ class OutcomeTableBandit(BanditPyEnvironment[Examples]):
         features = map_structure(lambda leaf: leaf.take(state.now, axis=0), self._contexts)
         if self._mask is None:
             return features
-        return _with_mask(features, self._mask.take(state.now, axis=0))
+        return with_entries(features, mask=self._mask.take(state.now, axis=0))
 
     def _available(self, state: Examples) -> Mask | None:
         return None if self._mask is None else self._mask.take(state.now, axis=0)
@@ -236,11 +237,6 @@ def _check_features(contexts: ArrayLike, count: int) -> Array:
 
 def _spec_of_features(features: Array) -> ArraySpec:
     return ArraySpec(features.shape[1:], features.dtype, "observation")
-
-
-def _with_mask(features: Nest, mask: Nest) -> dict[str, Nest]:
-    """Returns the observation of a bandit with a mask, or its spec."""
-    return {"observation": features, "mask": mask}
 
 
 def _draw_outcomes(rng: Rng) -> tuple[Array, Floats, Floats]:

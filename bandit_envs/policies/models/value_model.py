@@ -95,6 +95,9 @@ class ValueModel(Model):
     can_have_rows: ClassVar[bool] = False
     """Whether `learned` may hold models for each of R rows, which are problems of their own."""
 
+    has_own_weights: ClassVar[bool] = False
+    """Whether each action has parameters of its own, by its number, even if it has features."""
+
     is_random: ClassVar[bool] = False
     """Whether it draws in `initial` or `learn`: then `rng` is its own, and part of `learned`."""
 
