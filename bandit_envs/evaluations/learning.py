@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple
@@ -23,9 +24,11 @@ from bandit_envs.evaluations.training import Training
 from bandit_envs.logged import Learner, write_policy
 from bandit_envs.logged.registry import LEARNERS, LearnerEntry
 from bandit_envs.logged.summary import LogSummary
+from bandit_envs.logged.translation import see_as
 from bandit_envs.names.choice import Choice
 from bandit_envs.names.users_code import name_in_errors, users_modules
-from bandit_envs.policies.contextual import ContextualPolicy, class_names
+from bandit_envs.policies.contextual import ContextualPolicy, class_names, lacks_constant
+from bandit_envs.policies.models.constant_feature import LACKS_CONSTANT
 
 
 class LearnerChoice(Choice[LearnerEntry]):
@@ -98,6 +101,9 @@ def learn(
         ValueError: the learner keeps all rows in memory, and is given workers; or there are too few
             rows.
 
+    Warns:
+        UserWarning: its model is linear, and the features lack a constant.
+
     >>> import numpy as np
     >>> from bandit_envs.logged import BanditLog
     >>> log = BanditLog(np.ones((8, 1)), [0, 1] * 4, [1.0, 2.0] * 4, [0.5] * 8)
@@ -122,6 +128,9 @@ def learn(
         rows = require_rows(opened, training.count(opened))
         with named.named_in_errors():
             policy = fit_rows(named.learner, named.name, opened, rows)
+            first = next(iter(opened.rows(0, rows)))
+            if lacks_constant(policy, see_as(policy.encoding, first)):
+                warnings.warn(f"what {named.name} learns {LACKS_CONSTANT}", stacklevel=2)
         learned_from = opened.summarize(rows)
     return Learned(
         policy=policy,

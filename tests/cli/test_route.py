@@ -199,7 +199,7 @@ def test_the_gate_of_the_workflow_on_the_page_tells_routers_apart(tmp_path, monk
     costs = {"small_cost": 0.03, "medium_cost": 0.1, "large_cost": 0.25}
     scores = {"small": 1 - hard, "medium": 1 - hard, "large": 1}
     noise = np.random.default_rng(0).normal(0.0, 0.01, 900)
-    embedding = {"e0": 1 - hard + noise, "e1": hard}
+    embedding = {"one": 1, "e0": 1 - hard + noise, "e1": hard}
     pandas.DataFrame({**embedding, **scores, **costs}).to_csv(tmp_path / "models.csv")
     monkeypatch.chdir(tmp_path)
     outcome = run(*command)

@@ -155,12 +155,15 @@ def test_points_have_the_share_of_each_model():
 def test_features_without_a_constant_are_told():
     table = make_topics()
     embedded = np.random.default_rng(1).normal(size=(900, 8)).astype(np.float32)
-    centred = evaluate_prices(table._replace(contexts=embedded), "random", [0.0])
-    assert "A column of ones" in centred.notes[1]
+    centred = evaluate_prices(table._replace(contexts=embedded), ["lin_ucb", "random"], [0.0])
+    assert "lin_ucb is linear, and no sum of its features is nearly constant" in centred.notes[1]
+    assert len(centred.notes) == 2
+    positive = evaluate_prices(table._replace(contexts=embedded + 2.0), "lin_ucb", [0.0])
+    assert "lin_ucb is linear" in positive.notes[1]  # nearly, but not enough
     with_one = np.concatenate([embedded, np.ones((900, 1))], axis=1)
     of_unlike_sizes = with_one * np.array([1e6] * 8 + [1e-3])
     for contexts in (with_one, of_unlike_sizes, table.contexts):
-        found = evaluate_prices(table._replace(contexts=contexts), "random", [0.0])
+        found = evaluate_prices(table._replace(contexts=contexts), "lin_ucb", [0.0])
         assert not any("ones" in note for note in found.notes)
 
 

@@ -13,7 +13,7 @@ from bandit_envs.arrays import Array, Floats, Indices, Mask, Rng, as_numbers
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number, check_table
 from bandit_envs.environments.data.shown_examples import Examples, ExampleSampler, OrderedExamples
-from bandit_envs.nests import Nest, map_structure
+from bandit_envs.nests import Nest, map_structure, read_only_nest
 from bandit_envs.seeding import split_seed
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 from bandit_envs.wrappers.wrapper import with_entries
@@ -92,6 +92,11 @@ class OutcomeTableBandit(BanditPyEnvironment[Examples]):
             batch_size=size,
             **options,
         )
+
+    @property
+    def contexts(self) -> Nest:
+        """The features of all examples, in a nest of arrays [n, ...]."""
+        return read_only_nest(self._contexts)
 
     def _make_sampler(self, count: int, batch_size: int, replace: bool) -> ExampleSampler:
         return ExampleSampler(count, batch_size, replace)

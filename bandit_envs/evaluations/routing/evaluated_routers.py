@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandit_envs.base.checks import (
     MAX_PARAMETER,
@@ -37,26 +36,15 @@ from bandit_envs.evaluations.routing.routers import (
     route,
 )
 from bandit_envs.policies import Policy
+from bandit_envs.policies.models.constant_feature import LACKS_CONSTANT
 from bandit_envs.tables.encoding import NumberColumn, TableEncoding
 from bandit_envs.tables.errors import name_some
 
 FEWEST = 10
 """Each part has at least so many requests."""
 
-CONSTANT = 0.8
-"""If features explain less than this share of a constant, a note says so."""
-
-MOST_ROWS = 10_000
-"""From so many requests it is found whether features make a constant."""
-
-RIDGE = 1e-9
-"""Added to the mean squares of features, which are 1, so that equal features do not matter."""
-
 SAME = "rows with equal features are one request, unless a column `example` tells them apart"
 """What a user should know of rows that repeat."""
-
-TINY = 1e-300
-"""What features of zeros are divided by."""
 
 JUMP = 0.95
 """A router that spends less than this share of the budget has a cost that jumps over it."""
@@ -135,6 +123,7 @@ def evaluate_prices(
     tried = _prices_of(learned, prices)
     points = [point for router in routers for point in trial.try_prices(router, tried)]
     notes = [*_describe(outcomes, trial)]
+    notes += [f"{each.name} {LACKS_CONSTANT}." for each in routers if each.lacks_constant(learned)]
     at_budget = []
     if limit is not None:
         spent = {each.name: trial.spend(each, points, limit) for each in routers}
@@ -378,18 +367,3 @@ def _describe(outcomes: Outcomes, trial: Trial) -> Iterator[str]:
     seen = "all models" if trial.lesson.all_outcomes else "the model that they chose"
     how = f"each {times}, and saw the outcome of {seen}"
     yield f"Routers learned from {learned} requests, {how}; {tested} others are held out."
-    if _share_of_constant(trial.learned.contexts) < CONSTANT:
-        yield (
-            "No sum of the features is nearly constant: linear policies cannot learn the mean of a "
-            "model, or follow prices. A column of ones, as one more feature, mends this."
-        )
-
-
-def _share_of_constant(contexts: NDArray[np.float32]) -> float:
-    """Returns how well a linear function of features can be 1: from 0, not at all, to 1."""
-    features = np.array(contexts[:MOST_ROWS], np.float64)
-    features /= np.maximum(np.sqrt(np.mean(features**2, axis=0)), TINY)
-    products = features.T @ features / len(features)  # much faster than a decomposition
-    products[np.diag_indices_from(products)] += RIDGE
-    weights = np.linalg.solve(products, features.mean(axis=0))
-    return 1.0 - float(np.mean((features @ weights - 1.0) ** 2))

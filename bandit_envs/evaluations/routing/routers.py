@@ -18,6 +18,7 @@ from bandit_envs.logged import BanditLog
 from bandit_envs.logged.learners import learn_from_log
 from bandit_envs.names.users_code import name_in_errors
 from bandit_envs.policies import Policy
+from bandit_envs.policies.contextual import lacks_constant
 from bandit_envs.policies.policy_choice import PolicyChoice
 
 AnyRouter: TypeAlias = Policy | str
@@ -121,6 +122,11 @@ class Router:
         """Whether prices make a difference: a fixed policy is the same at all of them."""
         with self._named_in_errors():
             return self._prepare(requests, 0.0, 1, 0)[0].can_learn
+
+    def lacks_constant(self, requests: Requests) -> bool:
+        """Whether its model needs a constant among the features of requests, which have none."""
+        with self._named_in_errors():
+            return lacks_constant(self._prepare(requests, 0.0, 1, 0)[0], requests.contexts)
 
     def learn(self, requests: Requests, price: float, lesson: Lesson) -> Policy:
         """Returns the policy after it has learned from requests.

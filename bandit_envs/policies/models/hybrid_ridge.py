@@ -63,6 +63,7 @@ class HybridRidge(ValueModel):
 
     can_have_rows: ClassVar[bool] = True
     has_own_weights: ClassVar[bool] = True
+    needs_constant: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_positive("shared_weight", self.shared_weight, MIN_STD, MAX_PARAMETER)
