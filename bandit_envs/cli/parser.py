@@ -327,7 +327,7 @@ def _add_log(parser: Parser, train: str) -> None:
         f"which come first, such as day=2024-12-31; {train} (default: 0.5)"
     )
     parser.group("what policies learn from").add_argument(
-        "--train", default="0.5", metavar="F|COLUMN=VALUE", help=text
+        "--train", metavar="F|COLUMN=VALUE", help=text
     )
     text = "column of actions: numbers from 0, names or prices; several of slates (default: action)"
     parser.add_argument("--action", default="action", metavar="COLUMN", help=text)

@@ -227,6 +227,9 @@ def _make_study(values: Mapping[str, Any], options: argparse.Namespace) -> Study
 def _run(study: Study, name: str, options: argparse.Namespace) -> int:
     """Runs the missing tasks of a study; writes and shows what has finished."""
     if options.dry_run:
+        for option in ("--record", "--fail-above-regret"):
+            if getattr(options, option[2:].replace("-", "_"), None) is not None:
+                raise ValueError(f"--dry-run runs no study; expected no {option}")
         _forecast(study, options)
         return 0
     if getattr(options, "record", None):

@@ -38,6 +38,9 @@ AnyPolicy: TypeAlias = Policy | Learner | SavedPolicy | str | os.PathLike[str]
 LOGGED = "logged"
 """The name of the policy that made the log."""
 
+IF_SAME = "if it has rows of this one, estimates are too high"
+"""What may be wrong with a policy that has learned from another log."""
+
 POLICIES = Kind(
     one="policy",
     several="policies",
@@ -70,6 +73,16 @@ class Candidate:
     is_of_another_log: bool = False
     is_of_unknown_log: bool = False
     remarks: Sequence[str] = ()
+
+    @property
+    def doubts(self) -> list[str]:
+        """Reasons to distrust all of its estimates."""
+        found = []
+        if self.is_of_another_log:
+            found.append(f"the policy has learned from another log; {IF_SAME}")
+        if self.is_of_unknown_log:
+            found.append(f"the policy has learned from a log that is not known; {IF_SAME}")
+        return found
 
     def meet(self, log: OpenLog) -> Candidate:
         """Returns the policy with a remark if its model needs a constant, which features lack."""

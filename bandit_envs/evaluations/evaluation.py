@@ -127,12 +127,10 @@ class Evaluation:
     def notes(self) -> list[str]:
         """Sentences that say from which rows policies have learned, and if estimates may be wrong.
 
-        They are about policies that have learned, from this log or from another one. The last says
-        which other estimators there are, if `evaluate` was given none.
+        The last says which other estimators there are, if `evaluate` was given none.
         """
         return [
             *self._notes_of_parts(),
-            *self._notes_of_other_logs(),
             *(f"{each.name} {text}." for each in self._candidates for text in each.remarks),
             *self._notes_of_segments(),
             *([self._others] if self._others else []),
@@ -214,26 +212,16 @@ class Evaluation:
             if start:
                 learned = f"Learned from the first {start} rows, and frozen then"
                 yield f"{learned}: {', '.join(names)}."
-        if starts[-1] == 0:
-            return
         rows = {row.rows for row in self.rows}
+        if rows == {size}:
+            return
         if len(rows) == 1:
-            others = f"the other {rows.pop()} of {size} rows"
+            which = "other" if starts[-1] else "last"
+            others = f"the {which} {rows.pop()} of {size} rows"
             yield f"All policies are evaluated on {others}, from which no policy has learned."
             return
         yield "Each policy is evaluated on the rows from which it has not learned itself."
         yield f"Gains are of the rows from which neither it nor {self.baseline} has learned."
-
-    def _notes_of_other_logs(self) -> Iterator[str]:
-        """Yields which policies may have learned from rows that they are evaluated on."""
-        others = [each.name for each in self._candidates if each.is_of_another_log]
-        unknown = [each.name for each in self._candidates if each.is_of_unknown_log]
-        advice = "If it has rows of this one, estimates are too high."
-        if others:
-            yield f"Learned from another log: {', '.join(others)}. {advice}"
-        if unknown:
-            learned = f"Learned from a log that the file does not tell: {', '.join(unknown)}"
-            yield f"{learned}. {advice}"
 
     def _notes_of_segments(self) -> Iterator[str]:
         """Yields which segments have too few rows for an estimate."""

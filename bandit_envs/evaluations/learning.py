@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from bandit_envs.evaluations.logs import (
     AnyLog,
@@ -20,7 +20,7 @@ from bandit_envs.evaluations.logs import (
 from bandit_envs.evaluations.named import describe_type
 from bandit_envs.evaluations.observer import LogObserver
 from bandit_envs.evaluations.passes import check_readers, needs_workers, start_passes
-from bandit_envs.evaluations.training import Training
+from bandit_envs.evaluations.training import AUTO, Training
 from bandit_envs.logged import Learner, write_policy
 from bandit_envs.logged.registry import LEARNERS, LearnerEntry
 from bandit_envs.logged.summary import LogSummary
@@ -74,7 +74,7 @@ def learn(
     log: AnyLog,
     learner: Learner | str = "doubly_robust",
     *,
-    train: float = 0.5,
+    train: float | Literal["auto"] = AUTO,
     until: str | None = None,
     workers: int = 1,
     backend: str = "loky",
@@ -87,7 +87,8 @@ def learn(
         log: a `BanditLog`; its batches, of any size, which can be read more than once; what
             `scan_log` returns; or the path of a log that `write_log` wrote.
         learner: a learner, or a text as the command takes it, such as "direct_method".
-        train: the share of the rows, from the first, that it learns from; 1 for the whole log.
+        train: the share of the rows, from the first, that it learns from; 1 for the whole log,
+            "auto" for half of it.
         until: in place of a share, the column and the value of a time, as "day=2024-12-31": it
             learns from the rows below.
         workers: processes or threads, which share the files of a log, or the batches of a list.

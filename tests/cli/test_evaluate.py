@@ -516,7 +516,14 @@ def test_a_time_that_cuts_no_log_in_two_is_refused(table, tmp_path, limit, messa
             ["--policy", "random", "--baseline", "x"],
             "baseline is 'x'; expected one of logged, rand",
         ),
-        (["--policy", "random", "--drop-missing"], "--drop-missing is for a table of your own"),
+        (["--policy", "random", "--drop-missing"], "drop_missing is for a table of your own"),
+        (["--policy", "random", "--reward", "profit"], "reward is for a table of your own"),
+        (["--policy", "random", "--num-actions", "9"], "num_actions is for a table of your own"),
+        (
+            ["--policy", "random", "--propensity", "p", "--estimate-propensities"],
+            "--propensity names p, and --estimate-propensities estimates others",
+        ),
+        (["--policy", "random", "--train", "0.5", "--all-rows"], "no policy learns from the first"),
     ],
 )
 def test_mistakes_end_with_one_line_and_no_file(table, tmp_path, arguments, message):
