@@ -18,6 +18,7 @@ from bandit_envs.evaluations.showing.estimate_tables import latex_of_estimates
 from bandit_envs.logged.summary import LogSummary
 from bandit_envs.policies import Policy
 from bandit_envs.showing.tables import csv_rows, text_cell
+from bandit_envs.tables.errors import name_some
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,6 +35,9 @@ Remarks: TypeAlias = Mapping[Key, Mapping[str, Sequence[str]]]
 
 SEGMENTS = "segments.csv"
 """The file of the tables of the segments."""
+
+GAINS = "gains in"
+LOSES = "loses in"
 
 
 class Evaluation:
@@ -203,6 +207,12 @@ class Evaluation:
             atomic_write(path / name, [image])
         self.write_page(path / PAGE)
 
+    def _describe_gain(self, row: EstimateRow) -> str:
+        """Returns what a gain is, if its p-value, corrected for all others, is low enough."""
+        if not row.p_value < 1.0 - self.confidence:
+            return ""
+        return GAINS if row.gain > 0.0 else LOSES
+
     def _notes_of_parts(self) -> Iterator[str]:
         """Yields which policies have learned from which rows of the log, and who meets others."""
         size = self.summary.size
@@ -224,7 +234,19 @@ class Evaluation:
         yield f"Gains are of the rows from which neither it nor {self.baseline} has learned."
 
     def _notes_of_segments(self) -> Iterator[str]:
-        """Yields which segments have too few rows for an estimate."""
+        """Yields where policies gain and lose, and which segments have too few rows."""
+        found: dict[tuple[str, str], dict[str, list[str]]] = {}
+        for name, rows in self.segments.items():
+            for row in rows:
+                if row.gain_rows:
+                    places = found.setdefault((row.policy, row.estimator), {})
+                    places.setdefault(self._describe_gain(row), []).append(name)
+        for (policy, estimator), places in found.items():
+            parts = [
+                f"{told} {name_some(places[told])}" for told in (GAINS, LOSES) if told in places
+            ]
+            where = " and ".join(parts) or "has no certain gain or loss"
+            yield f"By {self.by}, {policy} {where}, by {estimator} and corrected p-values."
         short = [name for name, rows in self.segments.items() if not rows]
         if short:
             yield f"Of one row, and so without estimates: {self.by} {', '.join(short)}."

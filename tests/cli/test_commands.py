@@ -387,6 +387,9 @@ def test_a_dry_run_counts_tasks_and_does_nothing(tmp_path):
     assert re.search(r"\d+\.\d kB of results", out)
     assert run("run", "testbed", "--policy", "greedy", "--dry-run").out.startswith("1 task\n")
     assert [file.name for file in tmp_path.iterdir()] == ["study.toml"]
+    for option in (("--record", tmp_path / "log.npz"), ("--fail-above-regret", "1")):
+        outcome = run("run", "testbed", "--policy", "greedy", "--dry-run", *option)
+        assert (outcome.code, "--dry-run runs no study" in outcome.err) == (2, True)
 
 
 @pytest.mark.parametrize("title", ["a [/b] [red]b :smile:", "costs $5 to $10", "a $\\\\foo{$ b"])
