@@ -28,7 +28,7 @@ from bandit_envs.logged.columns import (
 )
 from bandit_envs.nests import Nest, flatten, map_structure
 from bandit_envs.tables.encoding import TableEncoding
-from bandit_envs.wrappers.wrapper import with_entries
+from bandit_envs.wrappers.shared import with_entries
 
 UNKNOWN = "propensities are not known"
 """What `estimated` says then."""

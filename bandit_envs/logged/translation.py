@@ -19,7 +19,7 @@ from bandit_envs.logged.log import BanditLog
 from bandit_envs.nests import Nest
 from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.errors import name_some
-from bandit_envs.wrappers.wrapper import with_entries
+from bandit_envs.wrappers.shared import with_entries
 
 
 def see_as(encoding: TableEncoding | None, log: BanditLog) -> Nest:

@@ -16,7 +16,7 @@ from bandit_envs.environments.data.shown_examples import Examples, ExampleSample
 from bandit_envs.nests import Nest, map_structure, read_only_nest
 from bandit_envs.seeding import split_seed
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
-from bandit_envs.wrappers.wrapper import with_entries
+from bandit_envs.wrappers.shared import with_entries
 
 if typing.TYPE_CHECKING:
     from bandit_envs.datasets import Outcomes
