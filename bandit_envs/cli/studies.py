@@ -96,6 +96,8 @@ def sweep(options: argparse.Namespace) -> int:
 def reproduce(options: argparse.Namespace) -> int:
     """Runs a study of the gallery, or lists them."""
     if options.name is None:
+        if options.runs is not None or options.output is not None or options.overwrite:
+            raise ValueError("no NAME is given, so nothing is run; expected one, or no options")
         for name in _published_names():
             OUT.print(f"  {name}: {_read_published(name)['title']}", soft_wrap=True)
         return 0

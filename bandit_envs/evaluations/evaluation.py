@@ -226,9 +226,12 @@ class Evaluation:
         if rows == {size}:
             return
         if len(rows) == 1:
-            which = "other" if starts[-1] else "last"
-            others = f"the {which} {rows.pop()} of {size} rows"
-            yield f"All policies are evaluated on {others}, from which no policy has learned."
+            evaluated = "All policies are evaluated on the"
+            if starts[-1]:
+                others = f"other {rows.pop()} of {size} rows, from which no policy has learned"
+                yield f"{evaluated} {others}."
+            else:
+                yield f"{evaluated} last {rows.pop()} of {size} rows; others are left to learning."
             return
         yield "Each policy is evaluated on the rows from which it has not learned itself."
         yield f"Gains are of the rows from which neither it nor {self.baseline} has learned."

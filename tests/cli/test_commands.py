@@ -630,3 +630,8 @@ def test_a_summary_says_that_some_tests_have_not_stopped(tmp_path):
 
     assert "Some runs have not stopped within 5 steps: they count with so many" in out_of(5)
     assert "have not stopped" not in out_of(200)
+
+
+def test_a_list_of_published_figures_takes_no_options_of_a_run():
+    outcome = run("reproduce", "--runs", "5")
+    assert (outcome.code, "no NAME is given" in outcome.err) == (2, True)

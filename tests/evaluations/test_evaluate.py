@@ -503,7 +503,7 @@ def test_rows_that_are_left_to_learning_are_left_out_of_all_estimates(log, tmp_p
     for policies in ("random", [file], ["random", file]):
         found = evaluate(later, policies, "ips", **rows)
         assert {row.rows for row in found.rows} == {900}
-        assert "on the last 900 of 1200 rows" in found.notes[0]
+        assert "on the last 900 of 1200 rows; others are left to learning" in found.notes[0]
     assert {row.rows for row in evaluate(later, "random", "ips").rows} == {1200}
     with pytest.raises(ValueError, match="no policy learns from the first 300 rows"):
         evaluate(later, "random", "ips", all_rows=True, **rows)
