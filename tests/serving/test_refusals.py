@@ -346,7 +346,7 @@ def test_a_log_without_rewards_says_so(tmp_path):
 
 def test_features_are_not_chosen_when_a_file_of_decisions_is_read(tmp_path):
     open_arms(tmp_path).close()
-    with pytest.raises(ValueError, match="features is given"):
+    with pytest.raises(ValueError, match="features is for a table of your own"):
         scan_log(tmp_path / "shop.sqlite", features=["age"])
 
 
