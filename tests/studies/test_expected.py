@@ -65,6 +65,16 @@ def test_a_mean_may_be_off_by_the_tolerance_and_four_standard_errors(expected, v
     assert verdicts({"policy": "greedy", "metric": "reward", **expected}) == [verdict]
 
 
+def test_rounding_misses_no_value_and_makes_no_order():
+    above = 0.3 + 1e-15
+    one = {"policy": "greedy", "metric": "reward"}
+    measured = [(0.3, 0.3), (above, above)]
+    assert verdicts({**one, "at_most": 0.3}, measured=measured[::-1]) == ["met"]
+    assert verdicts({**one, "value": 0.3}, measured=measured[::-1]) == ["met"]
+    assert verdicts({**one, "policy": [*TWO]}, measured=measured) == ["undecided"]
+    assert verdicts({**one, "policy": [*TWO]}, measured=measured[::-1]) == ["undecided"]
+
+
 def test_a_mean_may_be_of_the_last_steps_only():
     item = {"policy": "greedy", "metric": "reward", "source": "exact", "since": 1, "value": 4.0}
     one = study(policies=["greedy"], runs=4, steps=3, expected=[item])

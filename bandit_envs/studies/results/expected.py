@@ -15,6 +15,7 @@ from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.metrics import QUANTITIES, Statistics, kept_steps
 from bandit_envs.names.users_code import printable
 from bandit_envs.policies.policy_choice import PolicyChoice
+from bandit_envs.rounding import subtract
 from bandit_envs.showing.tables import rounded
 from bandit_envs.studies.definition.keys import check_keys
 from bandit_envs.studies.definition.study import Study
@@ -183,11 +184,11 @@ class Expected:
         allowed = STANDARD_ERRORS * math.hypot(*errors, self.standard_error) + self.tolerance
         if self.at_most is not None:
             expected = f"≤ {_with_error(self.at_most, self.standard_error)}"
-            offs = [mean - self.at_most for mean in means]
+            offs = [float(subtract(mean, self.at_most)) for mean in means]
         else:
             value = float(self.value or 0.0)
             expected = _with_error(value, self.standard_error)
-            offs = [abs(mean - value) for mean in means]
+            offs = [abs(float(subtract(mean, value))) for mean in means]
         if math.isnan(allowed):  # one run has no standard error
             return expected, "undecided"
         return expected, "met" if all(off <= allowed for off in offs) else "missed"
@@ -220,7 +221,7 @@ def compare_with_expected(study: Study, pairs: Sequence[PairResult]) -> list[Com
 
 def _judge_order(means: Sequence[float], errors: Sequence[float]) -> str:
     """Returns the verdict on means that should increase."""
-    offs = [first - second for first, second in itertools.pairwise(means)]
+    offs = [float(subtract(*pair)) for pair in itertools.pairwise(means)]
     allowed = [STANDARD_ERRORS * math.hypot(*pair) for pair in itertools.pairwise(errors)]
     if math.isnan(sum(allowed)):  # one run has no standard error
         return "undecided"
