@@ -92,7 +92,7 @@ def show_differences(found: LoadedStudy, baseline: str | None = None) -> None:
         "policy",
         *headings,
         caption="with 95% intervals of the mean over runs, and p-values by t-test and Wilcoxon's"
-        " test, corrected by Holm for the number of policies",
+        " test, corrected by Holm for the number of policies in an environment",
     )
     p_values_of_all = corrected_p_values(differences)
     for difference, p_values in zip(differences[:MAX_ROWS], p_values_of_all):

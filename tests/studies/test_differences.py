@@ -208,6 +208,9 @@ def test_the_report_compares_with_any_policy_and_tells_p_values(folder):
     assert outcome.code == 0
     shown = outcome.out.partition("Differences to UCB, c=1")[2]
     assert shown.count("ε-greedy, ε=0.1") == 2
+    assert "corrected by Holm for the number of policies in an environment" in " ".join(
+        shown.split()
+    )
     row = load(folder).differences("ucb:c=1").iloc[0]
     assert f"p {row.p_t_holm:.2g}, {row.p_wilcoxon_holm:.2g}" in shown
     code, _, err = command_line.run("report", folder, "--baseline", "thompson")

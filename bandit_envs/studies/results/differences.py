@@ -70,7 +70,7 @@ class Difference(NamedTuple):
 
     p_t_holm: float
     p_wilcoxon_holm: float
-    """The p-values, corrected for the number of policies."""
+    """The p-values, corrected for the number of policies in the environment."""
 
 
 class PValues(NamedTuple):
