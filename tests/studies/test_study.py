@@ -243,6 +243,18 @@ def test_a_paired_study_pairs_policies_and_environments():
             study(**values, over=wrong)
 
 
+def test_a_study_is_counted_before_anything_is_made():
+    many = {"name": "no_such_policy", "c": list(range(20_000)), "d": list(range(40_000))}
+    found = r"1 environments and 800,000,001 policies, which are 800,000,001 pairs"
+    with pytest.raises(ValueError, match=f"{found}; expected at most 100,000; divide it"):
+        study(policies=["greedy", many])
+    places = [{"name": "testbed", "k": list(range(2, 402))}] * 2
+    with pytest.raises(ValueError, match="which are 320,000 pairs; expected at most"):
+        study(places, [{"name": "ucb", "c": list(range(400))}])
+    with pytest.raises(ValueError, match="listed twice"):
+        study(places, [{"name": "ucb", "c": list(range(400))}] * 2, paired=True)
+
+
 def test_a_study_compares_policies_with_and_without_pending_choices():
     delayed = "tests.studies.mine:Delayed:means=[0.5,0.2],delay=20"
     ids = ["ucb:c=1", "ucb:c=1,count_pending=false"]

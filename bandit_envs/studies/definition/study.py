@@ -27,6 +27,7 @@ from bandit_envs.studies.definition.keys import (
     check_over,
     check_paired,
     check_quantiles,
+    check_size,
     check_title,
     defaults,
     explain_file,
@@ -154,6 +155,7 @@ class Study:
         """
         check_keys("the study", values, cls)
         given = {**defaults(cls), "panels": None, **values}
+        check_size(given["environment"], given["policy"], paired=given["paired"])
         places = split_appearance(EnvironmentChoice, given["environment"])
         rules = split_appearance(PolicyChoice, given["policy"])
         given["labels"] = {**places.labels, **rules.labels, **given["labels"]}
