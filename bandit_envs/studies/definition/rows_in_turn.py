@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Collection
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -17,7 +17,9 @@ from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.policies import Policy, RowByRowPolicy
 from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.policies.row_by_row import check_learns_by_row, pools_problems, shares_a_model
-from bandit_envs.studies.definition.study import Study
+
+if TYPE_CHECKING:
+    from bandit_envs.studies.definition.study import Study
 
 Pair: TypeAlias = tuple[str, str]
 """The texts of an environment and of a policy."""
