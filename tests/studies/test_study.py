@@ -12,7 +12,7 @@ pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 from bandit_envs.names.notation import parse_toml
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.running.tasks import run_task
-from tests.command_line import TINY, example_text
+from tests.command_line import TINY, example_text, run
 
 
 def parse(text):
@@ -229,6 +229,18 @@ def test_a_run_is_the_same_alone_and_in_a_task_of_several():
     totals = [run_task(task)["reward"].cumulative.mean for task in alone]
     np.testing.assert_allclose(result.mean, np.mean(totals, axis=0))
     np.testing.assert_allclose(result.squared_deviation, np.var(totals, axis=0) * 3)
+
+
+def test_printed_tables_set_environments_apart(tmp_path):
+    file = tmp_path / "study.toml"
+    text = 'title = "Two"\nruns = 2\nsteps = 2\nenvironment = ["testbed:k=3", "testbed:k=4"]\n'
+    file.write_text(text + 'policy = ["greedy", "ucb:c=1"]\n')
+    folder = tmp_path / "out"
+    outcome = run("sweep", file, "--output", folder)
+    lines = [line.strip() for line in outcome.out.splitlines()]
+    named = [bool(line) for line in lines if not line or line.startswith(("greedy", "UCB"))]
+    start = named.index(True)
+    assert named[start : start + 5] == [True, True, False, True, True]
 
 
 def test_a_paired_study_pairs_policies_and_environments():

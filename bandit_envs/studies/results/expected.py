@@ -15,7 +15,7 @@ from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.metrics import QUANTITIES, Statistics, kept_steps
 from bandit_envs.names.users_code import printable
 from bandit_envs.policies.policy_choice import PolicyChoice
-from bandit_envs.rounding import subtract
+from bandit_envs.rounding import is_rounding, subtract
 from bandit_envs.showing.tables import rounded
 from bandit_envs.studies.definition.keys import check_keys
 from bandit_envs.studies.definition.study import Study
@@ -35,7 +35,8 @@ STANDARD_ERRORS = 4.0
 class Comparison(NamedTuple):
     """An expectation beside what was measured.
 
-    `measured` has the standard errors that decided. `verdict` is met, missed or not measured; or
+    `measured` has the standard errors that decided: those of the runs, or "(given)" if the
+    expectation has a standard deviation. `verdict` is met, missed or not measured; or
     undecided, if there is one run, or if an order is not that of the means, but is within 4
     standard errors of the differences.
     """
@@ -176,7 +177,8 @@ class Expected:
             verdict = _judge_order(means, errors)
         if len(measured) != number:
             verdict = "not measured"
-        texts = [_with_error(mean, error) for mean, error in zip(means, errors)]
+        given = "" if self.standard_deviation is None else " (given)"
+        texts = [_measured(mean, error) + given for mean, error in zip(means, errors)]
         return Judgement(expected, " < ".join(texts), verdict)
 
     def _judge_value(self, means: Sequence[float], errors: Sequence[float]) -> tuple[str, str]:
@@ -228,6 +230,11 @@ def _judge_order(means: Sequence[float], errors: Sequence[float]) -> str:
     if not all(off <= limit for off, limit in zip(offs, allowed)):
         return "missed"
     return "met" if all(off < 0.0 for off in offs) else "undecided"
+
+
+def _measured(mean: float, error: float) -> str:
+    """Returns a mean with two digits of its standard error, which may be 0."""
+    return f"{mean:.6g} ±0.0" if is_rounding(error, mean) else _with_error(mean, error)
 
 
 def _with_error(value: float, error: float) -> str:
