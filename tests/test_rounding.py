@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from bandit_envs.arrays import read_only
+from bandit_envs.evaluations.routing import Frontier
 from bandit_envs.logged import (
     BanditLog,
     DoublyRobust,
@@ -14,6 +15,7 @@ from bandit_envs.logged import (
 )
 from bandit_envs.logged.estimators.bandwidths import NumberSums
 from bandit_envs.logged.estimators.gains import estimate_logged, gain_over, p_value_of
+from bandit_envs.logged.intervals.tails import TailSums
 from bandit_envs.metrics import MetricResult, Statistics, compare
 from bandit_envs.rounding import is_constant, is_rounding, merge_ties, spread_of, subtract
 from bandit_envs.trajectories import restart
@@ -88,6 +90,22 @@ def test_policies_that_earn_the_same_have_no_gain(estimator, seed):
             gain = gain_over(first, other)
             assert gain.value == 0.0
             assert p_value_of(gain) == pytest.approx(1.0)
+
+
+def test_weights_that_are_equal_but_for_rounding_have_no_tail():
+    weights = np.full(5000, 1.2)
+    weights[:3] = np.nextafter(1.2, 2.0)
+    assert TailSums.from_values(weights).shape() == -1.0
+
+
+@pytest.mark.parametrize("constant", [0.1, 0.3, 0.7])
+def test_a_router_that_is_a_mix_gains_nothing_over_it(constant):
+    costs = np.tile([constant, 3.0 * constant], (300, 1))
+    scores = np.tile([constant, 2.0 * constant], (300, 1))
+    model = np.random.default_rng(0).integers(0, 2, 300)
+    rows = np.arange(300)
+    gains = Frontier(scores, costs).gains(scores[rows, model], costs[rows, model])
+    assert (gains.mean, gains.standard_error) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("constant", CONSTANTS[1:6])

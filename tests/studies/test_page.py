@@ -173,5 +173,15 @@ def test_ranks_are_means_over_environments_and_ties_share_the_better_one():
     assert rank_policies(SimpleNamespace(quantities=()), pairs) == []
 
 
+def test_rounding_gives_no_better_rank():
+    means = {"a": 0.3, "b": 0.1 + 0.2, "c": 0.2}
+    pairs = [
+        SimpleNamespace(environment="here", policy=policy, statistics=lambda _, m=m: mean_of(m))
+        for policy, m in means.items()
+    ]
+    study = SimpleNamespace(policy=["a", "b", "c"], quantities={"mean_reward"})
+    assert [each.ranks for each in rank_policies(study, pairs)] == [[1.0], [1.0], [3.0]]
+
+
 def mean_of(value):
     return SimpleNamespace(mean=value)

@@ -9,7 +9,7 @@ import numpy as np
 
 from bandit_envs.arrays import Floats
 from bandit_envs.metrics import Statistics
-from bandit_envs.rounding import merge_ties
+from bandit_envs.rounding import merge_ties, subtract
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,8 +94,9 @@ class Frontier:
             costs: of the router on the same requests.
         """
         mix = self.mix(float(costs.mean()))
-        gained = scores - mix.of(self._scores)
-        return Statistics.from_values(gained - mix.slope * (costs - mix.of(self._costs)))
+        gained = subtract(scores, mix.of(self._scores))
+        spent = subtract(costs, mix.of(self._costs))
+        return Statistics.from_values(subtract(gained, mix.slope * spent))
 
 
 def find_vertices(scores: Floats, costs: Floats) -> list[int]:
