@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -13,11 +14,10 @@ from bandit_envs.names.users_code import name_in_errors
 from bandit_envs.nests import Nest, flatten
 from bandit_envs.policies.delayed import learner
 from bandit_envs.policies.policy_choice import PolicyChoice
-from bandit_envs.studies.definition.rows_in_turn import make_policy
+from bandit_envs.studies.definition.made_policy import make_policy
 from bandit_envs.trajectories import Trajectory
 
-if TYPE_CHECKING:
-    from bandit_envs.studies.definition.study import Study
+ChosenPair: TypeAlias = tuple[EnvironmentChoice, PolicyChoice]
 
 TRIED_RUNS = 8
 """A trial has at most so many runs: enough to meet choices at random that are rare."""
@@ -29,36 +29,42 @@ DRAWN = (("observation", "an environment"), ("action", "a policy"), ("reward", "
 """What a step has, in the order in which it is made, and what makes it."""
 
 
-def check_repeats(study: Study) -> None:
+def check_repeats(pairs: Sequence[ChosenPair], runs: int, steps: int) -> None:
     """Tries each pair of classes of which one is a user's twice.
+
+    Args:
+        pairs: the environments and policies of a study.
+        runs: of the study.
+        steps: of the study.
 
     Raises:
         ValueError: the trials differ, as of a class that draws from `np.random`.
     """
     tried = set()
-    for environment, policy in study.pairs():
+    for environment, policy in pairs:
         names = (environment.name, policy.name)
         modules = [*environment.modules, *policy.modules]
         if modules and names not in tried:
             tried.add(names)
             with name_in_errors(f"policy {policy} in environment {environment}", *modules):
-                first = _try(study, environment, policy)
-                _check_same(first, _try(study, environment, policy))
+                first = _try((environment, policy), runs, steps)
+                _check_same(first, _try((environment, policy), runs, steps))
 
 
-def _try(study: Study, environment: EnvironmentChoice, policy: PolicyChoice) -> list[Trajectory]:
+def _try(pair: ChosenPair, runs: int, steps: int) -> list[Trajectory]:
     """Returns the steps of a trial, which has the same seeds each time."""
-    env_seed, policy_seed = np.random.SeedSequence(study.seed).spawn(2)
-    env = environment.make(min(study.runs, TRIED_RUNS), env_seed)
+    environment, policy = pair
+    env_seed, policy_seed = np.random.SeedSequence(0).spawn(2)
+    env = environment.make(min(runs, TRIED_RUNS), env_seed)
     made = make_policy(environment, policy, env, env_seed, policy_seed)
-    steps: list[Trajectory] = []
+    seen: list[Trajectory] = []
 
     def keep(trajectory: Trajectory) -> None:
-        steps.append(copy.deepcopy(trajectory))
+        seen.append(copy.deepcopy(trajectory))
 
     observers = (learner(env, made), keep)
-    StepDriver(env, made, observers, min(study.steps, TRIED_STEPS)).run()
-    return steps
+    StepDriver(env, made, observers, min(steps, TRIED_STEPS)).run()
+    return seen
 
 
 def _check_same(first: list[Trajectory], second: list[Trajectory]) -> None:

@@ -165,7 +165,7 @@ class Study:
         policies = check_choices(PolicyChoice, rules.items)
         digest_modules([*environments, *policies])  # a study must not begin with old code
         study = cls._checked(given, environments, policies, find_unknown_metrics)
-        check_repeats(study)
+        check_repeats(study.pairs(), study.runs, study.steps)
         return study
 
     @classmethod
