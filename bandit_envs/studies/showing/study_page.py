@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bandit_envs.showing.charts import Chart
     from bandit_envs.studies.results.results import PairResult
 
-USUAL_CURVES = ("reward", "percent_optimal", "cumulative_regret")
+USUAL_CURVES = ("reward", "percent_optimal", "cumulative_regret", "lost_reward")
 """What is drawn of a study whose figure shows no curves, as far as it is measured."""
 
 RANKED = (
@@ -39,21 +39,21 @@ TESTED = (
 )
 
 
-def study_page(study: Study, pairs: Sequence[PairResult], note: str = "") -> str:
+def study_page(study: Study, pairs: Sequence[PairResult], notes: Sequence[str] = ()) -> str:
     """Returns a page with the tables, the curves and the text of a study.
 
     Args:
         study: the study.
         pairs: what has finished of it.
-        note: a line below the summary.
+        notes: lines below the summary.
     """
     lines = [f"{study.runs} runs of {study.steps} steps, {study.spread}"]
-    notes = [note if pairs else "Nothing has finished."]
+    below = list(notes) if pairs else ["Nothing has finished."]
     ranked = rank_policies(study, pairs) if len(study.policy) > MOST else []
     sections = []
     if ranked:
         sections.append(Section("Ranking", [RANKED], table=ranking_table(study, pairs, ranked)))
-    sections.append(Section("Results", table=_summary(study, pairs), texts=2, notes=notes))
+    sections.append(Section("Results", table=_summary(study, pairs), texts=2, notes=below))
     sections += _differences(study, pairs)
     comparison = compare_with_expected(study, pairs)
     if comparison:
@@ -82,7 +82,7 @@ def _differences(study: Study, pairs: Sequence[PairResult]) -> Iterator[Section]
     """Yields how the runs of each policy differ from those of the first, with p-values."""
     baseline = study.policy[0]
     found = compare_to(baseline, study, pairs)
-    if not found:
+    if not found or not found[0].runs:
         return
     names = list(found[0].runs)
     headings = [text for name in names for text in (study.summary[name].heading, "p")]
