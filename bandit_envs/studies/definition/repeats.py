@@ -73,8 +73,8 @@ def _check_same(first: list[Trajectory], second: list[Trajectory]) -> None:
         for field, maker in DRAWN:
             if not _are_equal(getattr(one, field), getattr(other, field)):
                 found = f"two runs with one seed differ in the {field} of step {number}"
-                expected = f"expected {maker} that draws from the rng that its hooks are given"
-                raise ValueError(f"{found}; {expected}, not from np.random")
+                draws = "draws are from the rng that its hooks are given, not from np.random"
+                raise ValueError(f"{found}; expected {maker} that repeats itself: {draws}")
 
 
 def _are_equal(first: Nest, second: Nest) -> bool:
