@@ -22,6 +22,7 @@ from bandit_envs.logged import (
     SwitchDR,
     combine_estimates,
 )
+from bandit_envs.logged.estimators import estimate_logged, gain_over
 from bandit_envs.logged.estimators.estimate import Terms
 from bandit_envs.logged.intervals import InfluenceSums
 from bandit_envs.logged.intervals.blocks import blocks_of_rows
@@ -130,9 +131,37 @@ def test_few_degrees_of_freedom_widen_an_interval_by_means_of_blocks():
     means = [values[block == number].mean() for number in range(8)]
     assert sums.median_of_means() == pytest.approx((min(means), max(means)), rel=1e-12)
     assert sums.freedom < 40
-    parts = (sums.student_interval(), sums.hall_interval(), sums.median_of_means())
+    share = sums.freedom / 40
+    parts = (sums.student_interval(), sums.hall_interval())
     lows, highs = zip(*parts)
-    assert sums.interval() == pytest.approx((min(lows), max(highs)), rel=1e-12)
+    low = min(*lows, share * min(lows) + (1.0 - share) * min(means))
+    high = max(*highs, share * max(highs) + (1.0 - share) * max(means))
+    assert sums.interval() == pytest.approx((low, high), rel=1e-12)
+    assert low < min(lows)
+
+
+@quiet
+def test_intervals_of_few_rows_have_known_ends_at_each_confidence():
+    log, policy = heavy_log()
+    gain = gain_over(SelfNormalizedIPS().estimate(log, policy), estimate_logged(log))
+    assert gain.influence_sums().freedom == pytest.approx(5.042632564, abs=1e-9)
+    for confidence, ends in (
+        (0.5, (-0.040049956, 0.129619237)),
+        (0.95, (-0.293256102, 0.312749379)),
+        (0.99, (-0.493110413, 0.962130046)),
+    ):
+        assert gain.interval(confidence) == pytest.approx(ends, abs=1e-9)
+    weighted = policy[:, 0] / log.propensity * log.reward
+    rows = InfluenceSums.from_values(weighted - 0.75)
+    assert rows.interval() == pytest.approx((-0.623369418, 0.789778742), abs=1e-9)
+
+
+def test_an_interval_is_wider_for_each_higher_confidence():
+    sums = InfluenceSums.from_values(drawn_influences())
+    ends = [sums.interval(confidence) for confidence in (0.01, 0.2, 0.5, 0.8, 0.9, 0.95, 0.999)]
+    lows, highs = zip(*ends)
+    assert list(lows) == sorted(set(lows), reverse=True)
+    assert list(highs) == sorted(set(highs))
 
 
 def test_a_row_belongs_to_a_block_by_its_number_alone():

@@ -345,20 +345,34 @@ class Estimate:
         level = check_confidence(confidence)
         if not math.isfinite(self.standard_error):
             return self.normal_interval(level)
-        sums = self.sums.influence_sums()
-        if sums is None:
-            sums = self._sum_influences()
+        sums = self.influence_sums()
         if not self.sums.changes_weights:
             return sums.interval(level)
         return hull(self.normal_interval(level), sums.interval(level))
+
+    def influence_sums(self) -> InfluenceSums:
+        """Returns the sums of rows whose mean is the estimate, without any change of weights.
+
+        Of ratios of many slots, they take another pass over the rows.
+        """
+        found = self.sums.influence_sums()
+        if found is not None:
+            return found
+        main = self.sums.main
+        if isinstance(main, MeanSums):
+            raise TypeError("the sums of a mean have its influences")
+        found = InfluenceSums.from_values(np.zeros(0))
+        for columns in self._pass_again():
+            values = main.value() + main.influence(columns)
+            found = found.merge(InfluenceSums.from_values(values, found.size))
+        return found
 
     def median_of_means(self, confidence: float = 0.95) -> tuple[float, float]:
         """Returns the smallest and the largest mean of eight blocks of rows.
 
         See `InfluenceSums.median_of_means` for what it assumes.
         """
-        sums = self.sums.influence_sums()
-        return (self._sum_influences() if sums is None else sums).median_of_means(confidence)
+        return self.influence_sums().median_of_means(confidence)
 
     def normal_interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Returns the ends of a confidence interval, if estimates are normally distributed."""
@@ -391,17 +405,6 @@ class Estimate:
         values = self.sums.main.values_at(bootstrap.means())
         low, high = np.quantile(values, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
         return float(low), float(high)
-
-    def _sum_influences(self) -> InfluenceSums:
-        """Returns the sums of how far rows move a ratio, about its value, by another pass."""
-        main = self.sums.main
-        if isinstance(main, MeanSums):
-            raise TypeError("the sums of a mean have its influences")
-        found = InfluenceSums.from_values(np.zeros(0))
-        for columns in self._pass_again():
-            values = main.value() + main.influence(columns)
-            found = found.merge(InfluenceSums.from_values(values, found.size))
-        return found
 
     def _observed_range(self) -> float:
         """Returns the largest less the smallest of how far rows move the estimate."""

@@ -21,6 +21,7 @@ from bandit_envs.logged.estimators.estimate import Estimate, Terms, merge_sums, 
 from bandit_envs.logged.log import BanditLog, check_log, check_repeatable
 
 SMALLEST_P = 1e-9  # the tails of estimates are not known beyond
+SMALLEST_P_OF_FEW = 1e-3  # likewise, if few rows decide
 BISECTIONS = 50  # of the logarithm of a p-value, which is right to 13 digits then
 
 
@@ -170,10 +171,11 @@ def _subtract_left_out(terms: Terms, others: Terms) -> Floats | None:
 
 
 def p_value_of(gain: Estimate) -> float:
-    """Returns the p-value of no gain, at least 1e-9.
+    """Returns the p-value of no gain, at least 1e-9; where few rows decide, at least 0.001.
 
     It is below 0.05 exactly if `gain.interval(0.95)` leaves out 0, and so on, so that it allows
-    for skewed rows and heavy tails as the interval does.
+    for skewed rows and heavy tails as the interval does. Few rows decide if the gain has less than
+    40 degrees of freedom: then nothing is known of the tails far out.
 
     >>> from bandit_envs.logged import InversePropensityScoring
     >>> log = BanditLog(np.ones((900, 1)), [0, 1, 1] * 300, [1, 0, 1] * 300, [0.5] * 900)
@@ -181,7 +183,10 @@ def p_value_of(gain: Estimate) -> float:
     >>> round(p_value_of(gain_over(worse, estimate_logged(log))), 4)
     1.0
     """
-    return invert_interval(gain.interval)
+    p_value = invert_interval(gain.interval)
+    if not math.isfinite(gain.standard_error) or not gain.influence_sums().few_rows_decide:
+        return p_value
+    return max(p_value, SMALLEST_P_OF_FEW)
 
 
 def invert_interval(interval: Callable[[float], tuple[float, float]]) -> float:
