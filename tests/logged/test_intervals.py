@@ -360,40 +360,6 @@ def test_replay_of_a_log_that_is_not_uniform_has_the_interval_of_weighted_rows()
     assert found.interval() == (normal[0], weighted.interval()[1])
 
 
-@pytest.mark.parametrize("is_true", [True, False])
-def test_a_false_assumption_of_embeddings_is_warned_of(is_true):
-    rng = np.random.default_rng(0)
-    table = np.tile([0.4, 0.1, 0.4, 0.1], (20_000, 1))
-    action = rng.choice(4, 20_000, p=table[0])
-    means = np.array([0.2, 0.2, 0.6, 0.6] if is_true else [0.2, 0.4, 0.6, 0.6])
-    reward = (rng.random(20_000) < means[action]).astype(float)
-    columns = {"action_probabilities": table, "embedding": action[:, np.newaxis] // 2}
-    propensity = table[0, action]
-    log = BanditLog(np.ones((20_000, 1)), action, reward, propensity, 4, **columns)
-    policy = np.tile([0.1, 0.4, 0.1, 0.4], (20_000, 1))
-    likelihoods = MarginalizedIPS.likelihoods_by_counts(log)
-    found = MarginalizedIPS().terms(log, policy, likelihoods).sums().find_problems()
-    assert found == [] if is_true else "assumes of rewards seems wrong" in "".join(found)
-
-
-@pytest.mark.parametrize("is_true", [True, False])
-def test_a_false_assumption_of_slots_is_warned_of(is_true):
-    rng = np.random.default_rng(0)
-    size = 20_000
-    item = (rng.random((size, 2)) < 0.5).astype(int)
-    new = np.where(item == 1, 0.7, 0.3)
-    chance = 0.2 + 0.3 * item
-    if not is_true:  # the second slot pays less below a first one of the same kind
-        chance[:, 1] = np.where(item[:, 0] == item[:, 1], 0.1, 0.5)
-    reward = (rng.random((size, 2)) < chance).astype(float)
-    given = [
-        SlateProbabilities(slate=table.prod(axis=1), slot=table)
-        for table in (np.full((size, 2), 0.5), new)
-    ]
-    found = SlateIndependentIPS().terms(reward, *given).sums().find_problems()
-    assert found == [] if is_true else "assumes of rewards seems wrong" in "".join(found)
-
-
 def test_an_interval_of_combined_estimates_adds_up_what_theirs_reach():
     log, policy = biased_log(6000, 0.5, True)
     parts = [slice(0, 2000), slice(2000, 6000)]

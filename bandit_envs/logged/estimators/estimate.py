@@ -52,8 +52,10 @@ class Terms:
             None if the log has not all probabilities of the logging policy.
         unchanged: [1 + 2 S, n], of a self-normalised estimator that changes the weights: the
             columns of the one that does not; None if they are the same.
-        assumed: [n], what the rows would add more if the estimator did not assume anything of how
-            rewards arise; None if it does not, or if that is not known.
+        free: [1 + 2 F, n], of an estimator that assumes something of how rewards arise: the columns
+            of a self-normalised one that does not; None if that is not known, or the same.
+        compared: [1 + 2 (1 + S), n], the columns by which `RatioSums.compare_first` tests what is
+            assumed; None if it cannot be tested.
         has_bandwidth: whether what is left out is by a bandwidth: the difference to the estimate
             that is extrapolated to a bandwidth of 0.
     """
@@ -67,7 +69,8 @@ class Terms:
     estimator: str = ""
     expected_squares: Floats | None = None
     unchanged: Floats | None = None
-    assumed: Floats | None = None
+    free: Floats | None = None
+    compared: Floats | None = None
     has_bandwidth: bool = False
 
     def __len__(self) -> int:
@@ -93,7 +96,8 @@ class Terms:
             tail=TailSums.from_values(self._sizes()),
             unbiased=unbiased,
             left_out=None if self.left_out is None else Statistics.from_values(self.left_out),
-            assumed=None if self.assumed is None else Statistics.from_values(self.assumed),
+            free=_sum_ratios(self.free, first_row),
+            compared=_sum_ratios(self.compared, first_row),
             actions=self.actions,
             estimator=self.estimator,
             has_bandwidth=self.has_bandwidth,
@@ -124,9 +128,7 @@ class Terms:
             totals = columns[0] if self.left_out is None else columns[0] + self.left_out
             return MeanSums.from_columns(columns), InfluenceSums.from_values(totals, first_row)
         ratio = RatioSums.from_columns(columns, first_row)
-        if self.unchanged is None:
-            return ratio, None
-        return ratio, RatioSums.from_columns(self.unchanged, first_row)
+        return ratio, _sum_ratios(self.unchanged, first_row)
 
     def _sizes(self) -> Floats:
         """Returns the sizes of weighted rewards, or errors, before any change of weights: [n]."""
@@ -145,7 +147,9 @@ class EstimateSums:
         unbiased: the sums of what each row would add without a change of the weights; None for
             self-normalised estimators that do not change them.
         left_out: what a change of the weights takes from what each row adds; None for nothing.
-        assumed: what rows would add more without an assumption; None if that is not known.
+        free: the sums of an estimate that assumes nothing of how rewards arise; None if that is not
+            known, or the same.
+        compared: the sums that test what is assumed; None if that cannot be tested.
         actions: of the log and the policy; None for slates.
         estimator: names what made the terms, with its parameters; "" if it is not known.
         has_bandwidth: whether what is left out is by a bandwidth, of which `find_moved` tells.
@@ -156,7 +160,8 @@ class EstimateSums:
     tail: TailSums
     unbiased: InfluenceSums | RatioSums | None = None
     left_out: Statistics | None = None
-    assumed: Statistics | None = None
+    free: RatioSums | None = None
+    compared: RatioSums | None = None
     actions: ActionSums | None = None
     estimator: str = ""
     has_bandwidth: bool = False
@@ -185,7 +190,8 @@ class EstimateSums:
             tail=self.tail.merge(other.tail),
             unbiased=_merge_unbiased(self.unbiased, other.unbiased),
             left_out=_merge_statistics(self.left_out, other.left_out),
-            assumed=_merge_statistics(self.assumed, other.assumed),
+            free=_merge_ratios(self.free, other.free),
+            compared=_merge_ratios(self.compared, other.compared),
             actions=actions,
             estimator=self.estimator,
             has_bandwidth=self.has_bandwidth,
@@ -218,6 +224,15 @@ class EstimateSums:
             return self.unbiased
         ratio = self.main if self.unbiased is None else self.unbiased
         return ratio.influence_sums() if isinstance(ratio, RatioSums) else None
+
+    def free_influence_sums(self) -> InfluenceSums | None:
+        """Returns the sums of rows whose mean is the estimate that assumes nothing.
+
+        They are None if it is not known, as where no row has a weight that assumes nothing.
+        """
+        if self.free is None or not self.free.has_weights:
+            return None
+        return self.free.influence_sums()
 
     def find_problems(self) -> list[str]:
         """Returns the reasons to distrust the estimate."""
@@ -277,11 +292,10 @@ class EstimateSums:
             yield f"{found}: its weights leave out that much; a normal interval does not show it"
 
     def _find_wrong_assumption(self) -> Iterator[str]:
-        """Yields a text if the estimate is not that without its assumption, by more than noise."""
-        if self.assumed is None:
+        """Yields a text if weights that assume nothing say something else, by more than noise."""
+        if self.compared is None:
             return
-        difference = float(self.assumed.mean)
-        noise = math.sqrt(float(self.assumed.squared_deviation)) / self.size
+        difference, noise = self.compared.compare_first()
         if abs(difference) > BIASED * noise + NO_SPREAD * abs(self.main.value()):
             direction = "low" if difference > 0.0 else "high"
             found = f"the estimate is about {abs(difference):.4g} too {direction}"
@@ -340,15 +354,19 @@ class Estimate:
 
         It is that of `InfluenceSums.interval`. If the estimator changes weights, so that its bias
         is as uncertain as an estimate without the change, the interval has all of its own normal
-        interval and of the interval without the change.
+        interval and of the interval without the change. If the estimator assumes something of how
+        rewards arise, the interval has all of that of a self-normalised one that does not.
         """
         level = check_confidence(confidence)
         if not math.isfinite(self.standard_error):
             return self.normal_interval(level)
-        sums = self.influence_sums()
-        if not self.sums.changes_weights:
-            return sums.interval(level)
-        return hull(self.normal_interval(level), sums.interval(level))
+        parts = [self.influence_sums().interval(level)]
+        if self.sums.changes_weights:
+            parts.append(self.normal_interval(level))
+        free = self.sums.free_influence_sums()
+        if free is not None:
+            parts.append(free.interval(level))
+        return hull(*parts)
 
     def influence_sums(self) -> InfluenceSums:
         """Returns the sums of rows whose mean is the estimate, without any change of weights.
@@ -446,6 +464,16 @@ def merge_sums(parts: Iterable[EstimateSums]) -> EstimateSums:
     if first is None:
         raise ValueError("parts is empty; expected the sums of at least one part")
     return functools.reduce(EstimateSums.merge, sums, first)
+
+
+def _sum_ratios(columns: Floats | None, first_row: int | Indices) -> RatioSums | None:
+    """Returns the sums of ratios [1 + 2 S, n]; None without columns."""
+    return None if columns is None else RatioSums.from_columns(columns, first_row)
+
+
+def _merge_ratios(left: RatioSums | None, right: RatioSums | None) -> RatioSums | None:
+    """Returns the sums of the rows of both; None if those of one are not known."""
+    return None if left is None or right is None else left.merge(right)
 
 
 def _merge_unbiased(

@@ -106,6 +106,9 @@ def subtract_terms(terms: Terms, others: Terms) -> Terms:
         found = f"{len(terms)} and {len(others)} rows"
         raise ValueError(f"terms are of {found}; expected the same rows")
     name = f"{terms.estimator} less {others.estimator}"
+    free = None
+    if terms.free is not None or others.free is not None:
+        free = _subtract_columns(_free_columns(terms), _free_columns(others))
     if terms.normaliser is None and others.normaliser is None:
         return dataclasses.replace(
             terms,
@@ -113,7 +116,8 @@ def subtract_terms(terms: Terms, others: Terms) -> Terms:
             weighted=terms.weighted - others.weighted,
             left_out=_subtract_left_out(terms, others),
             actions=None,
-            assumed=None,
+            free=free,
+            compared=None,
             estimator=name,
         )
     columns = _subtract_columns(terms.columns(), others.columns())
@@ -128,7 +132,8 @@ def subtract_terms(terms: Terms, others: Terms) -> Terms:
         normaliser=columns[1 + slots :],
         left_out=None,
         actions=None,
-        assumed=None,
+        free=free,
+        compared=None,
         estimator=name,
         unchanged=unchanged,
     )
@@ -159,6 +164,11 @@ def _unchanged_columns(terms: Terms) -> Floats:
         return terms.unchanged
     columns = terms.columns()
     return columns if terms.left_out is None else columns + terms.left_out
+
+
+def _free_columns(terms: Terms) -> Floats:
+    """Returns the columns of an estimate that neither assumes anything nor changes the weights."""
+    return _unchanged_columns(terms) if terms.free is None else terms.free
 
 
 def _subtract_left_out(terms: Terms, others: Terms) -> Floats | None:

@@ -149,6 +149,23 @@ class RatioSums:
         products = self._moments.transform(row[np.newaxis]).products
         return math.sqrt(float(products[0, 0]) / size / (size - 1.0))
 
+    def compare_first(self) -> tuple[float, float]:
+        """Returns by how much the first ratio exceeds the sum of the others, and the noise of that.
+
+        The noise is that of rows which add W (R - V) - sum_s w_s (r_s - V_s), with the weights W
+        and rewards R of the first ratio, and V the sum of the others: it is large where few rows
+        have a weight W, even if these have equal rewards. Both are 0 if no row has one.
+        """
+        mean = float(self._normalisers()[0])
+        if mean == 0.0:
+            return 0.0, 0.0
+        size = self._moments.weight
+        others = self.ratios[1:]
+        difference = float(self.ratios[0] - others.sum())
+        row = np.concatenate([[0.0, 1.0], -np.ones_like(others), [difference], 0.0 * others])
+        products = self._moments.transform(row[np.newaxis]).products
+        return difference, math.sqrt(float(products[0, 0])) / size / mean
+
     def influence(self, columns: Floats) -> Floats:
         """Returns how far each of n rows moves the estimate, by the delta method: [n].
 
@@ -176,6 +193,11 @@ class RatioSums:
             HigherMoments(centre, moments.thirds, moments.fourths),
             BlockSums(blocks.counts, sums),
         )
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether each ratio has a row with a weight."""
+        return bool(self._normalisers().all())
 
     @property
     def _moments(self) -> Moments:
