@@ -1,4 +1,4 @@
-"""Estimators that assume something of how rewards arise: the data test it, and intervals allow for it."""
+"""What estimators assume of rewards: the data test it, and intervals allow for it."""
 
 import warnings
 

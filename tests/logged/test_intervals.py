@@ -12,7 +12,6 @@ from bandit_envs.logged import (
     DoublyRobust,
     DRWithOptimisticShrinkage,
     InversePropensityScoring,
-    MarginalizedIPS,
     ReplayMethod,
     SelfNormalizedDR,
     SelfNormalizedIPS,

@@ -38,8 +38,9 @@ class MarginalizedIPS:
     """Averages rewards with the weights of the embeddings of actions: mean(w(x, e) r).
 
     It is unbiased if actions affect rewards through their embeddings only, and each embedding that
-    the policy may take was logged. Its static methods return how likely embeddings are. Its interval
-    has all of that of `SelfNormalizedIPS`, unless the policy takes actions that cannot be logged.
+    the policy may take was logged. Its static methods return how likely embeddings are.
+    Its interval has all of that of `SelfNormalizedIPS`, unless the policy takes actions that cannot
+    be logged.
 
     Args:
         self_normalized: whether it divides by the mean weight. Where it is unbiased without, its
