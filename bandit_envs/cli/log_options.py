@@ -105,6 +105,7 @@ def _scan(options: argparse.Namespace) -> FileScan:
         time=None if until is None else until.partition("=")[0],
         only=options.only,
         logger=logger,
+        balance=getattr(options, "balance", False),
     )
 
 

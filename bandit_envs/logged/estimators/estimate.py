@@ -56,6 +56,7 @@ class Terms:
             of a self-normalised one that does not; None if that is not known, or the same.
         compared: [1 + 2 (1 + S), n], the columns by which `RatioSums.compare_first` tests what is
             assumed; None if it cannot be tested.
+        assumption: what a warning says if the test refutes it.
         has_bandwidth: whether what is left out is by a bandwidth: the difference to the estimate
             that is extrapolated to a bandwidth of 0.
     """
@@ -71,6 +72,7 @@ class Terms:
     unchanged: Floats | None = None
     free: Floats | None = None
     compared: Floats | None = None
+    assumption: str = "what it assumes of rewards seems wrong"
     has_bandwidth: bool = False
 
     def __len__(self) -> int:
@@ -98,6 +100,7 @@ class Terms:
             left_out=None if self.left_out is None else Statistics.from_values(self.left_out),
             free=_sum_ratios(self.free, first_row),
             compared=_sum_ratios(self.compared, first_row),
+            assumption=self.assumption,
             actions=self.actions,
             estimator=self.estimator,
             has_bandwidth=self.has_bandwidth,
@@ -150,6 +153,7 @@ class EstimateSums:
         free: the sums of an estimate that assumes nothing of how rewards arise; None if that is not
             known, or the same.
         compared: the sums that test what is assumed; None if that cannot be tested.
+        assumption: what a warning says if the test refutes it.
         actions: of the log and the policy; None for slates.
         estimator: names what made the terms, with its parameters; "" if it is not known.
         has_bandwidth: whether what is left out is by a bandwidth, of which `find_moved` tells.
@@ -162,6 +166,7 @@ class EstimateSums:
     left_out: Statistics | None = None
     free: RatioSums | None = None
     compared: RatioSums | None = None
+    assumption: str = ""
     actions: ActionSums | None = None
     estimator: str = ""
     has_bandwidth: bool = False
@@ -192,6 +197,7 @@ class EstimateSums:
             left_out=_merge_statistics(self.left_out, other.left_out),
             free=_merge_ratios(self.free, other.free),
             compared=_merge_ratios(self.compared, other.compared),
+            assumption=self.assumption,
             actions=actions,
             estimator=self.estimator,
             has_bandwidth=self.has_bandwidth,
@@ -299,7 +305,7 @@ class EstimateSums:
         if abs(difference) > BIASED * noise + NO_SPREAD * abs(self.main.value()):
             direction = "low" if difference > 0.0 else "high"
             found = f"the estimate is about {abs(difference):.4g} too {direction}"
-            yield f"{found}, by weights that assume nothing: what it assumes of rewards seems wrong"
+            yield f"{found}, by weights that assume nothing: {self.assumption}"
 
     def _find_few_rows(self) -> Iterator[str]:
         """Yields a text if few rows count: by what is expected of the weights, if that is known."""

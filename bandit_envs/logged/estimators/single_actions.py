@@ -13,11 +13,13 @@ from numpy.typing import ArrayLike
 from bandit_envs.arrays import Array, Floats, as_numbers
 from bandit_envs.base.checks import check_number
 from bandit_envs.logged.columns import check_distributions, check_reward_range
+from bandit_envs.logged.estimators.assumptions import compared_columns, free_columns
 from bandit_envs.logged.estimators.estimate import Estimate, EstimateSums, Terms
 from bandit_envs.logged.estimators.sums import ActionSums
 from bandit_envs.logged.log import BanditLog, require_numbered_actions, require_propensities
 
 ROWS_IN_CACHE = 8192  # whose tables stay in the processor's cache
+OTHER_ROWS = "the logging policies seem to have met other contexts, or other times; do not balance"
 SMALLEST = 1e-200  # replaces a shrinkage of 0, to avoid a division by zero
 
 
@@ -119,6 +121,8 @@ class Estimator(abc.ABC):
             estimator=repr(self),
             expected_squares=_expect_squares(log, np.asarray(probabilities)),
             unchanged=unchanged,
+            compared=_compare_own(log, rows),
+            assumption=OTHER_ROWS,
         )
 
     @property
@@ -388,6 +392,17 @@ def weigh_rows(
     return WeighedRows(
         probability, probability / require_propensities(log).propensity, direct, residual
     )
+
+
+def _compare_own(log: BanditLog, rows: WeighedRows) -> Floats | None:
+    """Returns columns that compare each row's own propensity with that of a mixture: [5, n].
+
+    They are None if the log has no other propensity.
+    """
+    if log.own_propensity is None:
+        return None
+    own = free_columns(rows.probability / log.own_propensity, rows.residual)
+    return compared_columns(own, rows.weights[np.newaxis], rows.residual)
 
 
 def _expect_squares(log: BanditLog, table: Array) -> Floats | None:

@@ -8,6 +8,7 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import check_integer
 from bandit_envs.logged.columns import BadValueError
 from bandit_envs.logged.files.logger_columns import LoggerColumns, Propensity
@@ -43,7 +44,12 @@ class LogRoles(NamedTuple):
 
     @classmethod
     def of(
-        cls, features: Names | None, propensity: Propensity, logger: str | None, **roles: Any
+        cls,
+        features: Names | None,
+        propensity: Propensity,
+        logger: str | None,
+        balance: bool,
+        **roles: Any,
     ) -> LogRoles:
         """Returns the roles that a user names, as for `from_frame`.
 
@@ -51,12 +57,13 @@ class LogRoles(NamedTuple):
             features: the columns of the observation; None for all that have no other role.
             propensity: the column of the propensities, or those of several logging policies.
             logger: the column that says which logging policy a row is of.
+            balance: whether propensities are those of the mixture of logging policies.
             roles: the column or columns of each other role, such as `action`.
 
         Raises:
             ValueError: a column has two roles, or logging policies have no propensities.
         """
-        loggers = LoggerColumns.of(logger, propensity)
+        loggers = LoggerColumns.of(logger, propensity, balance)
         columns: Names | None
         if isinstance(propensity, Mapping):
             columns = tuple(dict.fromkeys(propensity.values()))
@@ -179,7 +186,9 @@ class TableScan(Scan):
         lines += self.doubts
         if self.loggers is not None:
             found = f"logging policies: {self.loggers}"
-            lines.append(f"{found}; propensities are of their mixture in the rows that are used")
+            if self.loggers.balance:
+                found += "; propensities are of their mixture in the rows that are used"
+            lines.append(found)
         return lines
 
     def limit(self, rows: int, numbers: int) -> TableScan:
@@ -214,7 +223,7 @@ class TableScan(Scan):
         return f"{self.num_unread} {'feature is' if self.num_unread == 1 else 'features are'}"
 
     def balance(self, start: int, stop: int) -> TableScan:
-        if self.loggers is None:
+        if self.loggers is None or not self.loggers.balance:
             return self
         rows = self._count_loggers(self.loggers, start, stop)
         return self._replace(loggers=self.loggers.with_some_rows(rows))
@@ -245,14 +254,17 @@ class TableScan(Scan):
 
     def _make_batch(self, frame: DataFrame) -> BanditLog:
         """Returns the log of some rows, which miss no value; ValueError if a value cannot be."""
+        own = None if self.loggers is None else self.loggers.own(frame)
+        is_mixed = self.loggers is not None and self.loggers.balance
         try:
             return BanditLog(
                 observation=self.encoding.read(frame),
                 action=self._read_actions(frame),
                 reward=read_numbers(frame, self._column_of("reward")),
-                propensity=self._read_propensities(frame),
+                propensity=self._read_propensities(frame, own),
                 num_actions=self.num_actions,
                 embedding=read_categories(frame, self.roles.all_of("embedding")),
+                own_propensity=own if is_mixed else None,
                 encoding=self.encoding,
             )
         except BadValueError as error:
@@ -266,10 +278,15 @@ class TableScan(Scan):
             return read_names(frame, column, self.encoding.actions)
         return read_integers(frame, column) if self.num_actions else read_reals(frame, column)
 
-    def _read_propensities(self, frame: DataFrame) -> Any:
-        """Returns the propensities, [n]; None if they are not known."""
+    def _read_propensities(self, frame: DataFrame, own: Floats | None) -> Any:
+        """Returns the propensities, [n]; None if they are not known.
+
+        Args:
+            frame: the rows.
+            own: [n], those of each row's own logging policy; None if there is one policy.
+        """
         if self.loggers is not None:
-            return self.loggers.mix(frame)
+            return self.loggers.mix(frame) if self.loggers.balance else own
         column = self.roles.one_of("propensity")
         return None if column is None else read_numbers(frame, column)
 
