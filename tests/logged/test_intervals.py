@@ -12,7 +12,6 @@ from bandit_envs.logged import (
     DoublyRobust,
     DRWithOptimisticShrinkage,
     InversePropensityScoring,
-    ReplayMethod,
     SelfNormalizedDR,
     SelfNormalizedIPS,
     SlateIndependentIPS,
@@ -339,24 +338,6 @@ def test_a_log_without_a_click_is_warned_of(estimator):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         estimator.estimate(*biased_log(4000, 0.5, True), np.zeros((4000, 2)))
-
-
-@quiet
-def test_replay_of_a_log_that_is_not_uniform_has_the_interval_of_weighted_rows():
-    rng = np.random.default_rng(0)
-    context = rng.integers(2, size=4000)
-    chance = np.where(context == 0, 0.9, 0.1)
-    action = (rng.random(4000) < chance).astype(int)
-    propensity = np.where(action == 1, chance, 1.0 - chance)
-    reward = context + 0.1 * rng.normal(size=4000)
-    log = BanditLog(context[:, np.newaxis] * 1.0, action, reward, propensity, 2)
-    policy = np.tile([0.0, 1.0], (4000, 1))  # is worth 0.5
-    found = ReplayMethod().estimate(log, policy)
-    weighted = SelfNormalizedIPS().estimate(log, policy)
-    assert found.value == pytest.approx(0.1, abs=0.05)
-    assert found.bias == pytest.approx(found.value - weighted.value, abs=1e-12)
-    normal = found.normal_interval()
-    assert found.interval() == (normal[0], weighted.interval()[1])
 
 
 def test_an_interval_of_combined_estimates_adds_up_what_theirs_reach():

@@ -23,6 +23,7 @@ from bandit_envs.seeding import Seed
 
 SMALL_SAMPLE = 200.0  # effective rows, below which an estimate is unreliable
 HEAVY = 0.5  # shape of the tail of the weights, from which on their variance is infinite
+UNEQUAL = 1e-6  # squared coefficient of variation of weights, from which on they differ
 NO_SPREAD = 1e-14  # standard error over value, of rows that differ by rounding only
 DECISIVE = 0.01  # share of one row in the sum of squared weights, as heavy tails nearly always have
 FAR = 4.0  # standard errors between a mean weight and 1
@@ -59,6 +60,8 @@ class Terms:
         assumption: what a warning says if the test refutes it.
         has_bandwidth: whether what is left out is by a bandwidth: the difference to the estimate
             that is extrapolated to a bandwidth of 0.
+        needs_equal_weights: whether the estimate is refused if weights above 0 differ, where the
+            normaliser counts these.
     """
 
     direct: Floats
@@ -74,6 +77,7 @@ class Terms:
     compared: Floats | None = None
     assumption: str = "what it assumes of rewards seems wrong"
     has_bandwidth: bool = False
+    needs_equal_weights: bool = False
 
     def __len__(self) -> int:
         return len(self.direct)
@@ -104,6 +108,7 @@ class Terms:
             actions=self.actions,
             estimator=self.estimator,
             has_bandwidth=self.has_bandwidth,
+            needs_equal_weights=self.needs_equal_weights,
         )
 
     def sums_of_all(self, first_row: int | Indices = 0) -> EstimateSums:
@@ -157,6 +162,7 @@ class EstimateSums:
         actions: of the log and the policy; None for slates.
         estimator: names what made the terms, with its parameters; "" if it is not known.
         has_bandwidth: whether what is left out is by a bandwidth, of which `find_moved` tells.
+        needs_equal_weights: whether the estimate is refused if weights above 0 differ.
     """
 
     main: Main
@@ -170,6 +176,7 @@ class EstimateSums:
     actions: ActionSums | None = None
     estimator: str = ""
     has_bandwidth: bool = False
+    needs_equal_weights: bool = False
 
     @property
     def size(self) -> int:
@@ -201,6 +208,7 @@ class EstimateSums:
             actions=actions,
             estimator=self.estimator,
             has_bandwidth=self.has_bandwidth,
+            needs_equal_weights=self.needs_equal_weights,
         )
 
     def standard_error(self) -> float:
@@ -261,11 +269,15 @@ class EstimateSums:
                 estimators, and `interval` of these for slates of more than two slots.
             stacklevel: of warnings, as for `warnings.warn`.
 
+        Raises:
+            ValueError: there are less rows, or weights differ that must be equal.
+
         Warns:
             UserWarning: for each reason to distrust the estimate.
         """
         if self.size < 2:
             raise ValueError(f"log has {self.size} rows; expected at least two")
+        self._check_equal_weights()
         for problem in self.find_problems():
             warnings.warn(problem, stacklevel=stacklevel)
         return Estimate(
@@ -279,6 +291,20 @@ class EstimateSums:
             sums=self,
             terms=terms,
         )
+
+    def _check_equal_weights(self) -> None:
+        """Raises ValueError if weights above 0 differ that must be equal, by more than rounding.
+
+        By the inequality of Cauchy and Schwarz, their effective sample size is then below their
+        number.
+        """
+        if not self.needs_equal_weights or not isinstance(self.main, RatioSums):
+            return
+        number = self.size * float(self.main.normalisers()[0])
+        if self.weights.effective_sample_size() < number * (1.0 - UNEQUAL):
+            problem = "the log has the actions of the policy with different propensities"
+            expected = "expected a log of a uniform policy, or an estimator that weighs rows: snips"
+            raise ValueError(f"{problem}; {expected}")
 
     def _find_unlogged_actions(self) -> Iterator[str]:
         unlogged = [] if self.actions is None else self.actions.find_unlogged()

@@ -118,6 +118,7 @@ def subtract_terms(terms: Terms, others: Terms) -> Terms:
             actions=None,
             free=free,
             compared=None,
+            needs_equal_weights=False,
             estimator=name,
         )
     columns = _subtract_columns(terms.columns(), others.columns())
@@ -134,6 +135,7 @@ def subtract_terms(terms: Terms, others: Terms) -> Terms:
         actions=None,
         free=free,
         compared=None,
+        needs_equal_weights=False,
         estimator=name,
         unchanged=unchanged,
     )

@@ -36,12 +36,13 @@ class Estimator(abc.ABC):
     for self-normalised estimators, and 1 for the others.
 
     A subclass says how it changes the weights w, in `_change`; whether it uses predicted rewards
-    q, `needs_predictions`; and whether it divides by the mean of the changed weights,
-    `self_normalized`.
+    q, `needs_predictions`; whether it divides by the mean of the changed weights,
+    `self_normalized`; and whether it is refused where weights differ, `needs_equal_weights`.
     """
 
     needs_predictions: ClassVar[bool] = False
     self_normalized: ClassVar[bool] = False
+    needs_equal_weights: ClassVar[bool] = False
 
     def estimate(
         self, log: BanditLog, probabilities: ArrayLike, predicted_rewards: ArrayLike | None = None
@@ -123,6 +124,7 @@ class Estimator(abc.ABC):
             unchanged=unchanged,
             compared=_compare_own(log, rows),
             assumption=OTHER_ROWS,
+            needs_equal_weights=self.needs_equal_weights,
         )
 
     @property
@@ -152,13 +154,15 @@ class Estimator(abc.ABC):
 class ReplayMethod(Estimator):
     """The mean reward of the rows whose action a deterministic policy would have taken.
 
-    It is unbiased if the logging policy was uniform; else it is biased towards the contexts where
-    the log has the policy's actions often. Its interval has all of that of `SelfNormalizedIPS`.
+    It is unbiased if the logging policy was uniform; else it would be biased towards the contexts
+    where the log has the policy's actions often. So a log that has them with different propensities
+    is refused. `SelfNormalizedIPS` takes any log, and is the same for a uniform one.
 
     Source: Li et al., Unbiased offline evaluation of news article recommendation (2011).
     """
 
     self_normalized = True
+    needs_equal_weights = True
 
     def _change(self, weights: Floats, probability: Floats) -> Floats:
         if not np.isin(probability, (0.0, 1.0)).all():

@@ -107,8 +107,8 @@ class RatioSums:
     def merge(self, other: RatioSums) -> RatioSums:
         """Returns the sums of the rows of both."""
         pair = (self._moments, other._moments)
-        weights = pair[0].weight * self._normalisers()
-        other_weights = pair[1].weight * other._normalisers()
+        weights = pair[0].weight * self.normalisers()
+        other_weights = pair[1].weight * other.normalisers()
         shares = other_weights / _or_one(weights + other_weights)
         ratios = self.ratios + shares * (other.ratios - self.ratios)
         return self._at(ratios)._add(other._at(ratios))
@@ -144,7 +144,7 @@ class RatioSums:
         if self._has_tiny_weights():
             return math.inf
         size = self._moments.weight
-        slots = factors / _or_one(self._normalisers())
+        slots = factors / _or_one(self.normalisers())
         row = np.concatenate([[0.0], slots, np.zeros_like(slots)])
         products = self._moments.transform(row[np.newaxis]).products
         return math.sqrt(float(products[0, 0]) / size / (size - 1.0))
@@ -156,7 +156,7 @@ class RatioSums:
         and rewards R of the first ratio, and V the sum of the others: it is large where few rows
         have a weight W, even if these have equal rewards. Both are 0 if no row has one.
         """
-        mean = float(self._normalisers()[0])
+        mean = float(self.normalisers()[0])
         if mean == 0.0:
             return 0.0, 0.0
         size = self._moments.weight
@@ -173,7 +173,7 @@ class RatioSums:
         """
         direct, weighted, normaliser = _split(columns)
         errors = weighted - self.ratios[:, np.newaxis] * normaliser
-        change = (1.0 / _or_one(self._normalisers())) @ errors
+        change = (1.0 / _or_one(self.normalisers())) @ errors
         return np.asarray(change + (direct - self._moments.means[0]))
 
     def influence_sums(self) -> InfluenceSums | None:
@@ -197,25 +197,25 @@ class RatioSums:
     @property
     def has_weights(self) -> bool:
         """Whether each ratio has a row with a weight."""
-        return bool(self._normalisers().all())
+        return bool(self.normalisers().all())
 
     @property
     def _moments(self) -> Moments:
         """The moments up to the second."""
         return self.moments.moments if isinstance(self.moments, HigherMoments) else self.moments
 
-    def _normalisers(self) -> Floats:
+    def normalisers(self) -> Floats:
         """Returns the means of the normalisers: [S]."""
         return self._moments.means[1 + len(self.ratios) :]
 
     def _has_tiny_weights(self) -> bool:
         """Whether weights are so small that their squares are rounded to 0."""
-        normalisers = np.abs(self._normalisers())
+        normalisers = np.abs(self.normalisers())
         return bool(((normalisers > 0.0) & (normalisers < SMALLEST_MEAN)).any())
 
     def _direction(self) -> Floats:
         """Returns the factors [1, 1 + 2 S] by which the columns move the estimate."""
-        factors = 1.0 / _or_one(self._normalisers())
+        factors = 1.0 / _or_one(self.normalisers())
         row = np.concatenate([[1.0], factors, np.zeros_like(factors)])
         return np.asarray(row[np.newaxis])
 
