@@ -1,12 +1,13 @@
 """The options of logs: which log is read, what policies learn from, and who reads."""
 
 import argparse
+import warnings
 
 from bandit_envs.base.checks import short_repr
 from bandit_envs.cli.console import OUT
 from bandit_envs.cli.parser import LOGISTIC
 from bandit_envs.evaluations.logs import BATCH_ROWS, AnyLog, as_source
-from bandit_envs.logged import concatenate, estimate_propensities, scan_log
+from bandit_envs.logged import estimate_propensities, scan_log
 from bandit_envs.logged.files.log_files import WrittenScan, is_archive
 from bandit_envs.logged.files.log_readers import FileScan
 from bandit_envs.logged.files.table_scan import TableScan
@@ -32,16 +33,17 @@ def open_log(options: argparse.Namespace) -> AnyLog:
     name = options.estimate_propensities
     if name is None:
         return found
-    if name == LOGISTIC:
-        estimated = estimate_propensities(found)
-    else:
+    if name != LOGISTIC:
         if "=" in options.train:
             raise ValueError("a classifier of propensities takes no time in --train")
         for remark in as_source(
             found
         ).scan.remarks():  # rows in memory do not know what was left out
             OUT.print(remark, soft_wrap=True)
-        estimated = estimate_propensities(concatenate(list(found)), make_estimator(name))
+    model = None if name == LOGISTIC else make_estimator(name)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "column .* is no feature")  # as is printed below
+        estimated = estimate_propensities(found, model)
     OUT.print(str(estimated), soft_wrap=True)
     return estimated
 

@@ -17,6 +17,7 @@ from bandit_envs.logged.estimators.estimate import Estimate
 from bandit_envs.logged.files.frames import from_frame
 from bandit_envs.logged.intervals.influence import normal_interval
 from bandit_envs.logged.log import BanditLog, concatenate
+from bandit_envs.metrics.statistics import exceed_chi_squared
 from bandit_envs.tables.missing import MissingValues
 from bandit_envs.tables.roles import check_column_names
 from bandit_envs.tables.whole_table import AnyTable, table_in_memory
@@ -189,19 +190,6 @@ def cochran_test(estimates: Sequence[Estimate]) -> tuple[float, float]:
     mean = float(precisions @ values / precisions.sum())
     statistic = float(precisions @ (values - mean) ** 2)
     return statistic, exceed_chi_squared(statistic, len(values) - 1)
-
-
-def exceed_chi_squared(value: float, freedom: int) -> float:
-    """Returns the probability that a chi-squared variable exceeds a value."""
-    half = value / 2.0
-    if freedom < 1 or half == 0.0:
-        return 1.0
-    power = 0.5 * (freedom % 2)  # of the first term of the series
-    total = math.erfc(math.sqrt(half)) if power else 0.0
-    while power < freedom / 2.0:
-        total += math.exp(power * math.log(half) - half - math.lgamma(power + 1.0))
-        power += 1.0
-    return total
 
 
 def _combine(estimates: Sequence[Estimate], weights: Floats) -> CombinedEstimate:

@@ -12,7 +12,8 @@ import pytest
 from bandit_envs import logged
 from bandit_envs.logged import BanditLog, SlateProbabilities
 from bandit_envs.logged.estimators import kernels
-from bandit_envs.logged.loggers import cochran_test, exceed_chi_squared
+from bandit_envs.logged.loggers import cochran_test
+from bandit_envs.metrics.statistics import exceed_chi_squared
 from tests.logged.known_logs import ACTION, CONTEXT, LOGGER, POLICY, PREDICTED, REWARD
 
 pytestmark = [

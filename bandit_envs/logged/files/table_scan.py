@@ -8,7 +8,7 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bandit_envs.arrays import Floats
+from bandit_envs.arrays import Array, Floats
 from bandit_envs.base.checks import check_integer
 from bandit_envs.logged.columns import BadValueError
 from bandit_envs.logged.files.logger_columns import LoggerColumns, Propensity
@@ -26,7 +26,13 @@ from bandit_envs.tables.encoding_search import EncodingSearch
 from bandit_envs.tables.errors import bad_value
 from bandit_envs.tables.missing import MissingValues
 from bandit_envs.tables.parts import Part, Parts
-from bandit_envs.tables.roles import Names, Roles, check_column_names, describe_unnamed
+from bandit_envs.tables.roles import (
+    Names,
+    Roles,
+    check_column_names,
+    describe_unnamed,
+    find_unnamed,
+)
 from bandit_envs.tables.times import TimesOfRows
 
 if TYPE_CHECKING:
@@ -216,6 +222,24 @@ class TableScan(Scan):
             num_unread=self.num_unread + left_out,
         )
 
+    def scan_left_out(self) -> Iterator[tuple[BanditLog, Mapping[str, Array]]]:
+        names = self._find_left_out()
+        for part in self.parts.found:
+            for frame in self._complete_frames(part, self.roles.names(), names):
+                with part.reading():
+                    batch = self._make_batch(frame)
+                yield batch, {name: frame[name].to_numpy() for name in names}
+
+    def _find_left_out(self) -> list[str]:
+        """Returns the columns that all parts have and that have no role, and that of the times."""
+        found = self.parts.found[0].column_names()
+        common = set(found).intersection(*(part.column_names() for part in self.parts.found))
+        known = {*self.roles.names(), *find_unnamed(found)}
+        names = [name for name in found if name in common - known]
+        if self.time is not None and self.time not in self.features:
+            names.append(self.time)
+        return names
+
     @property
     def unread(self) -> str:
         if not self.num_unread:
@@ -295,15 +319,19 @@ class TableScan(Scan):
         (name,) = self.roles.all_of(role)
         return name
 
-    def _complete_frames(self, part: Part, names: Sequence[str]) -> Iterator[DataFrame]:
+    def _complete_frames(
+        self, part: Part, names: Sequence[str], others: Sequence[str] = ()
+    ) -> Iterator[DataFrame]:
         """Yields the rows of a part that miss no value in any column; ValueError if others do.
 
         Args:
             part: of the table.
             names: of columns to read; if rows may be left out, all columns decide which.
+            others: of more columns to read, which may miss values.
         """
-        for frame in self._frames(part, self.roles.names() if self.drop_missing else names):
-            is_complete = frame.notna().all(axis=1)
+        needed = self.roles.names() if self.drop_missing else names
+        for frame in self._frames(part, list(dict.fromkeys([*needed, *others]))):
+            is_complete = frame[needed].notna().all(axis=1)
             if is_complete.all():
                 yield frame
                 continue
