@@ -20,7 +20,7 @@ from bandit_envs.base.checks import (
 )
 from bandit_envs.base.state import Stateful
 from bandit_envs.logged.columns import check_each
-from bandit_envs.logged.estimators.estimate import ROUNDING
+from bandit_envs.logged.estimators.problems import ROUNDING
 from bandit_envs.logged.estimators.single_actions import weigh_rows
 from bandit_envs.logged.intervals.sequence_bounds import EmpiricalBernstein, SequenceBound
 from bandit_envs.logged.log import BanditLog

@@ -14,6 +14,7 @@ import numpy as np
 
 from bandit_envs.arrays import Floats, Indices
 from bandit_envs.base.checks import check_confidence
+from bandit_envs.logged.estimators import problems
 from bandit_envs.logged.estimators.bootstrap import PoissonBootstrap
 from bandit_envs.logged.estimators.sums import ActionSums, MeanSums, RatioSums, WeightSums
 from bandit_envs.logged.intervals.influence import InfluenceSums, hull, normal_interval
@@ -21,14 +22,7 @@ from bandit_envs.logged.intervals.tails import TailSums
 from bandit_envs.metrics.statistics import Statistics
 from bandit_envs.seeding import Seed
 
-SMALL_SAMPLE = 200.0  # effective rows, below which an estimate is unreliable
-HEAVY = 0.5  # shape of the tail of the weights, from which on their variance is infinite
 UNEQUAL = 1e-6  # squared coefficient of variation of weights, from which on they differ
-NO_SPREAD = 1e-14  # standard error over value, of rows that differ by rounding only
-DECISIVE = 0.01  # share of one row in the sum of squared weights, as heavy tails nearly always have
-FAR = 4.0  # standard errors between a mean weight and 1
-BIASED = 3.0  # standard errors between an estimated bias and 0
-ROUNDING = 1e-6  # of propensities, which may be stored in single precision
 
 Main: TypeAlias = MeanSums | RatioSums
 """The sums of the value of an estimate and of its error."""
@@ -250,13 +244,17 @@ class EstimateSums:
 
     def find_problems(self) -> list[str]:
         """Returns the reasons to distrust the estimate."""
+        value = self.main.value()
+        error = self.standard_error()
+        unbiased = self.unbiased
+        spread = unbiased.standard_error if isinstance(unbiased, InfluenceSums) else error
         found = (
-            self._find_unlogged_actions(),
-            self._find_bias(),
-            self._find_wrong_assumption(),
-            self._find_few_rows(),
-            self._find_no_spread(),
-            self._find_wrong_mean_weight(),
+            problems.find_unlogged_actions(self.actions),
+            problems.find_bias(None if self.has_bandwidth else self.left_out, error),
+            problems.find_wrong_assumption(self.compared, value, self.assumption),
+            problems.find_few_rows(self.weights),
+            problems.find_no_spread(spread, value),
+            problems.find_wrong_mean_weight(self.weights),
         )
         return list(itertools.chain(*found))
 
@@ -305,66 +303,6 @@ class EstimateSums:
             problem = "the log has the actions of the policy with different propensities"
             expected = "expected a log of a uniform policy, or an estimator that weighs rows: snips"
             raise ValueError(f"{problem}; {expected}")
-
-    def _find_unlogged_actions(self) -> Iterator[str]:
-        unlogged = [] if self.actions is None else self.actions.find_unlogged()
-        if unlogged:
-            found = f"the policy takes actions that were never logged: {unlogged[:10]}"
-            yield f"{found}; the log cannot tell their value"
-
-    def _find_bias(self) -> Iterator[str]:
-        """Yields a text if what changed weights leave out exceeds its noise and the error."""
-        if self.left_out is None or self.has_bandwidth:
-            return
-        bias = float(self.left_out.mean)
-        noise = math.sqrt(float(self.left_out.squared_deviation)) / self.size
-        if abs(bias) > max(BIASED * noise, self.standard_error()):
-            direction = "low" if bias > 0.0 else "high"
-            found = f"the estimate is about {abs(bias):.4g} too {direction}"
-            yield f"{found}: its weights leave out that much; a normal interval does not show it"
-
-    def _find_wrong_assumption(self) -> Iterator[str]:
-        """Yields a text if weights that assume nothing say something else, by more than noise."""
-        if self.compared is None:
-            return
-        difference, noise = self.compared.compare_first()
-        if abs(difference) > BIASED * noise + NO_SPREAD * abs(self.main.value()):
-            direction = "low" if difference > 0.0 else "high"
-            found = f"the estimate is about {abs(difference):.4g} too {direction}"
-            yield f"{found}, by weights that assume nothing: {self.assumption}"
-
-    def _find_few_rows(self) -> Iterator[str]:
-        """Yields a text if few rows count: by what is expected of the weights, if that is known."""
-        name = "expected effective sample size"
-        effective = self.weights.expected_sample_size()
-        if effective is None:
-            name = "effective sample size"
-            effective = self.weights.effective_sample_size()
-        if effective < SMALL_SAMPLE:
-            found = f"the {name} is {effective:.1f} of {self.size} rows"
-            yield f"{found}; the estimate is unreliable"
-        elif self.weights.expected_squares is None:
-            shape = self.weights.tail.shape()
-            if shape > HEAVY and self.weights.share_of_largest() > DECISIVE:
-                found = f"the largest weights have a heavy tail (Pareto k is {shape:.2f})"
-                yield f"{found}; the estimate is unreliable"
-
-    def _find_no_spread(self) -> Iterator[str]:
-        """Yields a text if no row moves the estimate, as in a log without a single click."""
-        error = self.standard_error()
-        if isinstance(self.unbiased, InfluenceSums):
-            error = self.unbiased.standard_error
-        if error <= NO_SPREAD * abs(self.main.value()):
-            yield "all rows say the same, such as a log without a click; the error is not known"
-
-    def _find_wrong_mean_weight(self) -> Iterator[str]:
-        """Yields a text if the mean weight is not near its expectation, 1."""
-        mean = float(self.weights.means.mean)
-        error = math.sqrt(float(self.weights.means.squared_deviation)) / self.size
-        if abs(mean - 1.0) > FAR * error + ROUNDING:
-            found = f"the mean weight is {mean:.4g}, more than {FAR:g} standard errors from 1"
-            reason = "propensities may be wrong, or what the policy does was never logged"
-            yield f"{found}; {reason}"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -235,6 +235,30 @@ class RatioSums:
         return RatioSums(self.ratios, self._moments.merge(other._moments), blocks)
 
 
+def free_columns(whole: Floats, rewards: Floats) -> Floats:
+    """Returns the columns of a self-normalised estimate that assumes nothing of rewards: [3, n].
+
+    It is mean(W R) / mean(W), of whole decisions: actions, or whole slates. An estimator that
+    assumes takes other weights, which vary less, and estimates the same if what it assumes is true.
+
+    Args:
+        whole: [n], the weights W.
+        rewards: [n], the rewards R.
+    """
+    return np.vstack([np.zeros_like(rewards), whole * rewards, whole])
+
+
+def compared_columns(free: Floats, weights: Floats, rewards: Floats) -> Floats:
+    """Returns the columns of that estimate, and of the one that assumes: [1 + 2 (1 + S), n].
+
+    Args:
+        free: [3, n], what `free_columns` returns.
+        weights: [S, n], of each slot, by what is assumed.
+        rewards: [S, n] or [n], of each slot.
+    """
+    return np.vstack([free[:2], weights * rewards, free[2:], weights])
+
+
 def _split(columns: Floats) -> tuple[Floats, Floats, Floats]:
     """Returns the parts of columns [1 + 2 S, n]: [n], [S, n] and [S, n]."""
     size = len(columns) // 2
