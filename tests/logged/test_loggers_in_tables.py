@@ -208,8 +208,12 @@ def test_three_loggers_that_all_take_the_action_have_a_propensity_of_1():
         ({"propensity": {}}, "propensity is {}; expected a dict"),
         ({"logger": None, "balance": False}, "expected logger, the column that says"),
         ({"logger": None, "propensity": "p"}, "balance is True, and logger is None"),
+        (
+            {"action": "p", "num_actions": 0, "features": ()},
+            "balance is True, and actions are real numbers",
+        ),
     ],
-    ids=range(11),
+    ids=range(12),
 )
 def test_columns_that_cannot_be_those_of_loggers_are_refused(changes, message, tmp_path):
     table(50).to_csv(tmp_path / "table.csv", index=False)

@@ -125,7 +125,8 @@ class TableScan(Scan):
             batch_rows: the most rows of a batch.
 
         Raises:
-            ValueError: a column is missing, or `EncodingSearch.find` refuses what is in them.
+            ValueError: a column is missing, `EncodingSearch.find` refuses what is in them, or there
+                is a mixture of logging policies of real numbers.
         """
         if num_actions is not None:
             check_integer("num_actions", num_actions, minimum=0)
@@ -141,6 +142,9 @@ class TableScan(Scan):
             batch_rows=batch_rows,
         )
         encoding, number = search.find(num_actions)
+        if not number and columns.loggers is not None and columns.loggers.balance:
+            expected = "numbered or named actions, as nothing tests a mixture of others"
+            raise ValueError(f"balance is True, and actions are real numbers; expected {expected}")
         scan = cls(
             parts=parts,
             roles=roles,
