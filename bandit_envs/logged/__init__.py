@@ -53,7 +53,7 @@ from bandit_envs.logged.learners import (
     write_policy,
 )
 from bandit_envs.logged.log import BanditLog, concatenate
-from bandit_envs.logged.loggers import balance_loggers, combine_estimates, stratify_estimates
+from bandit_envs.logged.loggers import balance_loggers, combine_estimates
 from bandit_envs.logged.probabilities import probabilities_of
 from bandit_envs.logged.propensities import estimate_propensities
 from bandit_envs.logged.recorder import LogRecorder
@@ -120,7 +120,6 @@ __all__ = [
     "read_policy",
     "scan_log",
     "slope",
-    "stratify_estimates",
     "to_frame",
     "to_obp",
     "tuned",

@@ -18,10 +18,10 @@ from bandit_envs.logged import (
     from_frame,
     read_log,
     scan_log,
-    stratify_estimates,
+
     write_log,
 )
-from bandit_envs.logged.loggers import logs_of_loggers
+from bandit_envs.logged.loggers import logs_of_loggers, stratify_estimates
 from tests.command_line import rows, run
 
 pandas = pytest.importorskip("pandas")

@@ -12,7 +12,7 @@ import pytest
 from bandit_envs import logged
 from bandit_envs.logged import BanditLog, SlateProbabilities
 from bandit_envs.logged.estimators import kernels
-from bandit_envs.logged.loggers import cochran_test
+from bandit_envs.logged.loggers import cochran_test, stratify_estimates
 from bandit_envs.metrics.statistics import exceed_chi_squared
 from tests.logged.known_logs import ACTION, CONTEXT, LOGGER, POLICY, PREDICTED, REWARD
 
@@ -222,7 +222,7 @@ class TestSeveralLoggers:
         estimates = [
             estimator.estimate(log, POLICY[logger_of_row == k]) for k, log in enumerate(logs)
         ]
-        found = logged.stratify_estimates(estimates)
+        found = stratify_estimates(estimates)
         assert [each.value for each in estimates] == pytest.approx(values, abs=1e-9)
         assert found.shares == (5 / 8, 3 / 8)
         assert found.value == pytest.approx(5 / 8 * values[0] + 3 / 8 * values[1], abs=1e-9)
