@@ -18,7 +18,6 @@ from bandit_envs.logged import (
     from_frame,
     read_log,
     scan_log,
-
     write_log,
 )
 from bandit_envs.logged.loggers import logs_of_loggers, stratify_estimates
