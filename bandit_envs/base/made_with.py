@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bandit_envs.base.memo import Transient
+from bandit_envs.base.memo import Cache
 
 LEFT_OUT = ("seed", "observation_spec", "action_spec", "name", "dtype")
 """What a line does not show: it is long, or says nothing of what the object is."""
@@ -194,15 +194,18 @@ def _attributes_of(value: Any) -> dict[str, Any]:
         return {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
     if any(kind.__module__.startswith("bandit_envs.") for kind in type(value).__mro__):
         return dict(getattr(value, "__dict__", {}))
-    if callable(getattr(value, "get_params", None)):  # as estimators of scikit-learn have
-        return dict(value.get_params(deep=False))
     return {}
 
 
 def _is_apart(value: Any) -> bool:
-    """Returns whether a value is no constant: a cache, or an object with a state of its own."""
-    has_state = hasattr(value, "_state") and not isinstance(value, type)
-    return has_state or isinstance(value, Transient)
+    """Returns whether a value is no constant: a cache, or what states hold with its parameters.
+
+    These are objects with a state of their own, and estimators, which have a method `fit`.
+    """
+    if isinstance(value, type):
+        return False
+    in_states = hasattr(value, "_state") or hasattr(value, "fit")
+    return in_states or isinstance(value, Cache)
 
 
 def _number(value: Any) -> str:

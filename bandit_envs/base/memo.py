@@ -9,7 +9,13 @@ State = TypeVar("State")
 Result = TypeVar("Result")
 
 
-class Transient:
+class Cache:
+    """Base of what follows from constants and a state: it is part of neither."""
+
+    __slots__ = ()
+
+
+class Transient(Cache):
     """Holds a value that is not part of the state: copies and pickles of the holder are empty."""
 
     __slots__ = ("value",)

@@ -21,6 +21,7 @@ from bandit_envs.adapters.tf_agents.tfp_distributions import (
 )
 from bandit_envs.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.memo import Cache
 from bandit_envs.rewards import RewardDistribution
 from bandit_envs.seeding import Seed
 from bandit_envs.specs import ArraySpec
@@ -40,7 +41,7 @@ class _StreamState(NamedTuple):
     position: int
 
 
-class _Batches:
+class _Batches(Cache):
     """The batches of a data set by their positions: many are read at once, as a read takes long.
 
     Args:
