@@ -216,8 +216,9 @@ def _check_sizes(env: PyEnvironment, policy: Policy) -> None:
     _check_size("batch_size", policy.batch_size, env, env.batch_size)
     chosen = policy.action_kind
     taken = env.action_kind
-    if chosen.is_single != taken.is_single:
-        raise ValueError(f"policy chooses {chosen}; expected {taken}, as {env.name} takes")
+    if chosen.is_single != taken.is_single or (taken.is_shifted and chosen.spec != taken.spec):
+        expected = f"expected {taken}, as {env.name} takes{taken.remedy}"
+        raise ValueError(f"policy chooses {chosen}; {expected}")
     _check_size("num_actions", chosen.num_actions, env, taken.num_actions)
 
 

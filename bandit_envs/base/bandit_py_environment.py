@@ -166,9 +166,11 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
 
     @property
     def num_actions(self) -> int:
-        if not self._action_kind.num_actions:
-            raise NotImplementedError(f"the actions of {self._name} are not integers from 0")
-        return self._action_kind.num_actions
+        kind = self._action_kind
+        if not kind.num_actions:
+            problem = f"the actions of {self._name} are not integers from 0{kind.remedy}"
+            raise NotImplementedError(problem)
+        return kind.num_actions
 
     @property
     def horizon(self) -> int | None:

@@ -157,9 +157,10 @@ def as_tf_policy(
     """
     if not isinstance(policy, Policy):
         raise TypeError(f"policy is {short_repr(policy)}; expected a Policy of bandit_envs")
-    count = kind_of_tf_agents_actions(action_spec).num_actions
+    kind = kind_of_tf_agents_actions(action_spec)
+    count = kind.num_actions
     if not count:
-        expected = "expected integers from 0 on, or slates of them"
+        expected = f"expected integers from 0 on, or slates of them{kind.remedy}"
         raise ValueError(f"action_spec is {short_repr(action_spec)}; {expected}")
     if policy.num_actions != count:
         expected = f"expected {count}, as action_spec"
