@@ -13,7 +13,8 @@ import numpy as np
 import tensorflow as tf
 
 from bandit_envs.adapters.tf_agents.gin_names import configurable
-from bandit_envs.adapters.tf_agents.tf_environment import BanditTFPyEnvironment, as_it_is
+from bandit_envs.adapters.tf_agents.numpy_calls import as_it_is
+from bandit_envs.adapters.tf_agents.tf_environment import BanditTFPyEnvironment
 from bandit_envs.adapters.tf_agents.tfp_distributions import (
     Distribution,
     DistributionRewards,
