@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 
-from bandit_envs import KArmedTestbed
+from bandit_envs import DelayedRewards, KArmedTestbed
 from bandit_envs.testing import EnvironmentContract
 from tests.testing.faulty_environments import FAULTS, SavesANumberContract
 
@@ -18,7 +18,8 @@ def contract_for(environment_class):
         num_steps = 9
 
         def make_environment(self, seed):
-            arms = {"k": 4} if issubclass(environment_class, KArmedTestbed) else {}
+            is_testbed = issubclass(environment_class, (KArmedTestbed, DelayedRewards))
+            arms = {"k": 4} if is_testbed else {}
             return environment_class(batch_size=3, horizon=3, seed=seed, **arms)
 
     return Contract()
