@@ -76,7 +76,9 @@ def run(options: argparse.Namespace) -> int:
     study = _make_study(values, options)
     limit = options.fail_above_regret
     if limit is not None and "regret" not in study.metrics:
-        raise ValueError(f"--fail-above-regret is {limit:g}, but the study measures no regret")
+        has_steps = "one_step_regret" in study.metrics
+        why = ", as actions change what later steps pay" if has_steps else ""
+        raise ValueError(f"--fail-above-regret is {limit:g}, but the study measures no regret{why}")
     return _run(study, study.environment[0].name.replace(":", "."), options)
 
 
@@ -94,6 +96,8 @@ def sweep(options: argparse.Namespace) -> int:
 def reproduce(options: argparse.Namespace) -> int:
     """Runs a study of the gallery, or lists them."""
     if options.name is None:
+        if options.runs is not None or options.output is not None or options.overwrite:
+            raise ValueError("no NAME is given, so nothing is run; expected one, or no options")
         for name in _published_names():
             OUT.print(f"  {name}: {_read_published(name)['title']}", soft_wrap=True)
         return 0
@@ -227,6 +231,9 @@ def _make_study(values: Mapping[str, Any], options: argparse.Namespace) -> Study
 def _run(study: Study, name: str, options: argparse.Namespace) -> int:
     """Runs the missing tasks of a study; writes and shows what has finished."""
     if options.dry_run:
+        for option in ("--record", "--fail-above-regret"):
+            if getattr(options, option[2:].replace("-", "_"), None) is not None:
+                raise ValueError(f"--dry-run runs no study; expected no {option}")
         _forecast(study, options)
         return 0
     if getattr(options, "record", None):

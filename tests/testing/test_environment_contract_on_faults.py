@@ -18,7 +18,9 @@ def contract_for(environment_class):
         num_steps = 9
 
         def make_environment(self, seed):
-            is_testbed = issubclass(environment_class, (KArmedTestbed, DelayedRewards))
+            is_testbed = isinstance(environment_class, type) and issubclass(
+                environment_class, (KArmedTestbed, DelayedRewards)
+            )
             arms = {"k": 4} if is_testbed else {}
             return environment_class(batch_size=3, horizon=3, seed=seed, **arms)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
+import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,19 +16,23 @@ from bandit_envs import __version__
 from bandit_envs.base.checks import check_number, short_repr
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.drivers import StepDriver
+from bandit_envs.environments import ClassificationBandit, OutcomeTableBandit
 from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.metrics import METRICS, QUANTITIES
-from bandit_envs.metrics.quantities import ON_REQUEST
+from bandit_envs.metrics.quantities import IN_PLACE_OF, ON_REQUEST
 from bandit_envs.names.choice import AnyChoice, Choice, describe_failure
 from bandit_envs.names.notation import parse_toml, to_toml
 from bandit_envs.names.notation.values import ALL_DIGITS
 from bandit_envs.names.registry import near_miss
 from bandit_envs.names.users_code import exits_as_errors, printable
+from bandit_envs.nests import Nest
 from bandit_envs.policies import Policy
+from bandit_envs.policies.contextual import lacks_constant
 from bandit_envs.policies.delayed import learner
+from bandit_envs.policies.models.constant_feature import LACKS_CONSTANT
 from bandit_envs.policies.policy_choice import PolicyChoice
 
-DEFAULT_PANELS = ("reward", "percent_optimal")
+DEFAULT_PANELS = ("reward", "percent_optimal", "lost_reward")
 
 
 def check_keys(what: str, table: Mapping[str, Any], kind: type) -> None:
@@ -227,14 +232,15 @@ def resolve_metrics(names: object, reasons: Mapping[str, str]) -> tuple[str, ...
         reasons: why the environments do not know the others.
     """
     known = [name for name in METRICS if name not in reasons]
-    default = [name for name in known if name not in ON_REQUEST]
+    measured = {name for name in known if name not in ON_REQUEST}
+    default = [name for name in known if name in measured and IN_PLACE_OF.get(name) not in measured]
     return check_listed_names("metrics", names or default, known, reasons)
 
 
 def resolve_panels(
     names: object, metrics: Collection[str], reasons: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Returns the panels of a study, by default reward and percent_optimal.
+    """Returns the panels of a study, by default those of `DEFAULT_PANELS` that it measures.
 
     Args:
         names: what the study gives; None for the default.
@@ -267,6 +273,9 @@ def find_unknown_metrics(
                 policy = choice.make(env, 0)
             with explain_failure(subject, environment, choice):
                 StepDriver(env, policy, (learner(env, policy),)).run()
+            contexts = _contexts_of(env)
+            if contexts is not None and lacks_constant(policy, contexts):
+                warnings.warn(f"{subject} {LACKS_CONSTANT}", stacklevel=2)
             names = [name for name in METRICS if name not in unknown]
             with explain_failure(subject, environment, choice):
                 are_known = _are_known(names, env, policy)
@@ -277,6 +286,12 @@ def find_unknown_metrics(
                     text = f"environment {environment} has no {name}: {reason}"
                     unknown[name] = text.rstrip(": ")
     return unknown
+
+
+def _contexts_of(env: PyEnvironment) -> Nest | None:
+    """Returns the features of all examples of an environment of a table; None of others."""
+    table = env.unwrapped
+    return table.contexts if isinstance(table, (ClassificationBandit, OutcomeTableBandit)) else None
 
 
 def _are_known(names: Sequence[str], env: PyEnvironment, policy: Policy) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -57,7 +58,9 @@ def try_policies(
     policies = check_choices(PolicyChoice, usable if errors else items)
     for policy in filter(lambda choice: choice.is_users, policies):
         try:
-            find_unknown_metrics(environments, [policy])
+            with warnings.catch_warnings():  # the study's own trial repeats them
+                warnings.simplefilter("ignore")
+                find_unknown_metrics(environments, [policy])
             for environment in environments if runs != 1 else ():
                 is_kept_apart(environment, policy)
         except ValueError as error:
