@@ -65,9 +65,14 @@ MIN_RUNS = 50
 def testbed(options: argparse.Namespace) -> int:
     """Runs a figure of the book as `reproduce` does, into a folder of its own."""
     values = _read_published(f"sutton-barto-{options.figure}")
-    if options.runs is not None and options.runs < MIN_RUNS:
+    is_compared = options.runs is None or options.runs >= MIN_RUNS
+    if not is_compared:
         values["expected"] = []
-    return _run(_make_study(values, options), f"testbed-{options.figure}", options)
+    code = _run(_make_study(values, options), f"testbed-{options.figure}", options)
+    if not is_compared:
+        reason = f"standard errors of fewer than {MIN_RUNS} runs are too uncertain"
+        OUT.print(f"Not compared with the book: {reason}.", soft_wrap=True)
+    return code
 
 
 def run(options: argparse.Namespace) -> int:

@@ -15,6 +15,7 @@ from bandit_envs.logged.estimators.estimate import Estimate
 from bandit_envs.logged.files.frames import from_frame
 from bandit_envs.logged.intervals.influence import normal_interval
 from bandit_envs.logged.log import BanditLog, concatenate
+from bandit_envs.rounding import is_rounding
 from bandit_envs.tables.missing import MissingValues
 from bandit_envs.tables.roles import check_column_names
 from bandit_envs.tables.whole_table import AnyTable, table_in_memory
@@ -130,7 +131,7 @@ def combine_estimates(estimates: Sequence[Estimate]) -> CombinedEstimate:
     for index, estimate in enumerate(estimates):
         size = estimate.sums.size
         variance = estimate.sums.main.squared_influence() / size
-        if variance == 0.0:
+        if is_rounding(math.sqrt(variance), estimate.value):
             raise ValueError(f"estimate {index} has no variance; expected rows that differ")
         precisions.append(size / variance)
     shares = np.array(precisions) / sum(precisions)

@@ -19,11 +19,11 @@ from bandit_envs.logged.estimators.sums import ActionSums, MeanSums, RatioSums, 
 from bandit_envs.logged.intervals.influence import InfluenceSums, hull, normal_interval
 from bandit_envs.logged.intervals.tails import TailSums
 from bandit_envs.metrics.statistics import Statistics
+from bandit_envs.rounding import is_rounding
 from bandit_envs.seeding import Seed
 
 SMALL_SAMPLE = 200.0  # effective rows, below which an estimate is unreliable
 HEAVY = 0.5  # shape of the tail of the weights, from which on their variance is infinite
-NO_SPREAD = 1e-14  # standard error over value, of rows that differ by rounding only
 DECISIVE = 0.01  # share of one row in the sum of squared weights, as heavy tails nearly always have
 FAR = 4.0  # standard errors between a mean weight and 1
 BIASED = 3.0  # standard errors between an estimated bias and 0
@@ -282,7 +282,7 @@ class EstimateSums:
             return
         difference = float(self.assumed.mean)
         noise = math.sqrt(float(self.assumed.squared_deviation)) / self.size
-        if abs(difference) > BIASED * noise + NO_SPREAD * abs(self.main.value()):
+        if abs(difference) > BIASED * noise and not is_rounding(difference, self.main.value()):
             direction = "low" if difference > 0.0 else "high"
             found = f"the estimate is about {abs(difference):.4g} too {direction}"
             yield f"{found}, by weights that assume nothing: what it assumes of rewards seems wrong"
@@ -308,7 +308,7 @@ class EstimateSums:
         error = self.standard_error()
         if isinstance(self.unbiased, InfluenceSums):
             error = self.unbiased.standard_error
-        if error <= NO_SPREAD * abs(self.main.value()):
+        if is_rounding(error * math.sqrt(self.size), self.main.value()):
             yield "all rows say the same, such as a log without a click; the error is not known"
 
     def _find_wrong_mean_weight(self) -> Iterator[str]:

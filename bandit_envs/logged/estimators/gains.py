@@ -19,6 +19,7 @@ from bandit_envs.arrays import Floats
 from bandit_envs.logged.again import Again
 from bandit_envs.logged.estimators.estimate import Estimate, Terms, merge_sums, sum_terms
 from bandit_envs.logged.log import BanditLog, check_log, check_repeatable
+from bandit_envs.rounding import subtract
 
 SMALLEST_P = 1e-9  # the tails of estimates are not known beyond
 BISECTIONS = 50  # of the logarithm of a p-value, which is right to 13 digits then
@@ -108,8 +109,8 @@ def subtract_terms(terms: Terms, others: Terms) -> Terms:
     if terms.normaliser is None and others.normaliser is None:
         return dataclasses.replace(
             terms,
-            direct=terms.direct - others.direct,
-            weighted=terms.weighted - others.weighted,
+            direct=subtract(terms.direct, others.direct),
+            weighted=subtract(terms.weighted, others.weighted),
             left_out=_subtract_left_out(terms, others),
             actions=None,
             assumed=None,
@@ -139,7 +140,7 @@ def _subtract_columns(columns: Floats, others: Floats) -> Floats:
     other_slots = len(others) // 2
     return np.vstack(
         [
-            columns[:1] - others[:1],
+            subtract(columns[:1], others[:1]),
             columns[1 : 1 + slots],
             -others[1 : 1 + other_slots],
             columns[1 + slots :],

@@ -13,6 +13,7 @@ from bandit_envs.base.checks import check_confidence
 from bandit_envs.logged.intervals.blocks import BLOCKS, BlockSums
 from bandit_envs.logged.moments import HigherMoments
 from bandit_envs.metrics.statistics import student_quantile
+from bandit_envs.rounding import is_rounding
 
 FEW_FREEDOM = 40.0  # degrees of freedom, below which the means of blocks are looked at
 SYMMETRIC = 1e-9  # skewness, below which Hall's interval needs no correction
@@ -90,7 +91,9 @@ class InfluenceSums:
     def skewness(self) -> float:
         """The third central moment over the second to the power 1.5; 0 if it is not known."""
         scale = math.sqrt(self._squares / self.size) ** 3 * self.size
-        found = float(self.moments.thirds.item()) / scale if scale > 0.0 else 0.0
+        if scale == 0.0 or self._is_constant:
+            return 0.0
+        found = float(self.moments.thirds.item()) / scale
         return found if math.isfinite(found) else 0.0
 
     @property
@@ -98,7 +101,9 @@ class InfluenceSums:
         """The fourth central moment over the square of the second; infinite if it is not known."""
         fourth = float(self.moments.fourths.item())
         scale = self._squares * self._squares / self.size
-        is_known = scale > 0.0 and math.isfinite(scale) and math.isfinite(fourth)
+        if scale == 0.0 or self._is_constant:
+            return math.inf
+        is_known = math.isfinite(scale) and math.isfinite(fourth)
         return fourth / scale if is_known else math.inf
 
     @property
@@ -111,6 +116,11 @@ class InfluenceSums:
     def _squares(self) -> float:
         """The sum of the squared deviations from the mean."""
         return float(self.moments.moments.products[0, 0])
+
+    @property
+    def _is_constant(self) -> bool:
+        """Whether the rows differ by rounding alone."""
+        return bool(is_rounding(math.sqrt(self._squares / self.size), self.value))
 
     def normal_interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Returns the ends of a confidence interval, if the mean is normally distributed."""
@@ -125,7 +135,7 @@ class InfluenceSums:
         evenly, it is hardly wider than the normal interval.
         """
         level = check_confidence(confidence)
-        if self._squares == 0.0:
+        if self._is_constant:
             return self.value, self.value
         parts = [self.student_interval(level), self.hall_interval(level)]
         if self.freedom < FEW_FREEDOM:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
+import math
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -33,6 +34,9 @@ from bandit_envs.policies.models.constant_feature import LACKS_CONSTANT
 from bandit_envs.policies.policy_choice import PolicyChoice
 
 DEFAULT_PANELS = ("reward", "percent_optimal", "lost_reward")
+
+MOST_PAIRS = 100_000
+"""A study has at most so many pairs of an environment and a policy."""
 
 
 def check_keys(what: str, table: Mapping[str, Any], kind: type) -> None:
@@ -102,6 +106,31 @@ def check_failed(failed: object) -> dict[str, str]:
     if not isinstance(failed, dict):
         raise TypeError(f"failed is {short_repr(failed)}; expected texts by policies")
     return {printable(policy): printable(problem) for policy, problem in failed.items()}
+
+
+def check_size(environments: object, policies: object, *, paired: object) -> None:
+    """Raises ValueError if a study has too many pairs, from its lists alone.
+
+    Args:
+        environments: the tables or texts of a study, which other functions check.
+        policies: likewise.
+        paired: whether each policy meets one environment.
+    """
+    sizes = [_count_choices(environments), _count_choices(policies)]
+    number = max(sizes) if paired is True else math.prod(sizes)
+    if number > MOST_PAIRS:
+        parts = f"{sizes[0]:,} environments and {sizes[1]:,} policies, which are {number:,} pairs"
+        expected = f"at most {MOST_PAIRS:,}; divide it into several studies"
+        raise ValueError(f"the study has {parts}; expected {expected}")
+
+
+def _count_choices(items: object) -> int:
+    """Returns how many choices the tables or texts of a list stand for."""
+    count = 0
+    for item in items if isinstance(items, list) else []:
+        values = item.values() if isinstance(item, dict) else []
+        count += math.prod(len(value) for value in values if isinstance(value, list))
+    return count
 
 
 def check_choices(choice_class: type[AnyChoice], items: object) -> tuple[AnyChoice, ...]:
