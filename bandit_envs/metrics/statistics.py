@@ -224,6 +224,19 @@ def _as_one_value(statistics: Statistics) -> Statistics:
     return Statistics(1, statistics.mean, np.zeros_like(statistics.mean))
 
 
+def exceed_chi_squared(value: float, freedom: int) -> float:
+    """Returns the probability that a chi-squared variable exceeds a value."""
+    half = value / 2.0
+    if freedom < 1 or half == 0.0:
+        return 1.0
+    power = 0.5 * (freedom % 2)  # of the first term of the series
+    total = math.erfc(math.sqrt(half)) if power else 0.0
+    while power < freedom / 2.0:
+        total += math.exp(power * math.log(half) - half - math.lgamma(power + 1.0))
+        power += 1.0
+    return total
+
+
 def student_quantile(confidence: float, freedom: float) -> float:
     """Returns the t that |T| exceeds with probability 1 - confidence, for Student's T.
 
