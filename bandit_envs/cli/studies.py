@@ -332,7 +332,8 @@ class CommandObserver(RunObserver):
             ERR.print(f"{text}; the same command repeats them")
         is_as_expected = _write_and_show(found, found.folder / OWN_FIGURE)
         has_more_regret = _has_more_regret(found, self._limit)
-        self.is_good = is_as_expected and not has_more_regret and not found.num_missing
+        has_failures = bool(found.num_missing or found.study.failed)
+        self.is_good = is_as_expected and not has_more_regret and not has_failures
 
 
 def _write_log(study: Study, path: Path, overwrite: bool) -> None:
