@@ -99,10 +99,15 @@ class LoadedStudy:
 
     @property
     def notes(self) -> list[str]:
-        """Lines below the summary: what regrets are, and which policies have a model a run."""
+        """Lines below the summary.
+
+        They say which policies have failed, what regrets are, and which policies have a model for
+        each run.
+        """
+        of_failed = [f"Failed: {problem}" for problem in self.study.failed.values()]
         of_regret = describe_regret(self.study, self.changing, self.study.summary)
         of_rows = describe_row_by_row(self.study, self.row_by_row)
-        return [*of_regret, of_rows] if of_rows else of_regret
+        return [*of_failed, *of_regret, *([of_rows] if of_rows else [])]
 
     @property
     def comparison(self) -> DataFrame:
