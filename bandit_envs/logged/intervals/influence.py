@@ -141,6 +141,10 @@ class InfluenceSums:
         eight blocks of rows fades in: the fewer they are, the more it counts. It scales as
         Student's quantile does with the confidence. For rows that are distributed evenly, the
         interval is hardly wider than the normal one.
+
+        Source: Satterthwaite, An approximate distribution of estimates of variance components
+        (1946), for degrees of freedom by the variance of a variance; Hall, On the removal of
+        skewness by transformation (1992).
         """
         level = check_confidence(confidence)
         if self._is_constant:
@@ -156,26 +160,6 @@ class InfluenceSums:
             below = max(below, faded * below + scale * (self.value - float(means.min())))
             above = max(above, faded * above + scale * (float(means.max()) - self.value))
         return self.value - below, self.value + above
-
-    def student_interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Returns the ends of Student's interval with `freedom` degrees of freedom.
-
-        Source: Satterthwaite, An approximate distribution of estimates of variance components
-        (1946), for degrees of freedom by the variance of a variance.
-        """
-        radius = student_quantile(check_confidence(confidence), self.freedom) * self.standard_error
-        return self.value - radius, self.value + radius
-
-    def hall_interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Returns the ends of Hall's interval for skewed rows, with Student's quantile.
-
-        Source: Hall, On the removal of skewness by transformation (1992).
-        """
-        quantile = student_quantile(check_confidence(confidence), self.freedom)
-        skew = self.skewness / math.sqrt(self.size)
-        error = self.standard_error
-        low = self.value - error * _invert_hall(quantile, skew)
-        return low, self.value - error * _invert_hall(-quantile, skew)
 
     def median_of_means(self, confidence: float = 0.95) -> tuple[float, float]:
         """Returns the smallest and the largest mean of eight blocks of rows.
