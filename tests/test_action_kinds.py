@@ -428,7 +428,7 @@ def test_a_policy_with_a_table_of_actions_is_refused_where_it_is_made_if_they_ha
     spec = Shifted(1, 3).action_spec()
     with pytest.raises(ValueError, match=r"action_spec is .*; expected integers from 0, .* add 1"):
         make(action_spec=spec)
-    with pytest.raises(ValueError, match="action_spec is .*; expected integers from 0, as"):
+    with pytest.raises(ValueError, match=r"action_spec is .*; expected integers from 0, as"):
         make(action_spec=ArraySpec((), np.int32))
 
 

@@ -307,7 +307,7 @@ class Policy(Servable):
         return self._check_mask(observation)
 
     def _check_numbered(self) -> None:
-        """Raises ValueError if actions have no numbers, and a hook returns tables [B, K] of them."""
+        """Raises ValueError if a hook returns tables [B, K], and actions have no numbers."""
         is_table = type(self)._probabilities is not Policy._probabilities
         is_table |= type(self)._describe is not Policy._describe
         if is_table and not self.num_actions:

@@ -65,9 +65,8 @@ class LoadedStudy:
         self.study = study  #: the study, with what is shown of it
         self.pairs = pairs  #: what has finished of each policy in each environment
         self.num_missing = num_missing  #: how many tasks have not finished
-        self.row_by_row = (
-            row_by_row  #: texts of environments and policies with a model for each run
-        )
+        #: texts of environments and policies with a model for each run
+        self.row_by_row = row_by_row
         self.changing = dict(changing or {})  #: environments whose actions change the state
 
     @classmethod

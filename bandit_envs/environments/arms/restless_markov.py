@@ -124,10 +124,9 @@ class RestlessMarkovBandit(BanditPyEnvironment[Indices]):
         return moved
 
     def _share(self, state: Indices) -> Indices:
-        # Rested chains are the user's own, as only the user's actions move them.
-        return (
-            state if self.actions_change_state else np.repeat(state[:1], self._batch_size, axis=0)
-        )
+        if self.actions_change_state:
+            return state  # rested chains are the user's own, as only the user's actions move them
+        return np.repeat(state[:1], self._batch_size, axis=0)
 
 
 def _bounds(probabilities: Floats) -> Floats:

@@ -291,10 +291,8 @@ def outcomes(
     rng, options["seed"] = split_seed(options.get("seed"))
     worth = check_number("price", price, 0.0, MAX_PARAMETER)
     if example and not action:
-        found = (
-            f"example is {example!r}, which does nothing in a table of one line for each example"
-        )
-        raise ValueError(f"{found}; expected action, too, or neither")
+        problem = "has no effect in a table of one line for each example"
+        raise ValueError(f"example is {example!r}, which {problem}; expected action, too")
     if path:
         modified = os.stat(path).st_mtime_ns
         table = _read_outcomes(

@@ -334,7 +334,7 @@ def _split(requests: Requests, held_out: float, seed: int) -> tuple[Requests, Re
         hint = f"; {SAME}" if count < len(requests.scores) else ""
         raise ValueError(f"there are {found}; expected at least {FEWEST} in each part{hint}")
     order = np.random.default_rng(seed).permutation(count)
-    turns = np.empty(count, np.intp)
+    turns = np.empty(count, np.intp)  # of each request in the random order
     turns[np.argsort(first)[order]] = np.arange(count)
     turn = turns[places.reshape(-1)]
     rows = np.argsort(turn, kind="stable")

@@ -269,7 +269,7 @@ class EstimateSums:
             stacklevel: of warnings, as for `warnings.warn`.
 
         Raises:
-            ValueError: there are less rows, or weights differ that must be equal.
+            ValueError: there are fewer than two rows, or weights differ that must be equal.
 
         Warns:
             UserWarning: for each reason to distrust the estimate.

@@ -107,10 +107,8 @@ def _check_that_lines_fit(decisions: Sequence[DsjsonLine]) -> None:
         if decision.event is not None:
             line = lines.setdefault(decision.event, decision.number)
             if line != decision.number:
-                event = short_repr(decision.event)
-                raise ValueError(
-                    f"{here}: EventId {event} is that of line {line}; expected another"
-                )
+                found = f"{here}: EventId is {short_repr(decision.event)}, as in line {line}"
+                raise ValueError(f"{found}; expected another")
 
 
 def _order_by_tags(

@@ -78,4 +78,5 @@ def _check_same(first: list[Trajectory], second: list[Trajectory]) -> None:
 
 
 def _are_equal(first: Nest, second: Nest) -> bool:
+    """Returns whether two nests of arrays have equal leaves."""
     return all(map(np.array_equal, flatten(first), flatten(second)))
