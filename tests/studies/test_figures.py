@@ -331,6 +331,7 @@ def test_a_figure_of_many_environments_shows_the_twelve_where_policies_differ_mo
     assert "the 12 of 21 environments where policies differ most" in text
 
 
+@pytest.mark.slow
 def test_a_pdf_of_many_environments_has_pages_with_all(many):
     one, pairs = many
     assert study_figure(one, pairs, "pdf").count(b"/Type /Page ") == 2
