@@ -15,6 +15,7 @@ import pytest
 
 import bandit_envs
 from bandit_envs.trajectories import restart
+from colab.pages import public
 
 ROOT = Path(bandit_envs.__file__).parent
 STOREYS = (
@@ -65,6 +66,11 @@ def module_name(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+def has_examples(path):
+    """Whether a module has an example that doctest runs."""
+    return ">>> " in path.read_text(encoding="utf-8")
+
+
 MODULES = {module_name(path): path for path in sorted(ROOT.rglob("*.py"))}
 
 
@@ -79,9 +85,8 @@ def storey(name):
     return level
 
 
-@functools.cache
 def parse(name):
-    return ast.parse(MODULES[name].read_text(encoding="utf-8"))
+    return public.package().trees[name]
 
 
 @functools.cache
@@ -413,14 +418,27 @@ NEEDED_BY_EXAMPLES = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if name != "bandit_envs.__main__"])
-def test_the_examples_of_a_module_are_true(name):
+def import_module(name):
+    """Returns a module, or None and the package that it lacks."""
     try:
-        module = importlib.import_module(name)
+        return importlib.import_module(name), None
     except ImportError as error:
         if error.name.split(".")[0] == "bandit_envs":
             raise
-        pytest.skip(f"{name} needs {error.name}")
+        return None, error.name
+
+
+def test_every_module_can_be_imported_where_its_packages_are_installed():
+    for name in MODULES.keys() - {"bandit_envs.__main__"}:
+        module, lacking = import_module(name)
+        assert (module is None) == (lacking is not None)
+
+
+@pytest.mark.parametrize("name", [name for name, path in MODULES.items() if has_examples(path)])
+def test_the_examples_of_a_module_are_true(name):
+    module, lacking = import_module(name)
+    if lacking is not None:
+        pytest.skip(f"{name} needs {lacking}")
     if name in NEEDED_BY_EXAMPLES:
         pytest.importorskip(NEEDED_BY_EXAMPLES[name])
     assert doctest.testmod(module).failed == 0
