@@ -217,6 +217,7 @@ def _as_one_value(statistics: Statistics) -> Statistics:
     return Statistics(1, statistics.mean, np.zeros_like(statistics.mean))
 
 
+@functools.lru_cache(maxsize=1000)
 def student_quantile(confidence: float, freedom: float) -> float:
     """Returns the t that |T| exceeds with probability 1 - confidence, for Student's T.
 
