@@ -20,7 +20,7 @@ from bandit_envs.text.history import History, describe_features
 from bandit_envs.text.scenarios import BUTTONS, Scenario
 from bandit_envs.text.text_policy import Prompter
 from bandit_envs.trajectories import TimeStep
-from bandit_envs.wrappers.wrapper import require_single_actions
+from bandit_envs.wrappers.shared import require_single_actions
 
 __all__ = [
     "TextEnv",

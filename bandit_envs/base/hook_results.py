@@ -1,4 +1,4 @@
-"""Checks of what the hooks of a bandit return.
+"""Checks of what the hooks of a bandit return, and of the optimum of a run.
 
 `owner` is the name of the bandit, for messages such as "coins._observe returned None".
 """
@@ -6,15 +6,46 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from bandit_envs.arrays import Array, Mask, as_numbers, check_array, check_result
+from bandit_envs.arrays import Array, Floats, Mask, as_numbers, check_array, check_result
 from bandit_envs.base.actions import ActionKind
-from bandit_envs.base.checks import short_repr
+from bandit_envs.base.checks import check_table, short_repr
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.specs import ArraySpec
+
+Among: TypeAlias = Literal["all policies", "best fixed arm", "bound"]
+"""What the optimum of a run is among. A bound may be out of reach of all policies."""
+
+
+class RunOptimum(NamedTuple):
+    """The most that the first 1, 2, ..., T steps after a reset are expected to earn: `earned` [T].
+
+    It is that of one row.
+
+    >>> from bandit_envs import RestedBandit
+    >>> RestedBandit([[0.5, 0.75], [1.0, 0.0]]).optimum_of_run(3)
+    RunOptimum(earned=array([1.  , 1.5 , 2.25]), among='all policies')
+    """
+
+    earned: Floats
+    among: Among
+
+
+def check_run_optimum(owner: str, found: RunOptimum, num_steps: int) -> RunOptimum:
+    """Returns what `optimum_of_run(num_steps)` returned, with a number for each step."""
+    what = f"{owner}.optimum_of_run({num_steps})"
+    if not isinstance(found, RunOptimum):
+        raise TypeError(f"{what} is {short_repr(found)}; expected a RunOptimum")
+    if found.among not in get_args(Among):
+        expected = f"expected one of {', '.join(get_args(Among))}"
+        raise ValueError(f"{what}.among is {short_repr(found.among)}; {expected}")
+    earned = check_table(f"{what}.earned", found.earned, ndim=1)
+    if len(earned) != num_steps:
+        raise ValueError(f"{what}.earned has {len(earned)} numbers; expected {num_steps}")
+    return RunOptimum(earned, found.among)
 
 
 def check_observation(

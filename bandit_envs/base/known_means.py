@@ -11,6 +11,7 @@ import numpy as np
 
 from bandit_envs.arrays import Array, Mask, read_only
 from bandit_envs.base.hook_results import (
+    RunOptimum,
     check_availability,
     check_mean,
     check_means,
@@ -216,6 +217,14 @@ class KnownMeans(abc.ABC):
     def optimal_reward(self) -> Array:
         """Returns the expected reward of the optimal action now: [B]."""
         return self._means_now().optimum.reward
+
+    def optimum_of_run(self, num_steps: int) -> RunOptimum:
+        """Returns the most that each number of steps of an episode, up to `num_steps`, can earn.
+
+        Where actions change the state, it is what to compare policies with. If rewards are vectors,
+        their first number is earned. NotImplementedError if it is unknown.
+        """
+        raise NotImplementedError("the optimum of a whole run is unknown")
 
     def get_info(self) -> Any:
         """Describes the last step by arrays [B, ...]; None before the first step of an episode.

@@ -66,6 +66,9 @@ class PyEnvironment(Stateful, abc.ABC):
     share a model must not learn from more than one row of independent problems.
     """
 
+    actions_change_state: bool = False
+    """Whether an action changes what later steps pay: regrets of single steps rank no policies."""
+
     def __init__(
         self,
         handle_auto_reset: bool = False,

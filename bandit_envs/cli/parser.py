@@ -329,6 +329,7 @@ def _add_log(parser: Parser, train: str) -> None:
     )
     text = "column of actions: numbers from 0, names or prices; several of slates (default: action)"
     parser.add_argument("--action", default="action", metavar="COLUMN", help=text)
+    text = "column of rewards; several of slates (default: reward)"
     parser.add_argument("--reward", default="reward", metavar="COLUMN", help=text)
     text = "column of propensities (default: propensity)"
     parser.add_argument("--propensity", default="propensity", metavar="COLUMN", help=text)

@@ -47,8 +47,8 @@ def show_summary(found: LoadedStudy) -> None:
         problem = f"Some runs have not stopped within {study.steps} steps"
         counted = "they count with so many steps, and with the answer that they had then"
         OUT.print(f"{problem}: {counted}. Take more steps.", soft_wrap=True)
-    if found.note:
-        OUT.print(found.note, soft_wrap=True)
+    for note in found.notes:
+        OUT.print(note, soft_wrap=True)
     if len(pairs) > MAX_ROWS:
         OUT.print(f"summary.csv has all {len(pairs)} rows")
 

@@ -76,7 +76,9 @@ def run(options: argparse.Namespace) -> int:
     study = _make_study(values, options)
     limit = options.fail_above_regret
     if limit is not None and "regret" not in study.metrics:
-        raise ValueError(f"--fail-above-regret is {limit:g}, but the study measures no regret")
+        has_steps = "one_step_regret" in study.metrics
+        why = ", as actions change what later steps pay" if has_steps else ""
+        raise ValueError(f"--fail-above-regret is {limit:g}, but the study measures no regret{why}")
     return _run(study, study.environment[0].name.replace(":", "."), options)
 
 

@@ -1,5 +1,6 @@
 """The environments, one problem a file."""
 
+from bandit_envs.base.hook_results import RunOptimum
 from bandit_envs.environments.arms import (
     AdversarialBandit,
     BernoulliPyEnvironment,
@@ -66,6 +67,7 @@ __all__ = [
     "RatingsBandit",
     "RestedBandit",
     "RestlessMarkovBandit",
+    "RunOptimum",
     "StationaryStochasticPerArmPyEnvironment",
     "StationaryStochasticPyEnvironment",
     "StationaryStochasticStructuredPyEnvironment",

@@ -23,6 +23,7 @@ from bandit_envs.metrics.exploration import (
     SuffixFailureMetric,
 )
 from bandit_envs.metrics.knapsack_regret import KnapsackRegretMetric
+from bandit_envs.metrics.lost_reward import LostRewardMetric
 from bandit_envs.metrics.metric import LevelMetric, Metric
 from bandit_envs.metrics.quantities import (
     METRICS,
@@ -46,6 +47,7 @@ __all__ = [
     "GreedyChoiceMetric",
     "KnapsackRegretMetric",
     "LevelMetric",
+    "LostRewardMetric",
     "Metric",
     "MetricResult",
     "MinimalFractionMetric",

@@ -56,6 +56,10 @@ class RegretMetric(Metric):
 
     It is computed from expected rewards, so it is never negative and has no noise of rewards.
 
+    It is the regret of one step, in the state that the policy has reached. Where actions change the
+    state (`env.actions_change_state`), its sum over steps does not rank policies, as an action that
+    costs little now may cost much later: see `LostRewardMetric`.
+
     Args:
         env: the environment that the trajectories come from. It must know its expected rewards, and
             must not be reset between a step and the call.

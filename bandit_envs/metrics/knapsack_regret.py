@@ -25,16 +25,17 @@ class Used(NamedTuple):
 
 
 class KnapsackRegretMetric(LevelMetric):
-    """What the best mix of actions earns with the whole budget, less what was earned so far.
+    """What a linear program earns with the whole budget, less what was earned so far.
 
     Experimental: it may change in any minor version.
 
-        regret = x (budget - spent) + y (rounds - played) + sum of (x c(A) + y - r(A))
+        regret = x (ceil(budget) - spent) + y (rounds - played) + sum of (x c(A) + y - r(A))
 
     The prices x of a cost and y of a round are the `shadow_prices` of the environment, and r and c
     are expected rewards and costs. So it has no noise of rewards, and its mean is that of the
-    optimum less the rewards earned. Once a row has no budget or no rounds left, it stays as it is,
-    until the next episode.
+    value of the linear program less the rewards earned. Once a row has no budget or no rounds left,
+    it stays as it is, until the next episode. With a limit of rounds, no policy reaches that value:
+    `LostRewardMetric` compares with the best policy.
 
     Args:
         env: the `KnapsackBandit` that the trajectories come from.
@@ -74,7 +75,7 @@ class KnapsackRegretMetric(LevelMetric):
         used.spent[:] += trajectory.reward[:, 1]
         used.rounds[:] += is_paid
         used.lost[:] += of_cost * cost + of_round * is_paid - reward
-        left = of_cost * (self._env.budget - used.spent)
+        left = of_cost * (np.ceil(self._env.budget) - used.spent)
         if self._env.rounds is not None:
             left += of_round * (self._env.rounds - used.rounds)
         return np.asarray(used.lost + left)

@@ -34,6 +34,7 @@ from bandit_envs.metrics.exploration import (
     SuffixFailureMetric,
 )
 from bandit_envs.metrics.knapsack_regret import KnapsackRegretMetric
+from bandit_envs.metrics.lost_reward import LostRewardMetric
 from bandit_envs.metrics.metric import Metric
 from bandit_envs.metrics.statistics import MetricResult, Statistics
 from bandit_envs.policies import Policy
@@ -52,15 +53,29 @@ def _make_reward_metric(env: PyEnvironment, policy: Policy) -> AverageRewardMetr
     raise NotImplementedError(f"{env.name} has rewards that are not numbers")
 
 
+def _with_regret(env: PyEnvironment) -> PyEnvironment:
+    """Returns an environment where what is best in a step is so in a run: actions change no state.
+
+    There, regrets of single steps add up to what a run has lost.
+    """
+    if env.actions_change_state:
+        problem = "actions change what later steps pay"
+        raise NotImplementedError(f"{problem}; expected lost_reward, or one_step_regret")
+    return env
+
+
 METRICS: dict[str, Callable[[PyEnvironment, Policy], Metric]] = {
     "reward": _make_reward_metric,
-    "percent_optimal": lambda env, policy: OptimalActionMetric(env),
-    "regret": lambda env, policy: RegretMetric(env),
-    "pareto_regret": lambda env, policy: ParetoRegretMetric(env),
+    "percent_optimal": lambda env, policy: OptimalActionMetric(_with_regret(env)),
+    "regret": lambda env, policy: RegretMetric(_with_regret(env)),
+    "one_step_percent_optimal": lambda env, policy: OptimalActionMetric(env),
+    "one_step_regret": lambda env, policy: RegretMetric(env),
+    "lost_reward": lambda env, policy: LostRewardMetric(env),
+    "pareto_regret": lambda env, policy: ParetoRegretMetric(_with_regret(env)),
     "violations": lambda env, policy: ConstraintViolationMetric(env),
     "knapsack_regret": lambda env, policy: KnapsackRegretMetric(env),
-    "simple_regret": SimpleRegretMetric,
-    "error": ErrorMetric,
+    "simple_regret": lambda env, policy: SimpleRegretMetric(_with_regret(env), policy),
+    "error": lambda env, policy: ErrorMetric(_with_regret(env), policy),
     "stopping_time": StoppingTimeMetric,
     "stopped": StoppedMetric,
     "bias": BiasMetric,
@@ -71,8 +86,21 @@ METRICS: dict[str, Callable[[PyEnvironment, Policy], Metric]] = {
 }
 """The metrics of studies, by name: each is made for an environment and a policy."""
 
-ON_REQUEST = frozenset({"bias", "coverage", "suffix_failure", "minimal_fraction", "greedy"})
+ON_REQUEST = frozenset(
+    {
+        "knapsack_regret",
+        "bias",
+        "coverage",
+        "suffix_failure",
+        "minimal_fraction",
+        "greedy",
+    }
+)
 """The metrics that a study measures only if it names them; of others, all that are known."""
+
+
+IN_PLACE_OF = {"one_step_percent_optimal": "percent_optimal", "one_step_regret": "regret"}
+"""Metrics that a study measures, unless it names some, where it cannot measure the others."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -102,6 +130,9 @@ class Quantity:
 
     limits: tuple[float, float] | None = None
     """The limits of the panel's axis; None to fit the curves."""
+
+    ranks: bool = True
+    """Whether a policy that has more of it, or less, is better: else policies are not compared."""
 
     quantiles: tuple[float, ...] = ()
     """The quantiles over runs that the summary has beside the mean."""
@@ -169,9 +200,25 @@ QUANTITIES = {
         decimals=1,
         limits=(0, 100),
     ),
+    "one_step_percent_optimal": Quantity(
+        metric="one_step_percent_optimal",
+        kind="per_step",
+        is_share=True,
+        axis="% Optimal for one step",
+        heading="% optimal for one step",
+        decimals=1,
+        limits=(0, 100),
+        ranks=False,
+    ),
     "regret": Quantity(metric="regret", kind="per_step", axis="Average regret"),
+    "one_step_regret": Quantity(
+        metric="one_step_regret", kind="per_step", axis="Average one-step regret", ranks=False
+    ),
     "mean_reward": Quantity(metric="reward", kind="mean", heading="mean reward"),
     "mean_percent_optimal": Quantity(metric="percent_optimal", kind="mean"),
+    "mean_one_step_percent_optimal": Quantity(
+        metric="one_step_percent_optimal", kind="mean", ranks=False
+    ),
     "pareto_regret": Quantity(
         metric="pareto_regret", kind="per_step", axis="Average Pareto regret"
     ),
@@ -184,6 +231,21 @@ QUANTITIES = {
     ),
     "cumulative_regret": Quantity(
         metric="regret", kind="cumulative", axis="Cumulative regret", heading="regret", decimals=1
+    ),
+    "cumulative_one_step_regret": Quantity(
+        metric="one_step_regret",
+        kind="cumulative",
+        axis="Cumulative one-step regret",
+        heading="one-step regret",
+        decimals=1,
+        ranks=False,
+    ),
+    "lost_reward": Quantity(
+        metric="lost_reward",
+        kind="cumulative",
+        axis="Lost reward",
+        heading="lost reward",
+        decimals=1,
     ),
     "cumulative_pareto_regret": Quantity(
         metric="pareto_regret",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.showing.tables import csv_rows, text_cell
+from bandit_envs.studies.definition.changing import describe_regret
 from bandit_envs.studies.definition.rows_in_turn import Pair, describe_row_by_row
 from bandit_envs.studies.definition.study import Study, View
 from bandit_envs.studies.results.differences import (
@@ -46,6 +47,8 @@ class LoadedStudy:
         pairs: what has finished of each policy in each environment.
         num_missing: how many tasks have not finished.
         row_by_row: the environments and policies that have a model for each run.
+        changing: what the optimum of a run is among, by the texts of the environments whose
+            actions change the state; "" if it is unknown.
     """
 
     def __init__(
@@ -54,7 +57,9 @@ class LoadedStudy:
         study: Study,
         pairs: Sequence[PairResult],
         num_missing: int,
+        *,
         row_by_row: Sequence[Pair] = (),
+        changing: Mapping[str, str] | None = None,
     ) -> None:
         self.folder = folder  #: of the results
         self.study = study  #: the study, with what is shown of it
@@ -63,6 +68,7 @@ class LoadedStudy:
         self.row_by_row = (
             row_by_row  #: texts of environments and policies with a model for each run
         )
+        self.changing = dict(changing or {})  #: environments whose actions change the state
 
     @classmethod
     def from_results(cls, results: Results) -> LoadedStudy:
@@ -73,6 +79,7 @@ class LoadedStudy:
             pairs=results.pairs(),
             num_missing=len(results.missing()),
             row_by_row=results.row_by_row or (),
+            changing=results.changing,
         )
 
     @property
@@ -91,9 +98,11 @@ class LoadedStudy:
         return self._frame("runs")
 
     @property
-    def note(self) -> str:
-        """A line that says which policies have a model for each run; "" if none has."""
-        return describe_row_by_row(self.study, self.row_by_row)
+    def notes(self) -> list[str]:
+        """Lines below the summary: what regrets are, and which policies have a model a run."""
+        of_regret = describe_regret(self.study, self.changing, self.study.summary)
+        of_rows = describe_row_by_row(self.study, self.row_by_row)
+        return [*of_regret, of_rows] if of_rows else of_regret
 
     @property
     def comparison(self) -> DataFrame:
@@ -161,7 +170,7 @@ class LoadedStudy:
                 p-values `p_t_holm` of `differences`; None for no stars.
         """
         policy = None if baseline is None else self.find_policy(baseline)
-        return latex_table(self.study, self.pairs, quantities, policy)
+        return latex_table(self.study, self.pairs, quantities, policy, self.changing)
 
     def plot(
         self,
@@ -191,7 +200,14 @@ class LoadedStudy:
         study = self.study.shown(**view)
         if study.quantiles and not self.study.quantiles:
             raise ValueError("quantiles are not kept; expected a study that was run with quantiles")
-        return LoadedStudy(self.folder, study, self.pairs, self.num_missing, self.row_by_row)
+        return LoadedStudy(
+            self.folder,
+            study,
+            self.pairs,
+            self.num_missing,
+            row_by_row=self.row_by_row,
+            changing=self.changing,
+        )
 
     def write_figure(self, file: str | Path) -> None:
         """Writes the study's figure to a file.
@@ -221,7 +237,7 @@ class LoadedStudy:
         import_extra("matplotlib", "cli")
         from bandit_envs.studies.showing.study_page import study_page  # noqa: PLC0415
 
-        page = study_page(self.study, self.pairs, self.note)
+        page = study_page(self.study, self.pairs, self.notes)
         atomic_write(Path(file), [page.encode()])
 
     def write_tables(self, track: Track = track_nothing) -> None:

@@ -1,11 +1,15 @@
 """The part of the contract on expected rewards, for bandits that know theirs."""
 
+import contextlib
+import pickle
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bandit_envs.arrays import Array
 from bandit_envs.base.bandit_py_environment import is_bandit
+from bandit_envs.base.hook_results import check_run_optimum
+from bandit_envs.nests import Nest
 from bandit_envs.specs import add_outer_dims_nest, check_arrays_nest
 from bandit_envs.testing.comparison import assert_identical, require
 from bandit_envs.testing.rollout import ContractPart, Rollout, availability, require_refusal
@@ -27,6 +31,20 @@ class Draws(NamedTuple):
     errors: Array
     means: Array
     actions: Array
+
+
+class Followed(NamedTuple):
+    """What follows an action.
+
+    Fields:
+        state: the next state of the bandit, without its wrappers.
+        pays: the means of the next step, and the step type: what wrappers may change.
+        generator: where the generator is then, as bytes.
+    """
+
+    state: Any
+    pays: list[Any]
+    generator: bytes
 
 
 class BanditRollout(NamedTuple):
@@ -108,6 +126,88 @@ class BanditContract(ContractPart):
                 bad[(row, 0)[: bad.ndim]] = unavailable
                 require_refusal(environment, environment.step, bad, "an unavailable action")
 
+    def test_actions_change_the_state_only_if_the_environment_says_so(self) -> None:
+        """Takes two actions in the same state, with equal generators, and compares what follows.
+
+        Where one of them draws more, that tells nothing: the generators differ then.
+        """
+        known = self._bandit_rollout("current_time_step")
+        if known is None or known.environment.actions_change_state:
+            return
+        environment, rollout, _ = known
+        rng = np.random.default_rng(2)
+        for index, action in enumerate(rollout.actions):
+            environment.set_state(rollout.states[index])
+            other = self.draw_action(rng, environment)
+            one = _follow(environment, action)
+            environment.set_state(rollout.states[index])
+            two = _follow(environment, other)
+            if one.generator != two.generator:
+                continue
+            try:
+                assert_identical(two.state, one.state, "the next state")
+                assert_identical(two.pays, one.pays, "what the next step pays")
+            except AssertionError as error:
+                steps = f"after {index} steps, action {other} leads elsewhere than {action}"
+                problem = "actions_change_state is False, and should be True"
+                raise AssertionError(f"{problem}: {steps}: {error}") from None
+
+    def test_no_policy_earns_more_than_the_optimum_of_a_run(self) -> None:
+        """Holds what is earned by chance, by the best means and by single arms to the optimum.
+
+        It may be 6 standard errors above it. The best fixed arm is compared with single arms alone.
+        """
+        known = self._bandit_rollout("expected_rewards")
+        if known is None or not known.indexed or self.num_rewards == 0:
+            return
+        environment = known.environment
+        steps = min(self.num_steps, environment.horizon or self.num_steps)
+        try:
+            optimum = environment.optimum_of_run(steps)
+        except NotImplementedError:
+            return
+        check_run_optimum(environment.name, optimum, steps)
+        name = f"optimum_of_run({steps}).earned"
+        shorter = environment.optimum_of_run(1).earned
+        close = np.allclose(shorter, optimum.earned[:1])
+        require(close, f"optimum_of_run(1).earned is {shorter}; expected {optimum.earned[:1]}")
+        rules: list[int | None] = [*range(environment.num_actions)]
+        if optimum.among != "best fixed arm":
+            rules += [None, -1]
+        for rule in rules:
+            earned = self._earn(environment, rule, steps)
+            error = earned.std(axis=0) / np.sqrt(len(earned))
+            excess = earned.mean(axis=0) - optimum.earned
+            bound = STANDARD_ERRORS * error + 1e-5 * (1.0 + np.abs(optimum.earned))
+            found = f"{name} is {optimum.earned}, and a policy earns {excess} more"
+            require((excess <= bound).all(), f"{found}; expected at most {bound}")
+
+    def _earn(self, environment: Any, rule: int | None, steps: int) -> Array:
+        """Returns what each run is expected to earn in its first steps: [n, T].
+
+        Args:
+            environment: is reset for each run.
+            rule: a fixed arm, where it is available; -1 for the best mean, None for chance.
+            steps: T.
+        """
+        rng = np.random.default_rng(0)
+        rows = np.arange(environment.batch_size)
+        runs: list[Array] = []
+        while len(runs) * steps * len(rows) < self.num_rewards:
+            environment.reset()
+            means = []
+            for _ in range(steps):
+                table = environment.expected_rewards()
+                table = table.reshape(*table.shape[:2], -1)[..., 0]
+                action = self.draw_action(rng, environment)
+                if rule is not None:
+                    wanted = table.argmax(axis=1) if rule == -1 else np.full(len(rows), rule)
+                    action = np.where(np.isneginf(table[rows, wanted]), action, wanted)
+                means.append(table[rows, action].astype(float))
+                environment.step(action)
+            runs.append(np.cumsum(means, axis=0).T)
+        return np.concatenate(runs)
+
     def test_the_mean_of_many_rewards_is_the_expected_reward(self) -> None:
         """Holds means of reward - expected reward to 6 standard errors.
 
@@ -178,3 +278,14 @@ class BanditContract(ContractPart):
         if not is_bandit(environment) or view.keys().isdisjoint(known):
             return None
         return BanditRollout(environment, rollout, indexed)
+
+
+def _follow(environment: Any, action: Nest) -> Followed:
+    """Takes an action, and returns what follows it."""
+    time_step = environment.step(action)
+    pays: list[Any] = [time_step.step_type]
+    for what in ("table", "optimum"):
+        with contextlib.suppress(NotImplementedError):
+            pays.append(getattr(environment.means_now(), what))
+    generator = pickle.dumps(environment.np_random.bit_generator.state)
+    return Followed(environment.unwrapped.bandit_state().state, pays, generator)

@@ -20,7 +20,7 @@ from bandit_envs.specs import BoundedArraySpec
 from bandit_envs.testing.comparison import assert_identical, require
 from bandit_envs.trajectories import TimeStep, Trajectory
 from bandit_envs.wrappers import RandomActionMask, TransformObservation
-from bandit_envs.wrappers.wrapper import with_entries
+from bandit_envs.wrappers.shared import with_entries
 
 SHARED = "If rows share a model, set `learns_by_row = False` in the class"
 REPEATS = (

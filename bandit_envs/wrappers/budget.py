@@ -12,7 +12,8 @@ from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.nests import Nest
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 from bandit_envs.trajectories import StepType, TimeStep
-from bandit_envs.wrappers.wrapper import Wrapper, with_entries
+from bandit_envs.wrappers.shared import with_entries
+from bandit_envs.wrappers.wrapper import Wrapper
 
 
 class Budget(Wrapper):
@@ -41,6 +42,8 @@ class Budget(Wrapper):
     >>> env.step([1]).is_last()
     array([ True])
     """
+
+    actions_change_state = True
 
     def __init__(self, env: PyEnvironment, budget: float, cost_index: int = 1) -> None:
         super().__init__(env)

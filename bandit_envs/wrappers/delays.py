@@ -16,7 +16,8 @@ from bandit_envs.rewards import RewardDistribution, as_distribution
 from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import TimeStep, no_reward
 from bandit_envs.wrappers.reward_wrappers import reward_spec_within
-from bandit_envs.wrappers.wrapper import Wrapper, with_entries
+from bandit_envs.wrappers.shared import with_entries
+from bandit_envs.wrappers.wrapper import Wrapper
 
 
 class Pending(NamedTuple):

@@ -23,7 +23,8 @@ from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.nests import Nest
 from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import TimeStep
-from bandit_envs.wrappers.wrapper import Wrapper, require_single_actions, with_entries
+from bandit_envs.wrappers.shared import require_single_actions, with_entries
+from bandit_envs.wrappers.wrapper import Wrapper
 
 
 class MaskedSteps(NamedTuple):

@@ -9,7 +9,8 @@ from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.specs import ArraySpec, add_outer_dims_nest, assert_arrays_nest
-from bandit_envs.wrappers.wrapper import Wrapper, with_entries
+from bandit_envs.wrappers.shared import with_entries
+from bandit_envs.wrappers.wrapper import Wrapper
 
 
 class TransformObservation(Wrapper):

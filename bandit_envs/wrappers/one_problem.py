@@ -11,6 +11,7 @@ import numpy as np
 from bandit_envs import rendering
 from bandit_envs.arrays import Array, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, has_own_hook
+from bandit_envs.base.hook_results import RunOptimum
 from bandit_envs.base.known_means import KnownState
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.state import sizes_of, state_to_write
@@ -60,6 +61,7 @@ class OneProblem(BanditPyEnvironment[Any]):
             horizon=self._env.horizon,
             name=f"{type(self).__name__}({env.name})" if name is None else name,
         )
+        self.actions_change_state = env.actions_change_state
         self._says_what_is_shared = has_own_hook(type(env), "_share")
         self._says_when_to_reset = has_own_hook(type(env), "should_reset")
 
@@ -70,6 +72,9 @@ class OneProblem(BanditPyEnvironment[Any]):
 
     def expected_rewards_for(self, observation: Nest) -> Array:
         return self._env.expected_rewards_for(observation)
+
+    def optimum_of_run(self, num_steps: int) -> RunOptimum:
+        return self._env.optimum_of_run(num_steps)
 
     def get_info(self) -> Any:
         return self._now().get_info()

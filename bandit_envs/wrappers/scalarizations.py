@@ -13,7 +13,8 @@ from bandit_envs.base.known_means import Means
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import REWARD_SPEC
-from bandit_envs.wrappers.wrapper import Wrapper, require_single_actions
+from bandit_envs.wrappers.shared import require_single_actions
+from bandit_envs.wrappers.wrapper import Wrapper
 
 
 class Scalarization(Wrapper):

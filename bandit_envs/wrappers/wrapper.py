@@ -9,6 +9,7 @@ import numpy as np
 from bandit_envs.arrays import Array, check_result, read_only
 from bandit_envs.base.actions import ActionKind
 from bandit_envs.base.bandit_py_environment import is_bandit
+from bandit_envs.base.hook_results import RunOptimum
 from bandit_envs.base.known_means import KnownMeans, Means, TakenAction
 from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment, check_environment
 from bandit_envs.base.state import Memo, SavedState, check_saved, state_to_write
@@ -58,6 +59,7 @@ class Wrapper(KnownMeans, PyEnvironment):
         super().__init__(batch_size=env.batch_size, seed=env.np_random, name=name)
         self._env = env
         self.independent_rows = type(self).independent_rows or env.independent_rows
+        self.actions_change_state = type(self).actions_change_state or env.actions_change_state
         self._innermost = env.unwrapped
         self._observation_spec = env.observation_spec()
         self._reward_spec = env.reward_spec()
@@ -119,6 +121,11 @@ class Wrapper(KnownMeans, PyEnvironment):
         if maps or self._observation_spec != self._env.observation_spec():
             raise NotImplementedError(f"{self._name} changes the observation")
         return read_only(self._mapped_means(self._bandit().expected_rewards_for(observation)))
+
+    def optimum_of_run(self, num_steps: int) -> RunOptimum:
+        if self._maps_rewards or type(self)._step is not Wrapper._step:
+            return super().optimum_of_run(num_steps)
+        return self._bandit().optimum_of_run(num_steps)
 
     def render(
         self, mode: str = "rgb_array", row: int = 0, knowledge: Knowledge | None = None
@@ -220,16 +227,3 @@ class Wrapper(KnownMeans, PyEnvironment):
         own, wrapped = content
         super()._check_content(own._replace(rng=self.np_random))
         check_saved(self._env, wrapped)
-
-
-def require_single_actions(env: PyEnvironment) -> KnownMeans:
-    """Returns `env`; TypeError if it is not a bandit whose action is one integer."""
-    if not env.action_kind.is_single or not is_bandit(env):
-        raise TypeError(f"env is {env.name}; expected a bandit whose action is one integer")
-    return env
-
-
-def with_entries(observation: Nest, **entries: Any) -> dict[str, Any]:
-    """Returns a dict of an observation, or of its entries if it is a dict itself, and of more."""
-    parts = observation if isinstance(observation, dict) else {"observation": observation}
-    return {**parts, **entries}

@@ -606,6 +606,12 @@ def test_help_fits_on_a_screen_and_has_what_one_needs(monkeypatch):
     assert len(make_parser().format_help().splitlines()) <= 40
 
 
+def test_no_two_options_of_a_command_have_the_same_help():
+    for command in EXAMPLES:
+        texts = [action.help for action in command_parser(command)._actions if action.help]
+        assert sorted(texts) == sorted(set(texts)), command
+
+
 def command_parser(name):
     """Returns the parser of a subcommand."""
     (action,) = [each for each in make_parser()._actions if each.dest == "command"]

@@ -65,6 +65,89 @@ def test_the_optimal_actions_of_rotting_arms_are_optimal_in_the_long_run():
     assert earned == pytest.approx([most(means, steps) for steps in range(1, 10)], abs=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("make", "steps", "optimum"),
+    [
+        (rising, 100, 48.376350928),
+        (rising, 1000, 900.503683999),
+        (rotting, 100, 45.588347073),
+        (rotting, 1000, 263.308312212),
+    ],
+)
+def test_the_optimum_of_a_run_of_rested_arms(make, steps, optimum):
+    found = make().optimum_of_run(steps)
+    assert found.among == "all policies"
+    assert found.earned[-1] == pytest.approx(optimum, rel=1e-7)
+    assert make().optimum_of_run(7).earned == pytest.approx(found.earned[:7])
+
+
+def test_the_best_rising_arm_depends_on_the_length_of_the_run():
+    env = rising()
+    alone = np.cumsum(env.unwrapped._means, axis=1, dtype=float)[:, :1000]
+    assert env.optimum_of_run(1000).earned == pytest.approx(alone.max(axis=0))
+    best = alone.argmax(axis=0)
+    assert [np.argmax(best == arm) + 1 for arm in range(4)] == [1, 23, 123, 266]
+
+
+def test_rested_arms_that_rise_and_fall_share_the_pulls_of_a_run():
+    env = RestedBandit([[1.0, 0.0, 0.0, 3.0], [0.75] * 4])
+    assert env.optimum_of_run(8).earned.tolist() == [1.0, 1.75, 2.5, 4.0, 7.0, 10.0, 13.0, 16.0]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_optimum_of_a_run_is_that_of_all_ways_to_share_its_pulls(seed):
+    means = np.random.default_rng(seed).normal(size=(3, 7)).astype(np.float32)
+    if seed % 2:
+        means[0].sort()
+        means[1] = -np.sort(-means[1])
+    if seed > 3:
+        means[2] = np.sort(means[2]) if seed == 4 else means[0, ::-1]
+    expected = [most(means, steps) for steps in range(1, 8)]
+    assert RestedBandit(means).optimum_of_run(7).earned == pytest.approx(expected, abs=1e-5)
+
+
+def best_of_seen_chains(chains, pays, states, steps):
+    """Returns the most that a run of rested chains earns, by going through all that may happen."""
+    if steps == 0:
+        return 0.0
+    values = []
+    for arm, state in enumerate(states):
+        value = pays[arm][state]
+        for after, probability in enumerate(chains[arm][state]):
+            moved = (*states[:arm], after, *states[arm + 1 :])
+            value += probability * best_of_seen_chains(chains, pays, moved, steps - 1)
+        values.append(value)
+    return max(values)
+
+
+def test_the_optimum_of_a_run_of_rested_chains_is_a_bound_of_who_sees_their_states():
+    default = RestlessMarkovBandit(rested=True).optimum_of_run(1000)
+    assert default.among == "bound"
+    assert default.earned[[99, 999]] == pytest.approx([52.252147029, 502.252147028], rel=1e-8)
+    env = RestlessMarkovBandit(CHAINS, PAYS, rested=True)
+    first = [[0.75, 0.25], [2 / 7, 5 / 7]]  # the stationary distributions
+    expected = sum(
+        first[0][i] * first[1][j] * best_of_seen_chains(CHAINS, PAYS, (i, j), 5)
+        for i, j in itertools.product(range(2), repeat=2)
+    )
+    assert env.optimum_of_run(5).earned[-1] == pytest.approx(expected)
+
+
+def test_chains_with_many_states_together_have_the_optimum_of_the_best_fixed_arm():
+    chains = [[[0.5, 0.5], [0.5, 0.5]]] * 17
+    env = RestlessMarkovBandit(chains, [[0.0, 1.0]] * 16 + [[0.0, 3.0]], rested=True)
+    found = env.optimum_of_run(4)
+    assert found.among == "best fixed arm"
+    assert found.earned == pytest.approx([1.5, 3.0, 4.5, 6.0])
+
+
+@pytest.mark.parametrize("env", [RestlessMarkovBandit(), AdversarialBandit([[0.5, 1.0]])])
+def test_arms_that_change_by_themselves_need_no_optimum_of_a_run(env):
+    assert not env.actions_change_state
+    with pytest.raises(NotImplementedError, match="the optimum of a whole run is unknown"):
+        env.optimum_of_run(5)
+
+
 def test_stationary_means_are_those_of_the_literature():
     chains = [[[0.7, 0.3], [0.5, 0.5]], [[0.2, 0.8], [0.6, 0.4]]]
     env = RestlessMarkovBandit(chains, [[0.0, 1.0], [0.0, 1.0]])

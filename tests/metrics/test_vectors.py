@@ -18,7 +18,7 @@ from bandit_envs import (
     rewards,
     sampling,
 )
-from bandit_envs.environments import CascadeBandit
+from bandit_envs.environments import CascadeBandit, KnapsackBandit, rising
 from bandit_envs.metrics import METRICS
 from bandit_envs.specs import ArraySpec
 from bandit_envs.studies.definition.study import Study
@@ -175,6 +175,7 @@ def test_studies_of_vector_rewards_show_pareto_regret():
     assert study.panels == ("pareto_regret", "cumulative_pareto_regret")
 
 
+ONE_STEP = ["one_step_percent_optimal", "one_step_regret"]
 EXPLORATION = ["suffix_failure", "minimal_fraction", "greedy"]
 
 
@@ -182,8 +183,10 @@ EXPLORATION = ["suffix_failure", "minimal_fraction", "greedy"]
     ("env", "known"),
     [
         (Pairs, ["pareto_regret"]),
-        (constrained, ["reward", "percent_optimal", "regret", "violations"]),
-        (KArmedTestbed, ["reward", "percent_optimal", "regret", *EXPLORATION]),
+        (constrained, ["reward", "percent_optimal", "regret", *ONE_STEP, "violations"]),
+        (KArmedTestbed, ["reward", "percent_optimal", "regret", *ONE_STEP, *EXPLORATION]),
+        (rising, ["reward", *ONE_STEP, "lost_reward", *EXPLORATION]),
+        (KnapsackBandit, ["lost_reward", "knapsack_regret"]),
     ],
 )
 def test_studies_find_the_metrics_that_an_environment_knows(env, known):

@@ -8,7 +8,7 @@ import pytest
 
 from bandit_envs import ConstantPolicy, KArmedTestbed, OutcomeStream, StepDriver
 from bandit_envs.environments import KnapsackBandit
-from bandit_envs.metrics import AverageRewardMetric, KnapsackRegretMetric
+from bandit_envs.metrics import AverageRewardMetric, KnapsackRegretMetric, LostRewardMetric
 from bandit_envs.policies import BudgetedThompsonSamplingPolicy, PrimalDualPolicy
 from bandit_envs.trajectories import Trajectory
 from bandit_envs.wrappers import Budget
@@ -115,23 +115,100 @@ def test_policies_earn_as_much_as_a_loop(policy_class, loop, budget, rounds):
     assert np.mean(earned) == pytest.approx(np.mean(expected), abs=4 * error)
 
 
-def test_the_regret_is_what_is_missing_to_the_optimum():
-    env = KnapsackBandit(REWARDS, COSTS, 40, 100)
+def test_the_regret_is_what_is_missing_to_the_linear_program():
+    # A cost of 0.4 a round: a third of action 0 (cost 0.2), and two thirds of action 1 (cost 0.5).
     regret, earned = run(PrimalDualPolicy, 40, 100, 4000, 100)
-    missing = env.optimum - earned
+    missing = 100 * (1 / 3 * 0.3 + 2 / 3 * 0.5) - earned
     error = np.std(missing) / math.sqrt(4000)
     assert regret.mean() == pytest.approx(missing.mean(), abs=4 * error)
     assert np.std(regret) < np.std(missing)
 
 
-def test_the_optimum_mixes_the_actions_on_both_sides_of_the_budget():
-    # A cost of 0.4 a round: a third of action 0 (cost 0.2), and two thirds of action 1 (cost 0.5).
-    env = KnapsackBandit(REWARDS, COSTS, budget=40, rounds=100)
-    assert env.optimum == pytest.approx(100 * (1 / 3 * 0.3 + 2 / 3 * 0.5))
-    assert KnapsackBandit(REWARDS, COSTS, 50).optimum == pytest.approx(50 * 0.3 / 0.2)
+def test_the_prices_are_those_of_the_actions_on_both_sides_of_the_budget():
+    of_cost, of_round = KnapsackBandit(REWARDS, COSTS, budget=40, rounds=100).shadow_prices
+    assert of_cost * 40 + of_round * 100 == pytest.approx(100 * (1 / 3 * 0.3 + 2 / 3 * 0.5))
     rich = KnapsackBandit(REWARDS, COSTS, budget=95, rounds=100)
-    assert rich.optimum == pytest.approx(60)
-    assert rich.shadow_prices.of_cost == 0.0
+    assert rich.shadow_prices == pytest.approx((0.0, 0.6))
+
+
+@pytest.mark.parametrize(
+    ("budget", "rounds", "optimum"),
+    [
+        (100, None, 200.0),
+        (1.5, None, 4.0),
+        (100, 200, 122.729614542),
+        (100, 300, 148.443900212),
+        (99.5, 300, 148.443900212),
+        (100, 500, 195.356322232),
+    ],
+)
+def test_the_optimum_is_what_the_best_policy_earns(budget, rounds, optimum):
+    env = KnapsackBandit(budget=budget, rounds=rounds)
+    assert env.optimum == pytest.approx(optimum, rel=1e-10)
+    for_steps = env.optimum_of_run(10_000 if rounds is None else rounds + 3)
+    assert for_steps.earned[-1] == pytest.approx(optimum, rel=1e-10)
+    assert for_steps.among == "all policies"
+    assert for_steps.earned[0] == 0.9  # there is no tomorrow
+
+
+def test_the_optimum_of_a_run_is_that_of_all_ways_to_play_it():
+    def best(steps, budget):
+        if steps == 0 or budget <= 0:
+            return 0.0
+        values = []
+        for reward, cost in zip(REWARDS, COSTS):
+            paid = best(steps - 1, budget - 1)
+            kept = best(steps - 1, budget)
+            values.append(reward + cost * paid + (1 - cost) * kept)
+        return max(values)
+
+    earned = KnapsackBandit(REWARDS, COSTS, budget=2.5, rounds=5).optimum_of_run(7).earned
+    assert earned == pytest.approx([best(min(steps, 5), 2.5) for steps in range(1, 8)])
+
+
+def test_a_budget_that_is_not_whole_pays_one_cost_more():
+    env = KnapsackBandit(budget=1.5, batch_size=4000, seed=0)
+    regret = KnapsackRegretMetric(env)
+    lost = LostRewardMetric(env)
+    policy = ConstantPolicy(0, num_actions=3, batch_size=4000)
+    StepDriver(env, policy, [regret, lost], num_steps=200).run()
+    assert regret.totals == pytest.approx(0.0, abs=1e-9)
+    assert lost.totals == pytest.approx(0.0, abs=1e-9)
+
+
+def best_choices(budget, rounds):
+    """Returns the best action [rounds + 1, budget + 1], by the rounds and the costs left."""
+    rewards = np.array(REWARDS)[:, np.newaxis]
+    costs = np.array(COSTS)[:, np.newaxis]
+    value = np.zeros(budget + 1)
+    choices = [np.zeros(budget + 1, int)]
+    for _ in range(rounds):
+        options = rewards + costs * np.append(0.0, value[:-1]) + (1 - costs) * value
+        choices.append(options.argmax(axis=0))
+        value = np.append(0.0, options.max(axis=0)[1:])
+    return np.array(choices)
+
+
+def test_the_best_policy_for_a_run_with_rounds_loses_nothing():
+    env = KnapsackBandit(REWARDS, COSTS, budget=20, rounds=40, batch_size=4000, seed=0)
+    lost = LostRewardMetric(env)
+    of_linear_program = KnapsackRegretMetric(env)
+    earned = np.zeros(4000)
+    choices = best_choices(20, 40)
+    time_step = env.reset()
+    for step in range(45):
+        costs_left = np.rint(20 * time_step.observation["budget"]).astype(int)
+        action = choices[max(40 - step, 0), costs_left]
+        next_time_step = env.step(action)
+        trajectory = Trajectory.from_transition(time_step, action, next_time_step)
+        lost(trajectory)
+        of_linear_program(trajectory)
+        earned += next_time_step.reward[:, 0]
+        time_step = next_time_step
+    assert lost.totals.mean() == pytest.approx(0.0, abs=4 * lost.totals.std() / math.sqrt(4000))
+    assert earned.mean() == pytest.approx(env.optimum, abs=4 * earned.std() / math.sqrt(4000))
+    assert of_linear_program.totals.mean() > 0.3
+    assert lost.totals.std() < 0.6 * earned.std()
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from bandit_envs.policies.scikit_learn import FittedRegressions
 from bandit_envs.tables.encoding import NumberColumn, TableEncoding
 from bandit_envs.testing.comparison import assert_identical
 from bandit_envs.trajectories import restart
-from bandit_envs.wrappers.wrapper import with_entries
+from bandit_envs.wrappers.shared import with_entries
 from tests.policies import contextual_parts
 from tests.policies.contextual_parts import (
     MODELS,

@@ -113,7 +113,7 @@ def test_the_command_and_pages_say_it(tmp_path):
     assert code == 0
     assert line in out
     assert line in command_line.run("report", tmp_path).out
-    assert load(tmp_path).note == line
+    assert load(tmp_path).notes == [line]
     load(tmp_path).write_page(tmp_path / "page.html")
     assert line in (tmp_path / "page.html").read_text("utf-8")
 

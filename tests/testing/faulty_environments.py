@@ -4,10 +4,18 @@ import copy
 
 import numpy as np
 
-from bandit_envs import ArraySpec, KArmedTestbed, StationaryStochasticPerArmPyEnvironment
+from bandit_envs import (
+    ArraySpec,
+    KArmedTestbed,
+    RestedBandit,
+    StationaryStochasticPerArmPyEnvironment,
+)
+from bandit_envs.base.known_means import Means
 from bandit_envs.rewards import LinearReward
 from bandit_envs.sampling import Integers, Normal
 from bandit_envs.testing import EnvironmentContract
+from bandit_envs.wrappers import Wrapper
+from bandit_envs.wrappers.masks import MaskingWrapper
 from tests.testing.sound_environments import Preferences
 
 FAULTS = []
@@ -367,3 +375,76 @@ class PaysTheNeighbour(KArmedTestbed):
 
     def _draw_rewards(self, rng, state, action):
         return np.roll(super()._draw_rewards(rng, state, action), 1)
+
+
+@caught_by("test_actions_change_the_state_only_if_the_environment_says_so")
+class WearsOutInSilence(KArmedTestbed):
+    """An arm pays less each time that it is pulled."""
+
+    def _next_state(self, rng, state, action):
+        return state - np.eye(self.num_actions, dtype=state.dtype)[action]
+
+
+class Tired(Wrapper):
+    """Rewards are halved once action 0 was taken."""
+
+    def _reset(self):
+        return np.zeros(self.batch_size, np.bool_), self._env.reset()
+
+    def _step(self, action):
+        before = self._state.latent
+        time_step = self._env.step(action)
+        reward = np.where(before, time_step.reward / 2, time_step.reward)
+        return before | (action == 0), time_step._replace(reward=reward)
+
+    def _change_means(self, means, are_met):
+        factors = np.where(self._state.latent, 0.5, 1.0)
+        return Means.of_table(self.name, means.table * factors[:, np.newaxis])
+
+
+@caught_by("test_actions_change_the_state_only_if_the_environment_says_so")
+def wrapped_and_tired(**options):
+    return Tired(KArmedTestbed(k=4, **options))
+
+
+@caught_by("test_actions_change_the_state_only_if_the_environment_says_so")
+def ends_early(**options):
+    return EndsEarly(KArmedTestbed(k=4, **options))
+
+
+@caught_by("test_actions_change_the_state_only_if_the_environment_says_so")
+def sells_out(**options):
+    return SellsOut(KArmedTestbed(k=4, **options), num_extra_actions=0)
+
+
+class SellsOut(MaskingWrapper):
+    """An action is masked in the step after it was taken."""
+
+    def _step(self, action):
+        latent, time_step = super()._step(action)
+        mask = np.arange(self.num_actions) != np.asarray(action)[:, np.newaxis]
+        return latent, time_step._replace(observation={**time_step.observation, "mask": mask})
+
+    def _draw_mask(self, available, steps):
+        return np.ones((self.batch_size, self.num_actions), np.bool_)
+
+
+class EndsEarly(Wrapper):
+    """Action 0 ends an episode."""
+
+    def _step(self, action):
+        time_step = self._env.step(action)
+        ends = np.where(action == 0, np.int32(2), time_step.step_type)
+        return None, time_step._replace(step_type=ends)
+
+
+@caught_by("test_no_policy_earns_more_than_the_optimum_of_a_run")
+class PromisesTooLittle(RestedBandit):
+    """The optimum is that of the arm which is best at first."""
+
+    def __init__(self, **options):
+        super().__init__([[0.5, 0.4, 0.3], [0.0, 0.9, 1.0]], **options)
+
+    def optimum_of_run(self, num_steps):
+        optimum = super().optimum_of_run(num_steps)
+        return optimum._replace(earned=0.5 * np.arange(1.0, num_steps + 1.0))

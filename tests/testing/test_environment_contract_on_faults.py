@@ -18,7 +18,10 @@ def contract_for(environment_class):
         num_steps = 9
 
         def make_environment(self, seed):
-            arms = {"k": 4} if issubclass(environment_class, KArmedTestbed) else {}
+            is_testbed = isinstance(environment_class, type) and issubclass(
+                environment_class, KArmedTestbed
+            )
+            arms = {"k": 4} if is_testbed else {}
             return environment_class(batch_size=3, horizon=3, seed=seed, **arms)
 
     return Contract()

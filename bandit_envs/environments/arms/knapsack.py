@@ -5,6 +5,7 @@ Experimental: these names may change in any minor version.
 
 from __future__ import annotations
 
+import math
 import typing
 from typing import NamedTuple
 
@@ -20,11 +21,13 @@ from bandit_envs.base.checks import (
     check_table,
     short_repr,
 )
+from bandit_envs.base.hook_results import RunOptimum
 from bandit_envs.base.known_means import Means
 from bandit_envs.nests import Nest
 from bandit_envs.specs import BoundedArraySpec
 from bandit_envs.trajectories import TimeStep
-from bandit_envs.wrappers.wrapper import Wrapper, with_entries
+from bandit_envs.wrappers.shared import with_entries
+from bandit_envs.wrappers.wrapper import Wrapper
 
 
 class CostlyArms(BanditPyEnvironment[None]):
@@ -75,7 +78,9 @@ class CostlyArms(BanditPyEnvironment[None]):
 class ShadowPrices(NamedTuple):
     """What the best mix of actions would earn more with a larger budget, and with more rounds.
 
-    The optimum is `of_cost` times the budget plus `of_round` times the number of rounds.
+    They solve the linear program in which costs keep to the budget on average. Its value, `of_cost`
+    times the budget, rounded up, plus `of_round` times the number of rounds, is a bound of what any
+    policy earns. Without a limit of rounds, the best action reaches it.
     """
 
     of_cost: float  # for one unit more of the budget
@@ -118,6 +123,7 @@ class KnapsackBandit(Wrapper):
     """
 
     independent_rows = True
+    actions_change_state = True
 
     def __init__(
         self,
@@ -132,6 +138,7 @@ class KnapsackBandit(Wrapper):
         super().__init__(arms)
         self._earned, self._paid = arms._means.T
         self.budget = check_positive("budget", budget, 1.0, MAX_PARAMETER)  #: of each row
+        self._num_costs = math.ceil(self.budget)  # costs are 0 or 1
         self.rounds = None if rounds is None else check_integer("rounds", rounds, 1)  #: or no limit
         if rounds is None and not self._paid.all():
             expected = "expected numbers above 0, as rounds is None"
@@ -147,20 +154,34 @@ class KnapsackBandit(Wrapper):
 
     @property
     def optimum(self) -> float:
-        """What the best mix of actions is expected to earn, which no policy exceeds.
+        """What the best policy is expected to earn until the budget or the rounds end.
 
-        It is the value of the linear program in which costs keep to the budget on average.
+        With a limit of rounds, it takes time in the order of these and of the budget, multiplied.
         """
-        of_cost, of_round = self._shadow_prices
-        return of_cost * self.budget + of_round * (self.rounds or 0)
+        if self.rounds is None:
+            return self._shadow_prices.of_cost * self._num_costs
+        return float(self.optimum_of_run(self.rounds).earned[-1])
+
+    def optimum_of_run(self, num_steps: int) -> RunOptimum:
+        steps = check_integer("num_steps", num_steps, minimum=1)
+        rounds = steps if self.rounds is None else min(steps, self.rounds)
+        value = np.zeros(min(self._num_costs, rounds) + 1)  # with 0, 1, ... costs left to pay
+        earned = np.zeros(steps)
+        stays = 1.0 - self._paid[:, np.newaxis]
+        for step in range(rounds):
+            after = np.multiply.outer(self._paid, value[:-1]) + stays * value[1:]
+            value[1:] = (self._earned[:, np.newaxis] + after).max(axis=0)
+            earned[step] = value[-1]
+        earned[rounds:] = value[-1]
+        return RunOptimum(earned, "all policies")
 
     def _find_shadow_prices(self) -> ShadowPrices:
-        """Returns the solution of the dual of the linear program of `optimum`."""
+        """Returns the solution of the dual of the linear program."""
         if self.rounds is None:
             return ShadowPrices(float((self._earned / self._paid).max()), 0.0)
         prices = _find_prices(self._earned, self._paid)
         values = (self._earned - np.multiply.outer(prices, self._paid)).max(axis=1).clip(0.0)
-        best = (prices * self.budget + values * self.rounds).argmin()
+        best = (prices * self._num_costs + values * self.rounds).argmin()
         return ShadowPrices(float(prices[best]), float(values[best]))
 
     def _reset(self) -> tuple[Spending, TimeStep]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import typing
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.arrays import Array, Indices, Rng
+from bandit_envs.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
-from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_table
+from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number, check_table
+from bandit_envs.base.hook_results import RunOptimum
 
 PULLS = np.arange(1.0, 1001.0)
 
@@ -21,7 +23,8 @@ class RestedBandit(BanditPyEnvironment[NDArray[np.int32]]):
 
     The last mean lasts. Arms are rotting if their means do not increase, and rising if they do not
     decrease. `optimal_action` looks one step ahead, which for rotting arms is optimal in the long
-    run as well. A reset starts all arms anew.
+    run as well; for others, it is not, and `optimum_of_run` says what the best policy earns. A
+    reset starts all arms anew.
 
     Args:
         means: [K, N], N of each arm.
@@ -38,6 +41,7 @@ class RestedBandit(BanditPyEnvironment[NDArray[np.int32]]):
     """
 
     independent_rows = True
+    actions_change_state = True
 
     def __init__(
         self,
@@ -52,6 +56,19 @@ class RestedBandit(BanditPyEnvironment[NDArray[np.int32]]):
         super().__init__(None, num_arms, batch_size=batch_size, **options)
         self._first = np.arange(num_arms) * length  # where the means of each arm begin
         self._one_pull = np.eye(num_arms, dtype=np.int32)
+
+    def optimum_of_run(self, num_steps: int) -> RunOptimum:
+        pulls = np.arange(check_integer("num_steps", num_steps, minimum=1))
+        means = self._means[:, np.minimum(pulls, self._means.shape[1] - 1)].astype(np.float64)
+        changes = np.diff(means, axis=1)
+        falls = (changes <= 0.0).all(axis=1)
+        rises = (changes >= 0.0).all(axis=1) & ~falls
+        groups = [mean.cumsum() for mean in means[~(falls | rises)]]
+        if falls.any():  # the largest means can be taken first
+            groups.append(np.sort(means[falls], axis=None)[::-1][: len(pulls)].cumsum())
+        if rises.any():  # to share the pulls of a run is worse than to give all to one arm
+            groups.append(means[rises].cumsum(axis=1).max(axis=0))
+        return RunOptimum(functools.reduce(_share_pulls, groups), "all policies")
 
     def _initial_state(self, rng: Rng) -> NDArray[np.int32]:
         return np.zeros((self._batch_size, self.num_actions), np.int32)
@@ -77,6 +94,17 @@ class RestedBandit(BanditPyEnvironment[NDArray[np.int32]]):
     def _means_after(self, pulls: NDArray[np.int32], first: Indices) -> Array:
         """Returns the means after so many `pulls` of the arms whose means begin at `first`."""
         return np.asarray(self._means.take(first + np.minimum(pulls, self._means.shape[1] - 1)))
+
+
+def _share_pulls(one: Floats, others: Floats) -> Floats:
+    """Returns the most that 1 to T pulls earn of arms that earn `one` and `others` alone: [T].
+
+    It is the best of all ways to share the pulls, which is a convolution with max for the sum.
+    """
+    first = np.append(0.0, one)
+    second = np.append(0.0, others)
+    pulls = range(1, len(first))
+    return np.array([(first[: n + 1] + second[n::-1]).max() for n in pulls])
 
 
 def rotting(

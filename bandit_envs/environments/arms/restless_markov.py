@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import typing
 
 import numpy as np
@@ -9,8 +10,12 @@ from numpy.typing import ArrayLike
 
 from bandit_envs.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
-from bandit_envs.base.checks import check_table
+from bandit_envs.base.checks import check_integer, check_table
+from bandit_envs.base.hook_results import RunOptimum
 from bandit_envs.specs import BoundedArraySpec
+
+MOST_STATES = 100_000
+"""The optimum of a run is found by the states of all chains together, if these are not more."""
 
 
 class RestlessMarkovBandit(BanditPyEnvironment[Indices]):
@@ -59,6 +64,7 @@ class RestlessMarkovBandit(BanditPyEnvironment[Indices]):
         if not np.allclose(chains.sum(axis=2), 1.0):
             raise ValueError("transitions has rows that do not sum to 1")
         self._rewards = pays.astype(np.float32)
+        self._transitions = chains
         spec = BoundedArraySpec((), np.float32, pays.min(), pays.max(), "reward")
         super().__init__(None, num_arms, spec, batch_size=batch_size, **options)
         self._stationary = np.stack([_stationary(chain) for chain in chains])
@@ -66,12 +72,38 @@ class RestlessMarkovBandit(BanditPyEnvironment[Indices]):
         self._bounds = _bounds(chains).reshape(-1, num_arms * num_states)
         self._arms = np.arange(num_arms) * num_states
         self._first_cells = np.tile(self._arms, (self._batch_size, 1))
-        self._rested = bool(rested)
+        self.actions_change_state = bool(rested)
 
     @property
     def stationary_means(self) -> Floats:
         """The mean reward of each arm in its stationary distribution: [K]."""
         return np.asarray((self._stationary * self._rewards).sum(axis=1))
+
+    def optimum_of_run(self, num_steps: int) -> RunOptimum:
+        """Returns, for rested chains, what somebody who sees all states can earn: a bound.
+
+        Of chains with many states together, it is what the best fixed arm earns.
+        """
+        steps = check_integer("num_steps", num_steps, minimum=1)
+        num_arms, num_states = self._rewards.shape
+        if not self.actions_change_state:
+            return super().optimum_of_run(steps)
+        if num_states**num_arms > MOST_STATES:
+            best = self.stationary_means.max()
+            return RunOptimum(best * np.arange(1.0, steps + 1.0), "best fixed arm")
+        start = functools.reduce(np.multiply.outer, self._stationary)
+        value = np.zeros_like(start)  # of the states of all chains together: [S, ..., S]
+        earned = np.zeros(steps)
+        for step in range(steps):
+            pulled = [self._value_of_pull(arm, value) for arm in range(num_arms)]
+            value = np.maximum.reduce(pulled)
+            earned[step] = (start * value).sum()
+        return RunOptimum(earned, "bound")
+
+    def _value_of_pull(self, arm: int, value: Floats) -> Floats:
+        """Returns what a pull and the steps after it earn, where these alone earn `value`."""
+        after = np.tensordot(value, self._transitions[arm], axes=(arm, 1))
+        return np.moveaxis(after + self._rewards[arm], -1, arm)
 
     def _initial_state(self, rng: Rng) -> Indices:
         return _draw_cells(rng, self._first_cells, _bounds(self._stationary[np.newaxis]))
@@ -83,7 +115,7 @@ class RestlessMarkovBandit(BanditPyEnvironment[Indices]):
         return np.asarray(self._rewards.take(self._of_action(state, action)))
 
     def _next_state(self, rng: Rng, state: Indices, action: Indices) -> Indices:
-        if not self._rested:
+        if not self.actions_change_state:
             return _draw_cells(rng, self._first_cells, self._bounds.take(state, axis=1))
         bounds = self._bounds.take(self._of_action(state, action), axis=1)
         moved = state.copy()
@@ -93,7 +125,9 @@ class RestlessMarkovBandit(BanditPyEnvironment[Indices]):
 
     def _share(self, state: Indices) -> Indices:
         # Rested chains are the user's own, as only the user's actions move them.
-        return state if self._rested else np.repeat(state[:1], self._batch_size, axis=0)
+        return (
+            state if self.actions_change_state else np.repeat(state[:1], self._batch_size, axis=0)
+        )
 
 
 def _bounds(probabilities: Floats) -> Floats:

@@ -17,7 +17,7 @@ from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.drivers import StepDriver
 from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.metrics import METRICS, QUANTITIES
-from bandit_envs.metrics.quantities import ON_REQUEST
+from bandit_envs.metrics.quantities import IN_PLACE_OF, ON_REQUEST
 from bandit_envs.names.choice import AnyChoice, Choice
 from bandit_envs.names.notation import parse_toml, to_toml
 from bandit_envs.names.notation.values import ALL_DIGITS
@@ -27,7 +27,7 @@ from bandit_envs.policies import Policy
 from bandit_envs.policies.delayed import learner
 from bandit_envs.policies.policy_choice import PolicyChoice
 
-DEFAULT_PANELS = ("reward", "percent_optimal")
+DEFAULT_PANELS = ("reward", "percent_optimal", "lost_reward")
 
 
 def check_keys(what: str, table: Mapping[str, Any], kind: type) -> None:
@@ -220,14 +220,15 @@ def resolve_metrics(names: object, reasons: Mapping[str, str]) -> tuple[str, ...
         reasons: why the environments do not know the others.
     """
     known = [name for name in METRICS if name not in reasons]
-    default = [name for name in known if name not in ON_REQUEST]
+    measured = {name for name in known if name not in ON_REQUEST}
+    default = [name for name in known if name in measured and IN_PLACE_OF.get(name) not in measured]
     return check_listed_names("metrics", names or default, known, reasons)
 
 
 def resolve_panels(
     names: object, metrics: Collection[str], reasons: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Returns the panels of a study, by default reward and percent_optimal.
+    """Returns the panels of a study, by default those of `DEFAULT_PANELS` that it measures.
 
     Args:
         names: what the study gives; None for the default.

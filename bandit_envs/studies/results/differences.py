@@ -12,7 +12,7 @@ import numpy as np
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import check_confidence, check_integer
 from bandit_envs.base.extras import import_extra
-from bandit_envs.metrics import Statistics, of_runs
+from bandit_envs.metrics import Quantity, Statistics, of_runs
 from bandit_envs.metrics.holm import holm
 from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.studies.definition.study import Study
@@ -76,6 +76,13 @@ class PValues(NamedTuple):
     wilcoxon: float
 
 
+def compared_quantities(study: Study) -> dict[str, Quantity]:
+    """Returns the quantities of a summary by which policies are compared, run by run."""
+    return {
+        name: each for name, each in study.summary.items() if each.kind != "per_step" and each.ranks
+    }
+
+
 def pairs_to_compare(
     baseline: PolicyChoice, study: Study, pairs: Sequence[PairResult]
 ) -> list[PairResult]:
@@ -97,7 +104,7 @@ def compare_to(
         study: the study.
         pairs: its results. Those that have not finished all runs, or have one run, are left out.
     """
-    quantities = [name for name, each in study.summary.items() if each.kind != "per_step"]
+    quantities = compared_quantities(study)
     baselines = {str(pair.environment): pair for pair in pairs if pair.policy == baseline}
     found = []
     compared = pairs_to_compare(baseline, study, pairs)

@@ -23,6 +23,7 @@ from bandit_envs.base.checks import short_repr
 from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.metrics import QUANTITIES, MetricResult, Statistics, of_runs
 from bandit_envs.policies.policy_choice import PolicyChoice
+from bandit_envs.studies.definition.changing import find_changing, read_changing
 from bandit_envs.studies.definition.rows_in_turn import Pair, find_row_by_row, read_row_by_row
 from bandit_envs.studies.definition.study import Study, Task
 from bandit_envs.studies.definition.user_modules import digest_modules
@@ -114,6 +115,7 @@ class Results:
         study: the study.
         versions: the versions that results must be of; by default, those of this process.
         row_by_row: the pairs that have a policy for each run; by default, `lock` finds them.
+        changing: environments whose actions change the state; by default, `lock` finds them.
     """
 
     def __init__(
@@ -122,10 +124,12 @@ class Results:
         study: Study,
         versions: Mapping[str, object] | None = None,
         row_by_row: Sequence[Pair] | None = None,
+        changing: Mapping[str, str] | None = None,
     ) -> None:
         self.path = path
         self.study = study
         self.row_by_row = row_by_row
+        self.changing = changing
         self._versions = versions or {
             **VERSIONS,
             **digest_modules([*study.environment, *study.policy]),
@@ -160,7 +164,8 @@ class Results:
         config = read_config(path)
         study = _read_study({**config["study"], **changes}, config.get("independent_rows"))
         row_by_row = read_row_by_row(config.get("row_by_row"))
-        results = cls(path, study, config["versions"], row_by_row)
+        changing = read_changing(config.get("actions_change_state"))
+        results = cls(path, study, config["versions"], row_by_row, changing)
         conflict = results.conflict()
         if conflict:
             raise ValueError(conflict)
@@ -204,7 +209,13 @@ class Results:
                 self._delete_results()
             if self.row_by_row is None:
                 self.row_by_row = find_row_by_row(self.study)
-            config = {**self._config, "row_by_row": self.row_by_row}
+            if self.changing is None:
+                self.changing = find_changing(self.study)
+            config = {
+                **self._config,
+                "row_by_row": self.row_by_row,
+                "actions_change_state": self.changing,
+            }
             text = (json.dumps(config, indent=2, ensure_ascii=False) + "\n").encode()
             if _read_bytes(self.path / "config.json") != text:
                 self.remove_page()

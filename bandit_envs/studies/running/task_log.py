@@ -12,6 +12,9 @@ from bandit_envs.studies.definition.study import RUNS_PER_TASK, Task
 from bandit_envs.studies.running.tasks import make_pair
 from bandit_envs.wrappers.delays import max_delay_of
 
+KNOW_MEANS = {"regret", "one_step_regret"}
+"""Metrics of environments that know the means of their actions, which a log then has."""
+
 
 def write_task_log(tasks: list[Task], path: Path) -> LogSummary:
     """Makes the log of the only task of a study, and returns what it holds.
@@ -40,7 +43,7 @@ def write_task_log(tasks: list[Task], path: Path) -> LogSummary:
         remove_parts(path)
     else:
         check_suffix(path, WRITTEN_SUFFIXES)
-    has_table = "regret" in task.metrics and policy.action_kind.is_single
+    has_table = not KNOW_MEANS.isdisjoint(task.metrics) and policy.action_kind.is_single
     recorder = LogRecorder(
         env=env if has_table else None,
         folder=path if is_folder else None,

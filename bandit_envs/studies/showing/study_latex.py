@@ -10,8 +10,13 @@ from bandit_envs.metrics import Quantity
 from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.showing.latex import escape, explain_stars, to_latex
 from bandit_envs.showing.tables import Cell, Group, NumericColumn, Table
+from bandit_envs.studies.definition.changing import describe_regret
 from bandit_envs.studies.definition.study import Study
-from bandit_envs.studies.results.differences import compare_to, corrected_p_values
+from bandit_envs.studies.results.differences import (
+    compare_to,
+    compared_quantities,
+    corrected_p_values,
+)
 from bandit_envs.studies.showing.study_cells import paper_cell
 from bandit_envs.studies.showing.study_tables import explain_quantities
 
@@ -32,6 +37,7 @@ def latex_table(
     pairs: Sequence[PairResult],
     quantities: Sequence[str] | None,
     baseline: PolicyChoice | None,
+    changing: Mapping[str, str],
 ) -> str:
     """Returns a table of the pairs that have finished all runs.
 
@@ -45,6 +51,7 @@ def latex_table(
         quantities: those that are shown; by default, those of the summary, and with a baseline,
             those of whole runs.
         baseline: stars say which policies differ from it; None for no stars.
+        changing: environments whose actions change the state, as `LoadedStudy` has them.
     """
     shown = _find_quantities(study, quantities, is_tested=baseline is not None)
     finished = [pair for pair in pairs if pair.runs == study.runs]
@@ -59,6 +66,7 @@ def latex_table(
         *_title(study),
         f"{study.runs} runs of {study.steps} steps.",
         *_explain(study, finished, shown, baseline),
+        *map(escape, describe_regret(study, changing, shown)),
         *_explain_missing(study, len(finished)),
     ]
     return to_latex(_make_table(study, shown, cells, has_stars=baseline is not None), caption)
@@ -68,9 +76,7 @@ def _find_quantities(
     study: Study, names: Sequence[str] | None, is_tested: bool
 ) -> dict[str, Quantity]:
     """Returns the quantities that are shown."""
-    known = study.summary if is_tested else study.quantities
-    if is_tested:  # only quantities of whole runs are compared
-        known = {name: each for name, each in known.items() if each.kind != "per_step"}
+    known = compared_quantities(study) if is_tested else study.quantities
     if names is None:
         return {name: each for name, each in known.items() if name in study.summary}
     for name in names:

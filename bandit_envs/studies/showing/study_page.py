@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bandit_envs.showing.charts import Chart
     from bandit_envs.studies.results.results import PairResult
 
-USUAL_CURVES = ("reward", "percent_optimal", "cumulative_regret")
+USUAL_CURVES = ("reward", "percent_optimal", "cumulative_regret", "lost_reward")
 """What is drawn of a study whose figure shows no curves, as far as it is measured."""
 
 RANKED = (
@@ -33,21 +33,21 @@ RANKED = (
 )
 
 
-def study_page(study: Study, pairs: Sequence[PairResult], note: str = "") -> str:
+def study_page(study: Study, pairs: Sequence[PairResult], notes: Sequence[str] = ()) -> str:
     """Returns a page with the tables, the curves and the text of a study.
 
     Args:
         study: the study.
         pairs: what has finished of it.
-        note: a line below the summary.
+        notes: lines below the summary.
     """
     lines = [f"{study.runs} runs of {study.steps} steps, {study.spread}"]
-    notes = [note if pairs else "Nothing has finished."]
+    below = list(notes) if pairs else ["Nothing has finished."]
     ranked = rank_policies(study, pairs) if len(study.policy) > MOST else []
     sections = []
     if ranked:
         sections.append(Section("Ranking", [RANKED], table=ranking_table(study, pairs, ranked)))
-    sections.append(Section("Results", table=_summary(study, pairs), texts=2, notes=notes))
+    sections.append(Section("Results", table=_summary(study, pairs), texts=2, notes=below))
     comparison = compare_with_expected(study, pairs)
     if comparison:
         grid = [Comparison._fields, *(list(map(str, row)) for row in comparison)]
