@@ -445,8 +445,8 @@ def test_the_examples_of_a_module_are_true(name):
 
 
 def test_every_public_class_has_a_short_example():
-    for public in PUBLIC:
-        source = inspect.getdoc(public).splitlines()
+    for each in PUBLIC:
+        source = inspect.getdoc(each).splitlines()
         starts = [index for index, line in enumerate(source) if line.startswith(">>>")]
-        assert starts, f"{public} has no example"
-        assert len(source) - starts[0] <= 8, f"the example of {public} has more than 8 lines"
+        assert starts, f"{each} has no example"
+        assert len(source) - starts[0] <= 8, f"the example of {each} has more than 8 lines"

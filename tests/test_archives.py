@@ -121,7 +121,9 @@ def load_checkpoint(path):
     return Checkpoint(path, {}).load()
 
 
-@pytest.mark.parametrize(("load", "apart"), [(load_state, 3), (set_loaded, 13), (load_checkpoint, 3)])
+@pytest.mark.parametrize(
+    ("load", "apart"), [(load_state, 3), (set_loaded, 13), (load_checkpoint, 3)]
+)
 def test_an_error_of_the_application_passes_wherever_it_stops_a_reader(saved, load, apart):
     place = 0
     while True:
