@@ -126,6 +126,7 @@ def test_a_wrapper_that_does_not_tell_of_its_independent_rows_is_refused_before_
         study([silent], [SHARED])
 
 
+@pytest.mark.slow
 def test_two_workers_find_what_one_finds(tmp_path):
     one = study(["testbed:k=3"], [SHARED, "greedy"], runs=8, steps=20)
     found = [run(one, tmp_path / str(workers), workers=workers) for workers in (1, 2)]
