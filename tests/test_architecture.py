@@ -90,9 +90,15 @@ def parse(name):
 
 
 @functools.cache
+def nodes(name):
+    """All nodes of the tree of a module."""
+    return tuple(ast.walk(parse(name)))
+
+
+@functools.cache
 def imports(name):
     """The full names of all that a module imports, also inside its functions."""
-    return tuple(imports_of(name, ast.walk(parse(name))))
+    return tuple(imports_of(name, nodes(name)))
 
 
 def imports_of(name, nodes):
@@ -207,7 +213,7 @@ def imported_from_other_rooms(name):
     """The names in a module that it imports from other rooms of the package."""
     return {
         alias.asname or alias.name
-        for node in ast.walk(parse(name))
+        for node in nodes(name)
         if isinstance(node, ast.ImportFrom) and node.module.startswith("bandit_envs")
         for alias in node.names
         if room(f"{node.module}.{alias.name}") != room(name)
@@ -229,7 +235,7 @@ def private_reads(name):
     own = private_names()[room(name)]
     all_names = set().union(*private_names().values())
     others = imported_from_other_rooms(name)
-    for node in ast.walk(parse(name)):
+    for node in nodes(name):
         if isinstance(node, ast.Attribute) and is_private(node.attr) and not is_own(node.value):
             is_of_other = isinstance(node.value, ast.Name) and node.value.id in others
             if is_of_other or (node.attr in all_names and node.attr not in own):
@@ -252,7 +258,7 @@ def test_no_room_reads_what_is_private_to_another():
 
 def imports_by_name(name):
     """Yields what a module imports by `import_extra` or `import_module`, from a text."""
-    for node in ast.walk(parse(name)):
+    for node in nodes(name):
         if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
             function = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
             given = node.args[0] if node.args else None
@@ -331,7 +337,7 @@ def test_no_two_classes_have_one_name():
     classes = [
         (node.name, module)
         for module in MODULES
-        for node in ast.walk(parse(module))
+        for node in nodes(module)
         if isinstance(node, ast.ClassDef)
     ]
     assert not named_twice(classes)

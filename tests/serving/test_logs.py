@@ -15,7 +15,10 @@ from bandit_envs.logged import (
 )
 from bandit_envs.logged.learners import DirectMethodLearner
 from bandit_envs.serving import DecisionService
+from tests.drawing import no_figures
 from tests.serving.services import CONTEXT, NAMES, contextual, open_shop
+
+__all__ = ["no_figures"]
 
 
 def serve_users(service, size):
