@@ -19,7 +19,18 @@ from colab.pages import public
 
 ROOT = Path(bandit_envs.__file__).parent
 STOREYS = (
-    {"arrays", "seeding", "nests", "specs", "syntax", "trajectories", "rendering", "base", "names"},
+    {
+        "arrays",
+        "seeding",
+        "nests",
+        "rounding",
+        "specs",
+        "syntax",
+        "trajectories",
+        "rendering",
+        "base",
+        "names",
+    },
     {"environments", "wrappers", "rewards", "sampling", "tables", "datasets"},
     {"drivers", "metrics", "logged", "policies", "running", "showing", "testing"},
     {"bandit_envs"},

@@ -205,6 +205,11 @@ def _add_evaluate(subcommands: Subcommands) -> None:
     )
     parser.group("the log").add_argument("--logger", metavar="COLUMN", help=text)
     text = (
+        "take the propensities of the mixture of all logging policies, which vary less, if all met "
+        "the same contexts at the same times (default: each row's own)"
+    )
+    parser.group("the log").add_argument("--balance", action="store_true", help=text)
+    text = (
         "evaluate each policy on all rows that it has not learned from (default: all policies on "
         "the rows that no policy has learned from)"
     )
@@ -297,7 +302,7 @@ def _add_outcomes(parser: Parser) -> None:
     parser.add_argument("--reward", type=split_names, metavar="A,B,C", help=text)
     text = 'columns of costs, or a pattern such as "{}_cost" with the names of the models'
     parser.add_argument("--cost", type=split_names, metavar="A,B,C", help=text)
-    text = "column that tells requests apart, of a table with a line for each answer"
+    text = "column that tells requests apart (default: rows with equal features are one request)"
     parser.group("the table").add_argument("--example", metavar="COLUMN", help=text)
     text = "column of the names of the models, of a table with a line for each answer"
     parser.group("the table").add_argument("--action", metavar="COLUMN", help=text)
@@ -305,6 +310,8 @@ def _add_outcomes(parser: Parser) -> None:
     parser.group("the table").add_argument(
         "--layout", choices=("routerbench", "routerarena"), help=text
     )
+    text = "leave out the rows that miss values (default: an error)"
+    parser.group("the table").add_argument("--drop-missing", action="store_true", help=text)
 
 
 def _add_log(parser: Parser, train: str) -> None:
@@ -325,7 +332,7 @@ def _add_log(parser: Parser, train: str) -> None:
         f"which come first, such as day=2024-12-31; {train} (default: 0.5)"
     )
     parser.group("what policies learn from").add_argument(
-        "--train", default="0.5", metavar="F|COLUMN=VALUE", help=text
+        "--train", metavar="F|COLUMN=VALUE", help=text
     )
     text = "column of actions: numbers from 0, names or prices; several of slates (default: action)"
     parser.add_argument("--action", default="action", metavar="COLUMN", help=text)

@@ -65,9 +65,14 @@ MIN_RUNS = 50
 def testbed(options: argparse.Namespace) -> int:
     """Runs a figure of the book as `reproduce` does, into a folder of its own."""
     values = _read_published(f"sutton-barto-{options.figure}")
-    if options.runs is not None and options.runs < MIN_RUNS:
+    is_compared = options.runs is None or options.runs >= MIN_RUNS
+    if not is_compared:
         values["expected"] = []
-    return _run(_make_study(values, options), f"testbed-{options.figure}", options)
+    code = _run(_make_study(values, options), f"testbed-{options.figure}", options)
+    if not is_compared:
+        reason = f"standard errors of fewer than {MIN_RUNS} runs are too uncertain"
+        OUT.print(f"Not compared with the book: {reason}.", soft_wrap=True)
+    return code
 
 
 def run(options: argparse.Namespace) -> int:
@@ -96,6 +101,8 @@ def sweep(options: argparse.Namespace) -> int:
 def reproduce(options: argparse.Namespace) -> int:
     """Runs a study of the gallery, or lists them."""
     if options.name is None:
+        if options.runs is not None or options.output is not None or options.overwrite:
+            raise ValueError("no NAME is given, so nothing is run; expected one, or no options")
         for name in _published_names():
             OUT.print(f"  {name}: {_read_published(name)['title']}", soft_wrap=True)
         return 0
@@ -229,6 +236,9 @@ def _make_study(values: Mapping[str, Any], options: argparse.Namespace) -> Study
 def _run(study: Study, name: str, options: argparse.Namespace) -> int:
     """Runs the missing tasks of a study; writes and shows what has finished."""
     if options.dry_run:
+        for option in ("--record", "--fail-above-regret"):
+            if getattr(options, option[2:].replace("-", "_"), None) is not None:
+                raise ValueError(f"--dry-run runs no study; expected no {option}")
         _forecast(study, options)
         return 0
     if getattr(options, "record", None):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.arrays import NUMBERS, Array
 from bandit_envs.base.extras import import_extra
+from bandit_envs.rounding import spread_of
 from bandit_envs.tables.cell_counts import CellCounts
 from bandit_envs.tables.errors import check_cells, warn_of_texts_among_numbers
 from bandit_envs.tables.roles import Names, Roles, check_column_names, describe_unnamed
@@ -28,8 +29,10 @@ class Dataset(NamedTuple):
     def standardized(self) -> Dataset:
         """Returns the data set with features of mean 0 and variance 1; constants become 0."""
         centred = self.contexts - self.contexts.mean(axis=0)
-        stds = self.contexts.std(axis=0)
-        return self._replace(contexts=centred / np.where(stds > 0.0, stds, 1.0))
+        stds = spread_of(self.contexts)
+        varies = stds > 0.0
+        scaled = centred / np.where(varies, stds, np.ones_like(stds))
+        return self._replace(contexts=np.where(varies, scaled, np.zeros_like(scaled)))
 
 
 def read_dataset(

@@ -353,14 +353,14 @@ def test_baselines_of_a_bandit_with_masks_are_what_is_optimal(make):
 
 
 def test_a_bandit_with_a_horizon_is_not_for_bandit_agents():
-    with pytest.warns(UserWarning, match="k_armed_testbed has a horizon, so bandit agents"):
+    with pytest.warns(UserWarning, match="k-armed testbed has a horizon, so bandit agents"):
         as_tf_agents(k_armed(horizon=3))
     with pytest.raises(ValueError, match="expected a bandit of bandit_envs without a horizon"):
         TFAgentsBanditEnvironment(k_armed(horizon=3))
 
 
 def test_a_warning_says_that_agents_learn_one_model_from_several_problems():
-    with pytest.warns(UserWarning, match="2 rows of k_armed_testbed .* OneProblem"):
+    with pytest.warns(UserWarning, match="2 rows of k-armed testbed .* OneProblem"):
         as_tf_agents(k_armed())
     with warnings.catch_warnings():
         warnings.simplefilter("error")

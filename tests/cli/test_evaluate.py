@@ -1,5 +1,6 @@
 """What the command estimates from logs."""
 
+import dataclasses
 import re
 import signal
 import sys
@@ -220,9 +221,21 @@ def test_a_users_table_is_one_problem(evaluate, table, spec, policy):
     assert float(row["value"]) == pytest.approx(estimate.value)
 
 
-def test_replay_takes_a_deterministic_policy(evaluate, table):
-    _, (row,) = evaluate(table, "--policy", f"{MINE}:Always:action=1", "--estimator", "replay")
+def test_replay_takes_a_deterministic_policy_and_a_uniform_log(evaluate, table):
+    uniform = dataclasses.replace(table, propensity=np.full(len(table), 1 / table.num_actions))
+    options = ("--policy", f"{MINE}:Always:action=1", "--estimator", "replay")
+    _, (row,) = evaluate(uniform.drop("action_probabilities"), *options)
     assert float(row["value"]) == pytest.approx(table.reward[table.action == 1].mean())
+
+
+def test_replay_refuses_a_log_that_is_not_uniform(tmp_path, table):
+    propensity = np.where(np.arange(len(table)) % 2, 0.25, 0.5)
+    log = dataclasses.replace(table, propensity=propensity).drop("action_probabilities")
+    write_log(tmp_path / "log.npz", log)
+    options = ("--policy", f"{MINE}:Always:action=1", "--estimator", "replay")
+    outcome = run("evaluate", tmp_path / "log.npz", *options, "--output", tmp_path / "out")
+    assert outcome.code == 2
+    assert "with different propensities" in " ".join(outcome.err.split())
 
 
 def test_warnings_are_shown_and_written(evaluate, table):
@@ -510,7 +523,14 @@ def test_a_time_that_cuts_no_log_in_two_is_refused(table, tmp_path, limit, messa
             ["--policy", "random", "--baseline", "x"],
             "baseline is 'x'; expected one of logged, rand",
         ),
-        (["--policy", "random", "--drop-missing"], "--drop-missing is for a table of your own"),
+        (["--policy", "random", "--drop-missing"], "drop_missing is for a table of your own"),
+        (["--policy", "random", "--reward", "profit"], "reward is for a table of your own"),
+        (["--policy", "random", "--num-actions", "9"], "num_actions is for a table of your own"),
+        (
+            ["--policy", "random", "--propensity", "p", "--estimate-propensities"],
+            "--propensity names p, and --estimate-propensities estimates others",
+        ),
+        (["--policy", "random", "--train", "0.5", "--all-rows"], "no policy learns from the first"),
     ],
 )
 def test_mistakes_end_with_one_line_and_no_file(table, tmp_path, arguments, message):
@@ -693,3 +713,20 @@ def test_a_classifier_of_propensities_says_which_rows_are_left_out(tmp_path):
     code, out, _ = run("evaluate", tmp_path / "a.csv", *model, "--policy", "random")
     assert code == 0
     assert "1 of 400 rows miss values, and are left out" in out
+
+
+def test_tables_of_many_segments_are_in_files_and_notes_sum_them_up(table, tmp_path):
+    count = len(table)
+    log = dataclasses.replace(table, step=np.arange(count) * 30 // count)
+    write_log(tmp_path / "log.npz", log)
+    arguments = ("evaluate", tmp_path / "log.npz", "--policy", "random", "--estimator", "snips")
+    outcome = run(*arguments, "--by", "step", "--output", tmp_path / "few")
+    assert outcome.code == 0, outcome.err
+    assert "step: 29" in outcome.out
+    outcome = run(*arguments, "--estimator", "ips", "--by", "step", "--output", tmp_path / "many")
+    assert outcome.code == 0, outcome.err
+    assert "step: 29" not in outcome.out
+    assert "segments.csv and evaluation.html have the tables of all values of step" in outcome.out
+    assert "By step, random" in outcome.out
+    assert len(outcome.out.splitlines()) < 40
+    assert len(rows(tmp_path / "many" / "segments.csv")) == 90

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeAlias
 
@@ -37,6 +38,7 @@ def scan_log(
     embedding: Names = (),
     only: str | None = None,
     logger: str | None = None,
+    balance: bool = False,
 ) -> FileScan:
     """Returns an iterable over the batches of a log.
 
@@ -70,9 +72,11 @@ def scan_log(
         only: a pattern, such as `*.csv` or `day=2/*`, of the files of a folder that are read. By
             default, a file that is not a log is an error, unless its name begins with "." or "_".
         logger: the column of a table that says which of several logging policies a row is of.
-            Another pass counts the rows of each. Propensities are those of the mixture of all, in
-            proportion to these rows. A part of the log may have other proportions: `balance` counts
-            those of some rows, as `evaluate` and `learn` do of the rows that they use.
+            Another pass counts the rows of each. Each row has the propensity of its own.
+        balance: whether propensities are those of the mixture of all logging policies, in
+            proportion to their rows. `balance_loggers` says what that assumes. A part of the log
+            may have other proportions: `balance` of what is returned counts those of some rows, as
+            `evaluate` and `learn` do of the rows that they use.
 
     Raises:
         ValueError: there is no log, a folder has other files, or without `features`, the first file
@@ -90,20 +94,26 @@ def scan_log(
     """
     check_integer("batch_rows", batch_rows, minimum=1)
     roles = {"action": action, "reward": reward, "embedding": embedding, "time": time}
-    columns = LogRoles.of(features, propensity, logger, **roles)
+    columns = LogRoles.of(features, propensity, logger, balance, **roles)
     folder = Path(path)
+    given = {
+        "action": action != "action",
+        "reward": reward != "reward",
+        "propensity": propensity not in ("propensity", None),
+        "num_actions": num_actions is not None,
+        "drop_missing": drop_missing,
+        "embedding": bool(embedding),
+        "logger": logger is not None,
+    }
     if is_decisions(folder) and not folder.is_dir():
-        if features is not None or logger is not None:
-            name = "features" if logger is None else "logger"
-            raise ValueError(f"{name} is given; {path} says itself what its features are")
+        _refuse_given({**given, "features": features is not None}, "a DecisionService", path)
         return DecisionScan.open(folder, batch_rows, time)
     if features is None:
         if not folder.is_dir() and folder.exists():
             check_suffix(folder)
         parts = find_parts(folder, LOG_SUFFIXES, only)
         if is_written(parts.found[0]):
-            if logger is not None:
-                raise ValueError(f"logger is for a table of your own; write_log wrote {path}")
+            _refuse_given(given, "write_log", path)
             return WrittenScan(parts, batch_rows, time)
     return TableScan.open(
         "it",
@@ -113,6 +123,19 @@ def scan_log(
         drop_missing=drop_missing,
         batch_rows=batch_rows,
     )
+
+
+def _refuse_given(given: Mapping[str, bool], writer: str, path: str | os.PathLike[str]) -> None:
+    """Raises ValueError if an argument is given that says what the columns of a table are.
+
+    Args:
+        given: whether each is given, by name.
+        writer: of the log, which says that itself.
+        path: of the log.
+    """
+    for name, is_given in given.items():
+        if is_given:
+            raise ValueError(f"{name} is for a table of your own; {writer} wrote {path}")
 
 
 def read_log(
@@ -127,6 +150,7 @@ def read_log(
     drop_missing: bool = False,
     embedding: Names = (),
     logger: str | None = None,
+    balance: bool = False,
 ) -> BanditLog:
     """Reads what `write_log` wrote, a table, or all such files in a folder, by their names' order.
 
@@ -149,6 +173,7 @@ def read_log(
         embedding=embedding,
         only=only,
         logger=logger,
+        balance=balance,
     )
     if isinstance(scan, WrittenScan):
         return scan.read()

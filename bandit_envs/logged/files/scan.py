@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from bandit_envs.arrays import Array
 from bandit_envs.logged.again import Again
 from bandit_envs.logged.files.column_layout import split_log
 from bandit_envs.logged.log import BanditLog, check_log
@@ -132,6 +133,11 @@ class Scan(abc.ABC):
             names: the columns of the features that are needed.
         """
         return self
+
+    def scan_left_out(self) -> Iterator[tuple[BanditLog, Mapping[str, Array]]]:
+        """Yields the batches, each with the columns [n] of its rows that the log leaves out."""
+        for batch in self:
+            yield batch, {}
 
     @property
     def unread(self) -> str:

@@ -62,6 +62,8 @@ class HybridRidge(ValueModel):
     initial_value: float = 0.0
 
     can_have_rows: ClassVar[bool] = True
+    has_own_weights: ClassVar[bool] = True
+    needs_constant: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_positive("shared_weight", self.shared_weight, MIN_STD, MAX_PARAMETER)

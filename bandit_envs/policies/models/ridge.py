@@ -98,6 +98,7 @@ class Ridge(ValueModel):
     dtype: str = dataclasses.field(default="float64", kw_only=True)
 
     can_have_rows: ClassVar[bool] = True
+    needs_constant: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number("gamma", self.gamma, 0.0, 1.0)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
+import math
+import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from bandit_envs import __version__
 from bandit_envs.base.checks import check_number, short_repr
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.drivers import StepDriver
+from bandit_envs.environments import ClassificationBandit, OutcomeTableBandit
 from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.metrics import METRICS, QUANTITIES
 from bandit_envs.metrics.quantities import IN_PLACE_OF, ON_REQUEST
@@ -23,11 +26,17 @@ from bandit_envs.names.notation import parse_toml, to_toml
 from bandit_envs.names.notation.values import ALL_DIGITS
 from bandit_envs.names.registry import near_miss
 from bandit_envs.names.users_code import exits_as_errors, printable
+from bandit_envs.nests import Nest
 from bandit_envs.policies import Policy
+from bandit_envs.policies.contextual import lacks_constant
 from bandit_envs.policies.delayed import learner
+from bandit_envs.policies.models.constant_feature import LACKS_CONSTANT
 from bandit_envs.policies.policy_choice import PolicyChoice
 
 DEFAULT_PANELS = ("reward", "percent_optimal", "lost_reward")
+
+MOST_PAIRS = 100_000
+"""A study has at most so many pairs of an environment and a policy."""
 
 
 def check_keys(what: str, table: Mapping[str, Any], kind: type) -> None:
@@ -90,6 +99,31 @@ def check_title(title: object) -> str:
     if not isinstance(title, str):
         raise TypeError(f"title is {short_repr(title)}; expected a string")
     return printable(title)
+
+
+def check_size(environments: object, policies: object, *, paired: object) -> None:
+    """Raises ValueError if a study has too many pairs, from its lists alone.
+
+    Args:
+        environments: the tables or texts of a study, which other functions check.
+        policies: likewise.
+        paired: whether each policy meets one environment.
+    """
+    sizes = [_count_choices(environments), _count_choices(policies)]
+    number = max(sizes) if paired is True else math.prod(sizes)
+    if number > MOST_PAIRS:
+        parts = f"{sizes[0]:,} environments and {sizes[1]:,} policies, which are {number:,} pairs"
+        expected = f"at most {MOST_PAIRS:,}; divide it into several studies"
+        raise ValueError(f"the study has {parts}; expected {expected}")
+
+
+def _count_choices(items: object) -> int:
+    """Returns how many choices the tables or texts of a list stand for."""
+    count = 0
+    for item in items if isinstance(items, list) else []:
+        values = item.values() if isinstance(item, dict) else []
+        count += math.prod(len(value) for value in values if isinstance(value, list))
+    return count
 
 
 def check_choices(choice_class: type[AnyChoice], items: object) -> tuple[AnyChoice, ...]:
@@ -261,6 +295,9 @@ def find_unknown_metrics(
                 policy = choice.make(env, 0)
             with _explain(subject, environment, choice):
                 StepDriver(env, policy, (learner(env, policy),)).run()
+            contexts = _contexts_of(env)
+            if contexts is not None and lacks_constant(policy, contexts):
+                warnings.warn(f"{subject} {LACKS_CONSTANT}", stacklevel=2)
             names = [name for name in METRICS if name not in unknown]
             with _explain(subject, environment, choice):
                 are_known = _are_known(names, env, policy)
@@ -271,6 +308,12 @@ def find_unknown_metrics(
                     text = f"environment {environment} has no {name}: {reason}"
                     unknown[name] = text.rstrip(": ")
     return unknown
+
+
+def _contexts_of(env: PyEnvironment) -> Nest | None:
+    """Returns the features of all examples of an environment of a table; None of others."""
+    table = env.unwrapped
+    return table.contexts if isinstance(table, (ClassificationBandit, OutcomeTableBandit)) else None
 
 
 def _are_known(names: Sequence[str], env: PyEnvironment, policy: Policy) -> bool:

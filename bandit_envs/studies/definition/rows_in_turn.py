@@ -6,17 +6,13 @@ is one batch for all of them.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Collection
 from typing import TypeAlias
 
 import numpy as np
 
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.environments.environment_choice import EnvironmentChoice
-from bandit_envs.policies import Policy, RowByRowPolicy
-from bandit_envs.policies.policy_choice import PolicyChoice
-from bandit_envs.policies.row_by_row import check_learns_by_row, pools_problems, shares_a_model
+from bandit_envs.policies.row_by_row import check_learns_by_row, shares_a_model
 from bandit_envs.studies.definition.study import Study
 
 Pair: TypeAlias = tuple[str, str]
@@ -27,30 +23,6 @@ MANY_NAMES = 6
 
 TRIED_ROWS = 13
 """A batch size that users' arrays hardly have by chance."""
-
-
-def make_policy(
-    environment: EnvironmentChoice,
-    policy: PolicyChoice,
-    env: PyEnvironment,
-    env_seed: np.random.SeedSequence,
-    seed: np.random.SeedSequence,
-) -> Policy:
-    """Returns a policy that fits `env`: one for each row where it must not learn from all.
-
-    Args:
-        environment: what `env` was made of.
-        policy: what to make.
-        env: the environment that the policy will act in.
-        env_seed: of `env`.
-        seed: of the policy.
-    """
-    made = policy.make(env, seed)
-    if not (environment.entry.independent_rows and pools_problems(env, made)):
-        return made
-    alone = environment.make(1, copy.deepcopy(env_seed))
-    policies = [policy.make(alone, each) for each in copy.deepcopy(seed).spawn(made.batch_size)]
-    return RowByRowPolicy(policies, np.random.default_rng(seed))
 
 
 def find_row_by_row(study: Study) -> list[Pair]:

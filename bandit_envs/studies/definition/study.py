@@ -27,6 +27,7 @@ from bandit_envs.studies.definition.keys import (
     check_over,
     check_paired,
     check_quantiles,
+    check_size,
     check_title,
     defaults,
     explain_file,
@@ -35,6 +36,7 @@ from bandit_envs.studies.definition.keys import (
     resolve_metrics,
     resolve_panels,
 )
+from bandit_envs.studies.definition.repeats import check_repeats
 from bandit_envs.studies.definition.user_modules import digest_modules
 
 RUNS_PER_TASK = 2000
@@ -150,10 +152,11 @@ class Study:
 
         Raises:
             TypeError, ValueError: a key is missing, unknown or has a wrong value. The error names
-                the key.
+                the key. Or two runs of a user's class with one seed differ.
         """
         check_keys("the study", values, cls)
         given = {**defaults(cls), "panels": None, **values}
+        check_size(given["environment"], given["policy"], paired=given["paired"])
         places = split_appearance(EnvironmentChoice, given["environment"])
         rules = split_appearance(PolicyChoice, given["policy"])
         given["labels"] = {**places.labels, **rules.labels, **given["labels"]}
@@ -161,7 +164,9 @@ class Study:
         environments = check_choices(EnvironmentChoice, places.items)
         policies = check_choices(PolicyChoice, rules.items)
         digest_modules([*environments, *policies])  # a study must not begin with old code
-        return cls._checked(given, environments, policies, find_unknown_metrics)
+        study = cls._checked(given, environments, policies, find_unknown_metrics)
+        check_repeats(study.pairs(), study.runs, study.steps)
+        return study
 
     @classmethod
     def read(cls, values: Mapping[str, Any], independent_rows: Mapping[str, bool]) -> Study:
