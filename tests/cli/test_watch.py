@@ -32,7 +32,7 @@ def test_an_animation_has_a_picture_before_each_step_and_one_in_the_end(lesson):
     [
         ("testbed:k=4", "random", True),
         ("position_based", "random_slate", False),
-        ("continuous", "random_number", False),
+        pytest.param("continuous", "random_number", False, marks=pytest.mark.slow),
     ],
 )
 def test_a_policy_that_tells_nothing_is_shown_by_its_choices(tmp_path, env, policy, has_counts):
