@@ -14,6 +14,7 @@ from bandit_envs.evaluations.showing.estimate_tables import (
     find_warnings,
     number_texts,
 )
+from bandit_envs.names.visible import visible
 from bandit_envs.showing.tables import Cell, p_text, with_decimals
 from bandit_envs.studies import LoadedStudy
 from bandit_envs.studies.definition.study import Study
@@ -45,7 +46,11 @@ def show_summary(found: LoadedStudy) -> None:
             label += f" ({pair.runs} runs so far)"
         cells = [_cell(study, pair, name) for name in study.summary]
         table.add_row(label, *cells, end_section=_ends_group(study, pair, following))
+    for policy in study.failed:
+        table.add_row(f"{policy} (failed)")
     OUT.print(table)
+    for problem in study.failed.values():
+        OUT.print(f"Failed: {problem}", soft_wrap=True)
     if any(_goes_on(study, pair) for pair in pairs):
         problem = f"Some runs have not stopped within {study.steps} steps"
         counted = "they count with so many steps, and with the answer that they had then"
@@ -134,7 +139,9 @@ def show_estimates(found: Evaluation) -> None:
         tested = in_segments if group.heading else found.rows
         print_grid(group.heading, table.grid(group), _caption_of_gains(tested))
     if is_long:
-        OUT.print(f"{SEGMENTS} and {PAGE} have the tables of all values of {found.by}")
+        OUT.print(
+            f"{SEGMENTS} and {PAGE} have the tables of all values of {visible(found.by or '')}"
+        )
     for text in number_texts(warnings)[: count_first(found) if is_long else None]:
         OUT.print(text, soft_wrap=True)
 

@@ -19,6 +19,7 @@ from bandit_envs.logged.intervals.influence import normal_interval
 from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.metrics.statistics import exceed_chi_squared
 from bandit_envs.rounding import is_rounding
+from bandit_envs.tables.cells import cells_of
 from bandit_envs.tables.missing import MissingValues
 from bandit_envs.tables.roles import check_column_names
 from bandit_envs.tables.whole_table import AnyTable, table_in_memory
@@ -59,7 +60,7 @@ def logs_of_loggers(table: AnyTable, logger: str, **columns: Any) -> dict[Any, B
         rest = frame.drop(columns=logger)
         rest.attrs = {}  # the layout of a log has no column of loggers
         log = from_frame(rest, **columns)
-        names = frame[logger].to_numpy()
+        names = cells_of(frame, logger)
     return {name: log[names == name] for name in sorted(dict.fromkeys(names.tolist()))}
 
 

@@ -37,7 +37,7 @@ from bandit_envs.wrappers import (
     OneProblem,
     RandomActionMask,
 )
-from tests.wrappers.examples import Coins, Payer, per_arm_bandit
+from tests.wrappers.examples import Payer, per_arm_bandit
 
 B = 4
 INDEPENDENT = [
@@ -320,7 +320,7 @@ def test_masks_and_delays_are_the_users_own():
 
 
 def test_rows_that_are_users_already_are_refused():
-    for env in (per_arm_bandit(), OneProblem(KArmedTestbed(batch_size=2)), Coins()):
+    for env in (per_arm_bandit(), OneProblem(KArmedTestbed(batch_size=2))):
         with pytest.raises(ValueError, match="users of one problem already"):
             OneProblem(env)
     with pytest.raises(TypeError, match="expected a bandit"):

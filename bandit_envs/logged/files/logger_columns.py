@@ -11,7 +11,8 @@ import numpy as np
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import short_repr
 from bandit_envs.logged.columns import MIN_PROPENSITY
-from bandit_envs.tables.cells import read_numbers
+from bandit_envs.names.visible import visible
+from bandit_envs.tables.cells import cells_of, read_numbers
 from bandit_envs.tables.errors import check_column, name_some
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ class LoggerColumns:
         return cls(logger, dict(propensity), balance)
 
     def __str__(self) -> str:
-        return ", ".join(f"{name} ({self.rows.get(name, 0)} rows)" for name in self.propensity)
+        rows = {name: self.rows.get(name, 0) for name in self.propensity}
+        return ", ".join(f"{visible(name)} ({number} rows)" for name, number in rows.items())
 
     def count(self, frame: DataFrame) -> dict[str, int]:
         """Returns how many rows of a data frame, none of which misses a value, each has.
@@ -70,7 +72,7 @@ class LoggerColumns:
         Raises:
             ValueError: a row is of another one.
         """
-        found = [str(cell) for cell in frame[self.logger].tolist()]
+        found = [str(cell) for cell in cells_of(frame, self.logger).tolist()]
         is_known = np.array([name in self.propensity for name in found], np.bool_)
         expected = f"one of {name_some(sorted(self.propensity))}, as propensity says"
         check_column(frame, self.logger, is_known, expected)

@@ -15,6 +15,7 @@ from bandit_envs.logged.files.logger_columns import LoggerColumns, Propensity
 from bandit_envs.logged.files.scan import BATCH_ROWS, Scan, are_parquet
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.tables.cells import (
+    cells_of,
     read_categories,
     read_integers,
     read_names,
@@ -264,7 +265,7 @@ class TableScan(Scan):
         for part in self.parts.found:
             for frame in self._complete_frames(part, [name]):
                 place = functools.partial(_place_in_frame, part.name, frame.index)
-                yield TimesOfRows(frame[name].to_numpy(), place)
+                yield TimesOfRows(cells_of(frame, name), place)
 
     def _count_loggers(
         self, loggers: LoggerColumns, start: int = 0, stop: int | None = None

@@ -12,17 +12,14 @@ from typing import TypeAlias
 import numpy as np
 
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.policies.row_by_row import check_learns_by_row, shares_a_model
 from bandit_envs.studies.definition.study import Study
+from bandit_envs.studies.definition.trials import TRIED_ROWS, is_kept_apart
 
 Pair: TypeAlias = tuple[str, str]
 """The texts of an environment and of a policy."""
 
 MANY_NAMES = 6
 """A note names at most so many policies."""
-
-TRIED_ROWS = 13
-"""A batch size that users' arrays hardly have by chance."""
 
 
 def find_row_by_row(study: Study) -> list[Pair]:
@@ -36,14 +33,10 @@ def find_row_by_row(study: Study) -> list[Pair]:
     made: dict[str, PyEnvironment] = {}
     found = []
     for environment, policy in study.pairs():
-        if not environment.entry.independent_rows:
-            continue
         name = str(environment)
-        if name not in made:
+        if environment.entry.independent_rows and name not in made:
             made[name] = environment.make(TRIED_ROWS, np.random.SeedSequence(0))
-        tried = policy.make(made[name], 0)
-        check_learns_by_row(tried)
-        if shares_a_model(tried):
+        if is_kept_apart(environment, policy, made.get(name)):
             found.append((name, str(policy)))
     return found
 

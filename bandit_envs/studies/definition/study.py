@@ -22,6 +22,7 @@ from bandit_envs.studies.definition.keys import (
     DEFAULT_PANELS,
     check_choices,
     check_expected,
+    check_failed,
     check_keys,
     check_listed_names,
     check_over,
@@ -37,6 +38,7 @@ from bandit_envs.studies.definition.keys import (
     resolve_panels,
 )
 from bandit_envs.studies.definition.repeats import check_repeats
+from bandit_envs.studies.definition.trials import try_policies
 from bandit_envs.studies.definition.user_modules import digest_modules
 
 RUNS_PER_TASK = 2000
@@ -144,6 +146,10 @@ class Study:
     expected: list[Mapping[str, Any]] = dataclasses.field(default_factory=list)
     """Expected results, each a table of the arguments of `Expected`."""
 
+    failed: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """What went wrong in users' policies that are left out, by their texts. Study files have none:
+    it is found when the policies are tried."""
+
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Study:
         """Returns the study that a study file describes, once every policy has taken a step.
@@ -162,7 +168,11 @@ class Study:
         given["labels"] = {**places.labels, **rules.labels, **given["labels"]}
         given["colors"] = {**places.colors, **rules.colors, **given["colors"]}
         environments = check_choices(EnvironmentChoice, places.items)
-        policies = check_choices(PolicyChoice, rules.items)
+        if given["paired"] or given["expected"]:  # each policy has its place
+            policies = check_choices(PolicyChoice, rules.items)
+        else:
+            policies, failed = try_policies(environments, rules.items, given["runs"])
+            given["failed"] = {**given["failed"], **failed}
         digest_modules([*environments, *policies])  # a study must not begin with old code
         study = cls._checked(given, environments, policies, find_unknown_metrics)
         check_repeats(study.pairs(), study.runs, study.steps)
@@ -230,6 +240,7 @@ class Study:
             labels=labels,
             colors=check_colors(given["colors"]),
             expected=check_expected(given["expected"]),
+            failed=check_failed(given["failed"]),
         )
 
     @classmethod
