@@ -317,6 +317,12 @@ def test_classes_in_the_current_folder_are_in_studies_on_two_workers(tmp_path, b
     assert len(rows(tmp_path / "1" / "summary.csv")) == 4
 
 
+@pytest.mark.parametrize("command", [("run", "testbed"), ("sweep", "study.toml"), ("testbed",)])
+def test_there_are_as_many_workers_as_cores_by_default(monkeypatch, command):
+    monkeypatch.setattr("os.cpu_count", lambda: 7)
+    assert make_parser().parse_args(command).workers == 7
+
+
 def test_a_regret_above_a_bound_fails(tmp_path):
     command = ["run", "bernoulli:means=[0.2,0.8]", "--policy", "random", "--steps", "20"]
     sizes = ["--runs", "20", "--workers", "1", "--output", tmp_path / "results"]
