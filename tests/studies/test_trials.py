@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from bandit_envs.studies import Study, TasksFailedError, load, run
+from bandit_envs.studies.definition.study_file import study_text
 from tests.command_line import run as run_command
 
 CLASSES = {
@@ -125,6 +126,15 @@ def test_pages_and_tables_for_papers_name_a_class_that_fails(folder):
     assert "Failed: policy forgets_to_return:MyPolicy in environment bernoulli: " in page
     left_out = r"Left out, as they failed: forgets\_to\_return:MyPolicy."
     assert left_out in found.to_latex()
+
+
+def test_a_study_file_of_what_is_left_runs_without_the_class_that_fails(folder):
+    study = study_of(["forgets_to_return:MyPolicy", "random"])
+    (folder / "left.toml").write_text(study_text(study))
+    left = Study.from_toml(folder / "left.toml")
+    assert left.failed == {}
+    assert left.policy == study.policy
+    assert Study.from_dict(study.to_dict()).failed == {}
 
 
 def test_what_the_options_of_a_class_pass_on_can_be_named(folder):
