@@ -17,7 +17,7 @@ from bandit_envs.rounding import is_rounding
 
 FEW_FREEDOM = 40.0  # degrees of freedom, below which the means of blocks are looked at
 RANGE_BLOCKS = 8
-RANGE_CONFIDENCE = 0.95  # of an interval that has all of the range of the means of blocks
+RANGE_CONFIDENCE = 0.95  # of an interval that contains the range of the means of blocks
 SYMMETRIC = 1e-9  # skewness, below which Hall's interval needs no correction
 
 
@@ -136,8 +136,8 @@ class InfluenceSums:
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Returns the ends of an interval that allows for skewed rows and heavy tails.
 
-        It has all of Student's interval with the degrees of freedom that the kurtosis leaves, and
-        of Hall's interval for skewed rows. Below 40 degrees of freedom, the range of the means of
+        It contains Student's interval with the degrees of freedom that the kurtosis leaves, and
+        Hall's interval for skewed rows. Below 40 degrees of freedom, the range of the means of
         eight blocks of rows fades in: the fewer they are, the more it counts. It scales as
         Student's quantile does with the confidence. For rows that are distributed evenly, the
         interval is hardly wider than the normal one.
