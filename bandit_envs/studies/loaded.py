@@ -97,6 +97,11 @@ class LoadedStudy:
         return self._frame("runs")
 
     @property
+    def unfinished(self) -> str:
+        """How many tasks have not finished, in words: "1 of 2 tasks have not finished"."""
+        return f"{self.num_missing} of {self.study.num_tasks} tasks have not finished"
+
+    @property
     def notes(self) -> list[str]:
         """Lines below the summary.
 
@@ -241,7 +246,8 @@ class LoadedStudy:
         import_extra("matplotlib", "cli")
         from bandit_envs.studies.showing.study_page import study_page  # noqa: PLC0415
 
-        page = study_page(self.study, self.pairs, self.notes)
+        notes = [*self.notes, f"{self.unfinished}."] if self.num_missing else self.notes
+        page = study_page(self.study, self.pairs, notes)
         atomic_write(Path(file), [page.encode()])
 
     def write_tables(self, track: Track = track_nothing) -> None:
