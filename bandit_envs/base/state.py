@@ -122,7 +122,7 @@ def state_to_write(owner: Stateful) -> Any:
 
 
 def _check_key(state: SavedState, owner: str, key: Mapping[str, int | None]) -> None:
-    """Raises ValueError if a state is not of a class, its sizes and its constants."""
+    """Raises ValueError if a state is of another class, other sizes or other constants."""
     if state.owner == owner and state.sizes == key:
         return
     found = {name: size for name, size in state.sizes.items() if name != CONSTANTS}

@@ -15,7 +15,7 @@ from bandit_envs.base.hook_results import RunOptimum
 from bandit_envs.specs import BoundedArraySpec
 
 MOST_STATES = 100_000
-"""The optimum of a run is found by the states of all chains together, if these are not more."""
+"""The most joint states of all chains for which the optimum of a run is bounded by their values."""
 
 
 class RestlessMarkovBandit(BanditPyEnvironment[Indices]):

@@ -49,7 +49,7 @@ class Cells(NamedTuple):
         return is_typed and (self.low is None or self.low <= cell <= self.high)
 
     def are_good(self, cells: Sequence[Any]) -> bool:
-        """Whether all cells are: the same for many of them, in less time."""
+        """Whether the column may hold all of many cells; it takes less time than one by one."""
         types = {*map(type, cells)}
         if types == {self.type} and self.low is not None:
             return bool(self.low <= min(cells) and max(cells) <= self.high)

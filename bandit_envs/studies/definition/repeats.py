@@ -30,7 +30,7 @@ DRAWN = (("observation", "an environment"), ("action", "a policy"), ("reward", "
 
 
 def check_repeats(pairs: Sequence[ChosenPair], runs: int, steps: int) -> None:
-    """Tries each pair of classes of which one is a user's twice.
+    """Tries each pair of classes twice, if one of them is a user's.
 
     Args:
         pairs: the environments and policies of a study.
