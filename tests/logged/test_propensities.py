@@ -259,7 +259,7 @@ def test_a_column_that_predicts_the_actions_and_is_no_feature_is_named(suffix, b
     assert list(found.predictive) == ["country"]
     assert LEFT_OUT in str(found)
     log = found.log if by == "classifier" else next(iter(found.log))
-    assert "actions also depend on what is no feature: 'country'" in log.estimated
+    assert "columns that are no features predict the actions, too: 'country'" in log.estimated
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = estimate_propensities(scan_log(path, features=["age", "country"], **ROLES), model)

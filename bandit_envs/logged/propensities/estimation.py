@@ -291,5 +291,5 @@ def _note(how: str, calibration: Calibration, predictive: Sequence[str]) -> str:
     if predictive:
         more = ", ..." if len(predictive) > NAMED else ""
         names = ", ".join(map(repr, predictive[:NAMED]))
-        text += f"; actions also depend on what is no feature: {names}{more}"
+        text += f"; columns that are no features predict the actions, too: {names}{more}"
     return text
