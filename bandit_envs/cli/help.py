@@ -12,7 +12,7 @@ EXAMPLES_FIRST = 2
 
 SYNTAX = """ENV and SPEC are ids that `bandit-envs list` shows, or your own MODULE:CLASS in the
 current folder. Parameters follow as key=value,key=value, with values as in TOML;
-words need no quotes."""
+texts that begin with a letter need no quotes."""
 
 
 def format_examples(examples: Iterable[str], *texts: str) -> str:

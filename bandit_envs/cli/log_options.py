@@ -1,19 +1,17 @@
 """The options of logs: which log is read, what policies learn from, and who reads."""
 
 import argparse
+from typing import Literal
 
 from bandit_envs.base.checks import short_repr
 from bandit_envs.cli.console import OUT
 from bandit_envs.cli.parser import LOGISTIC
 from bandit_envs.evaluations.logs import BATCH_ROWS, AnyLog, as_source
+from bandit_envs.evaluations.training import AUTO
 from bandit_envs.logged import concatenate, estimate_propensities, scan_log
-from bandit_envs.logged.files.log_files import WrittenScan, is_archive
+from bandit_envs.logged.files.log_files import is_archive
 from bandit_envs.logged.files.log_readers import FileScan
-from bandit_envs.logged.files.table_scan import TableScan
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
-
-SHARE = 0.5
-"""The share of the rows that policies learn from, if nothing says otherwise."""
 
 DECISION = ["action", "reward", "propensity"]
 """The columns of a decision, if no option names others."""
@@ -35,7 +33,7 @@ def open_log(options: argparse.Namespace) -> AnyLog:
     if name == LOGISTIC:
         estimated = estimate_propensities(found)
     else:
-        if "=" in options.train:
+        if read_training(options.train)[1] is not None:
             raise ValueError("a classifier of propensities takes no time in --train")
         for remark in as_source(
             found
@@ -50,6 +48,9 @@ def _propensity(options: argparse.Namespace, logger: str | None) -> str | dict[s
     """Returns the column of the propensities that the options name, or those of several loggers."""
     if logger is None:
         named: str = options.propensity
+        if options.estimate_propensities and named != DECISION[2]:
+            problem = f"--propensity names {named}, and --estimate-propensities estimates others"
+            raise ValueError(f"{problem}; expected one of them")
         return None if options.estimate_propensities else named
     if options.estimate_propensities:
         raise ValueError("--logger is for known propensities; expected no --estimate-propensities")
@@ -83,9 +84,6 @@ def _scan_with_advice(options: argparse.Namespace) -> FileScan:
             raise  # no table of a user is an archive
         advice = "--action, --reward, --propensity and --features name the columns of your table"
         raise ValueError(f"{error}; {advice}") from error
-    if options.drop_missing and not isinstance(found, TableScan):
-        writer = "write_log" if isinstance(found, WrittenScan) else "a DecisionService"
-        raise ValueError(f"--drop-missing is for a table of your own; {writer} wrote {options.log}")
     return found
 
 
@@ -108,16 +106,21 @@ def _scan(options: argparse.Namespace) -> FileScan:
     )
 
 
-def read_training(text: str) -> tuple[float | None, str | None]:
+def read_training(text: str | None) -> tuple[float | Literal["auto"] | None, str | None]:
     """Returns the share of the rows that policies learn from, and the time before which they are.
+
+    Args:
+        text: as a user gives it; None of one who does not.
 
     Raises:
         ValueError: a text is neither.
     """
+    if text is None:
+        return AUTO, None
     if text == "none":
         return None, None
     if "=" in text:
-        return SHARE, text
+        return AUTO, text
     try:
         return float(text), None
     except ValueError:

@@ -297,7 +297,7 @@ def _add_outcomes(parser: Parser) -> None:
     parser.add_argument("--reward", type=split_names, metavar="A,B,C", help=text)
     text = 'columns of costs, or a pattern such as "{}_cost" with the names of the models'
     parser.add_argument("--cost", type=split_names, metavar="A,B,C", help=text)
-    text = "column that tells requests apart, of a table with a line for each answer"
+    text = "column that tells requests apart (default: rows with equal features are one request)"
     parser.group("the table").add_argument("--example", metavar="COLUMN", help=text)
     text = "column of the names of the models, of a table with a line for each answer"
     parser.group("the table").add_argument("--action", metavar="COLUMN", help=text)
@@ -305,6 +305,8 @@ def _add_outcomes(parser: Parser) -> None:
     parser.group("the table").add_argument(
         "--layout", choices=("routerbench", "routerarena"), help=text
     )
+    text = "leave out the rows that miss values (default: an error)"
+    parser.group("the table").add_argument("--drop-missing", action="store_true", help=text)
 
 
 def _add_log(parser: Parser, train: str) -> None:
@@ -325,7 +327,7 @@ def _add_log(parser: Parser, train: str) -> None:
         f"which come first, such as day=2024-12-31; {train} (default: 0.5)"
     )
     parser.group("what policies learn from").add_argument(
-        "--train", default="0.5", metavar="F|COLUMN=VALUE", help=text
+        "--train", metavar="F|COLUMN=VALUE", help=text
     )
     text = "column of actions: numbers from 0, names or prices; several of slates (default: action)"
     parser.add_argument("--action", default="action", metavar="COLUMN", help=text)

@@ -7,7 +7,9 @@ import numpy as np
 
 from bandit_envs.cli.console import OUT, new_table, print_grid
 from bandit_envs.evaluations import EstimateRow, Evaluation
+from bandit_envs.evaluations.evaluation import PAGE, SEGMENTS
 from bandit_envs.evaluations.showing.estimate_tables import (
+    count_first,
     estimates_table,
     find_warnings,
     number_texts,
@@ -112,14 +114,20 @@ def show_differences(found: LoadedStudy, baseline: str | None = None) -> None:
 
 
 def show_estimates(found: Evaluation) -> None:
-    """Prints the table of an evaluation, those of its segments, and warnings, each once."""
+    """Prints the table of an evaluation, those of its segments, and warnings, each once.
+
+    If those of segments are long, files alone have them.
+    """
+    in_segments = [row for rows in found.segments.values() for row in rows]
+    is_long = len(in_segments) > MAX_ROWS
     warnings = find_warnings(found)
     table = estimates_table(found, warnings)
-    in_segments = [row for rows in found.segments.values() for row in rows]
-    for group in table.groups:
+    for group in table.groups[: 1 if is_long else None]:
         tested = in_segments if group.heading else found.rows
         print_grid(group.heading, table.grid(group), _caption_of_gains(tested))
-    for text in number_texts(warnings):
+    if is_long:
+        OUT.print(f"{SEGMENTS} and {PAGE} have the tables of all values of {found.by}")
+    for text in number_texts(warnings)[: count_first(found) if is_long else None]:
         OUT.print(text, soft_wrap=True)
 
 

@@ -114,6 +114,7 @@ def _read(options: argparse.Namespace) -> Outcomes:
         example=options.example,
         action=options.action,
         layout=options.layout,
+        drop_missing=options.drop_missing,
     )
 
 

@@ -96,6 +96,8 @@ def sweep(options: argparse.Namespace) -> int:
 def reproduce(options: argparse.Namespace) -> int:
     """Runs a study of the gallery, or lists them."""
     if options.name is None:
+        if options.runs is not None or options.output is not None or options.overwrite:
+            raise ValueError("no NAME is given, so nothing is run; expected one, or no options")
         for name in _published_names():
             OUT.print(f"  {name}: {_read_published(name)['title']}", soft_wrap=True)
         return 0
@@ -229,6 +231,9 @@ def _make_study(values: Mapping[str, Any], options: argparse.Namespace) -> Study
 def _run(study: Study, name: str, options: argparse.Namespace) -> int:
     """Runs the missing tasks of a study; writes and shows what has finished."""
     if options.dry_run:
+        for option in ("--record", "--fail-above-regret"):
+            if getattr(options, option[2:].replace("-", "_"), None) is not None:
+                raise ValueError(f"--dry-run runs no study; expected no {option}")
         _forecast(study, options)
         return 0
     if getattr(options, "record", None):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from bandit_envs.base.extras import import_extra
 from bandit_envs.datasets.dataset import one_hot
 from bandit_envs.tables.cells import to_numbers, to_texts
+from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.errors import check_cells, errors_that_name
 from bandit_envs.tables.parts import FilePart
 from bandit_envs.tables.whole_table import PathLike, read_table
@@ -28,8 +29,8 @@ def load_open_bandit(path: PathLike) -> dict[str, Any]:
 
     The result has the arguments of `BanditLog` by their names. In the observation, `global` has the
     `user_feature_*` and the position, one-hot; and `per_arm` the `user-item_affinity_*` of every
-    item. If `item_context.csv` is in the same folder, the features of items follow: a number, and
-    the others one-hot.
+    item, which its number names. If `item_context.csv` is in the same folder, the features of items
+    follow: a number, and the others one-hot.
 
     Args:
         path: a file such as random/all/all.csv; it is not downloaded.
@@ -58,6 +59,7 @@ def load_open_bandit(path: PathLike) -> dict[str, Any]:
         "reward": decisions[:, 2],
         "propensity": decisions[:, 1],
         "num_actions": per_arm.shape[1],
+        "encoding": TableEncoding(tuple(map(str, range(per_arm.shape[1])))),
     }
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.arrays import Floats, Indices, Mask
+from bandit_envs.arrays import Array, Floats, Indices, Mask
 from bandit_envs.base.checks import as_list, short_repr
 from bandit_envs.base.extras import import_extra
 from bandit_envs.datasets.router_layouts import LAYOUTS, OutcomeColumns
 from bandit_envs.tables.cells import to_costs, to_numbers
 from bandit_envs.tables.errors import check_cells, name_row, warn_of_texts_among_numbers
+from bandit_envs.tables.missing import MissingValues
 from bandit_envs.tables.roles import Names, Roles, check_column_names, find_unnamed
 from bandit_envs.tables.whole_table import AnyTable, table_in_memory
 
@@ -36,6 +38,7 @@ class Outcomes(NamedTuple):
     actions: list[str]  # the names of the K actions
     available: Mask | None  # [n, K], where the table lacks outcomes; None if it lacks none
     features: Sequence[str] = ()  # the d columns of the contexts; () if they have no names
+    examples: Indices | None = None  # [n], which example each row is of; None for equal contexts
 
 
 class _Cells(NamedTuple):
@@ -64,11 +67,13 @@ def read_outcomes(
     layout: str | None = None,
     text_features: TextFeatures | None = None,
     only: str | None = None,
+    drop_missing: bool = False,
 ) -> Outcomes:
     """Reads outcomes from a CSV file with a header, from Parquet, or from a pandas DataFrame.
 
     A wide table has a line for each example and a column for each action. A long one has a line for
-    each outcome: name its columns `example` and `action`.
+    each outcome: name its columns `example` and `action`. An action without a line is not available
+    for that example.
 
     Args:
         table: the path of a file or of a folder of such files, or a data frame. CSV may be
@@ -80,7 +85,8 @@ def read_outcomes(
         reward: the columns of the rewards, which name the actions; of a long table, one column.
         cost: the columns of the costs, in the order of the rewards, or a pattern such as
             "{}_cost", in which {} stands for the name of the action; of a long table, one column.
-        example: of a long table, the column that tells examples apart.
+        example: the column that tells examples apart, which a long table needs. Of a wide table,
+            lines with equal features are of one example, by default.
         action: of a long table, the column of the names of actions, which are sorted.
         layout: of a published table, whose columns are known, so that no others are given:
             "routerbench", of your own copy as CSV or Parquet; or "routerarena", of its folder
@@ -88,6 +94,8 @@ def read_outcomes(
         text_features: see `hash_texts`, the default.
         only: a pattern, such as `*.csv`, of the files of a folder that are read. By default, a file
             that is not a table is an error, unless its name begins with "." or "_".
+        drop_missing: whether to drop lines with missing values, which a warning counts. By default,
+            they raise a ValueError that counts them.
 
     Raises:
         ModuleNotFoundError: pandas, pyarrow or scikit-learn is needed and not installed.
@@ -97,27 +105,45 @@ def read_outcomes(
     named = OutcomeColumns(features, reward, cost, example, action)
     if layout is None:
         with table_in_memory(table, "datasets", only) as frame:
-            return _read(frame, named, text_features)
+            return _read(frame, named, text_features, drop_missing)
     if layout not in LAYOUTS:
         expected = f"one of {', '.join(LAYOUTS)}"
         raise ValueError(f"layout is {short_repr(layout)}; expected {expected}")
     if any(each for each in named):
         raise ValueError(f"layout {layout!r} names the columns; expected no others")
     with LAYOUTS[layout](table, only) as (frame, known):
-        return _read(frame, known, text_features)
+        return _read(frame, known, text_features, drop_missing)
 
 
-def _read(frame: DataFrame, named: OutcomeColumns, text_features: TextFeatures | None) -> Outcomes:
+def _read(
+    table: DataFrame,
+    named: OutcomeColumns,
+    text_features: TextFeatures | None,
+    drop_missing: bool,
+) -> Outcomes:
     """Returns the outcomes in a table in memory."""
+    roles = _find_roles(table, named)
+    frame = _without_missing(table, list(roles.names()), drop_missing)
     if not len(frame):
         raise ValueError("there are no rows")
-    roles = _find_roles(frame, named)
-    if named.example is None and named.action is None:
+    if named.action is None:
         return _from_wide(frame, roles, text_features)
-    if named.example is None or named.action is None:
+    if named.example is None:
         raise ValueError("a long table needs the columns of both example and action")
     cells = _arrange(frame, named.example, named.action)
     return _from_long(frame, roles, cells, text_features)
+
+
+def _without_missing(frame: DataFrame, names: Sequence[str], drop_missing: bool) -> DataFrame:
+    """Returns the rows that miss no value in some columns; ValueError if others are not dropped."""
+    missing = MissingValues.from_frame(frame, names)
+    if not missing.rows:
+        return frame
+    if not drop_missing:
+        missing.check_none()
+    text = f"{missing.rows} of {missing.size} rows miss values, and are left out"
+    warnings.warn(text, stacklevel=5)
+    return frame[frame[list(names)].notna().all(axis=1)]
 
 
 def _find_roles(frame: DataFrame, named: OutcomeColumns) -> Roles:
@@ -163,16 +189,41 @@ def _matching(frame: DataFrame, name: str, others: Sequence[str]) -> list[str]:
 def _from_wide(frame: DataFrame, roles: Roles, text_features: TextFeatures | None) -> Outcomes:
     """Makes outcomes of a table with a column for each action."""
     described = frame[[*roles.features]].infer_objects()
-    paid = roles.all_of("reward")
-    spent = roles.all_of("cost")
+    paid = [*roles.all_of("reward")]
+    spent = [*roles.all_of("cost")]
     return Outcomes(
         contexts=_make_features(described, text_features),
-        rewards=to_numbers(frame[[*paid]]),
-        costs=to_costs(frame[[*spent]]) if spent else None,
+        rewards=to_numbers(frame[paid]),
+        costs=to_costs(frame[spent]) if spent else None,
         actions=[str(name) for name in paid],
         available=None,
         features=_feature_names(described),
+        examples=_number_examples(frame[[*roles.all_of("example")]], described),
     )
+
+
+def _number_examples(named: DataFrame, described: DataFrame) -> Indices:
+    """Returns which example each line of a wide table is of: [rows].
+
+    Args:
+        named: the column that tells examples apart, or none.
+        described: the columns of the features.
+    """
+    pandas = import_extra("pandas", "datasets")
+    columns = named if len(named.columns) else described
+    codes = [pandas.factorize(columns[name])[0] for name in columns]
+    return number_rows(np.column_stack(codes))
+
+
+def number_rows(table: Array) -> Indices:
+    """Returns numbers of the rows [n] of a table [n, d]: equal rows have one, from 0 as they come.
+
+    >>> number_rows(np.array([[0.5], [2.0], [0.5]]))
+    array([0, 1, 0])
+    """
+    numbers: dict[bytes, int] = {}
+    rows = np.ascontiguousarray(table)
+    return np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in rows], np.intp)
 
 
 def _from_long(
@@ -193,6 +244,7 @@ def _from_long(
         actions=cells.actions,
         available=None if available.all() else available,
         features=_feature_names(described),
+        examples=np.arange(cells.shape[0]),
     )
 
 
@@ -200,11 +252,9 @@ def _arrange(frame: DataFrame, example: str, action: str) -> _Cells:
     """Returns where the lines of a long table belong.
 
     Raises:
-        ValueError: a line names no example or no action, or two lines name the same ones.
+        ValueError: two lines name the same example and action.
     """
     pandas = import_extra("pandas", "datasets")
-    names = frame[[example, action]]
-    check_cells(names, names.notna().to_numpy(), "a value")
     rows, examples = pandas.factorize(frame[example])
     numbers, actions = pandas.factorize(frame[action].astype(str).str.strip(), sort=True)
     shape = len(examples), len(actions)
@@ -225,8 +275,6 @@ def _contexts_of(features: DataFrame, cells: _Cells) -> DataFrame:
     first = features.iloc[cells.first_lines]
     expected = first.iloc[cells.places // cells.shape[1]]
     is_same = features.to_numpy(object) == expected.to_numpy(object)
-    # What is missing in both is refused later, as missing.
-    is_same |= features.isna().to_numpy() & expected.isna().to_numpy()
     check_cells(features, is_same, "what the first line of the example has")
     return first
 
@@ -258,10 +306,6 @@ def _make_features(frame: DataFrame, text_features: TextFeatures | None) -> NDAr
         if pandas.api.types.is_numeric_dtype(frame[name]):
             parts.append(to_numbers(frame[[name]]))
             continue
-        missing = frame[name].isna().to_numpy()
-        if missing.any():
-            place = name_row(frame, int(missing.argmax()))
-            raise ValueError(f"{place}, column {name} is empty; expected a text")
         warn_of_texts_among_numbers(frame, name, stacklevel=5)
         features = make([str(cell) for cell in frame[name]])
         dense = features.toarray() if hasattr(features, "toarray") else np.asarray(features)

@@ -21,6 +21,8 @@ from bandit_envs.logged.translation import find_new_names, see_as
 from bandit_envs.names.notation import parse_choice, without_quotes
 from bandit_envs.names.users_code import name_in_errors, users_modules
 from bandit_envs.policies import Policy
+from bandit_envs.policies.contextual import lacks_constant
+from bandit_envs.policies.models.constant_feature import LACKS_CONSTANT
 from bandit_envs.policies.models.value_model import Model
 from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.policies.registry import POLICIES as KNOWN_POLICIES
@@ -35,6 +37,9 @@ AnyPolicy: TypeAlias = Policy | Learner | SavedPolicy | str | os.PathLike[str]
 
 LOGGED = "logged"
 """The name of the policy that made the log."""
+
+IF_SAME = "if it has rows of this one, estimates are too high"
+"""What may be wrong with a policy that has learned from another log."""
 
 POLICIES = Kind(
     one="policy",
@@ -68,6 +73,24 @@ class Candidate:
     is_of_another_log: bool = False
     is_of_unknown_log: bool = False
     remarks: Sequence[str] = ()
+
+    @property
+    def doubts(self) -> list[str]:
+        """Reasons to distrust all of its estimates."""
+        found = []
+        if self.is_of_another_log:
+            found.append(f"the policy has learned from another log; {IF_SAME}")
+        if self.is_of_unknown_log:
+            found.append(f"the policy has learned from a log that is not known; {IF_SAME}")
+        return found
+
+    def meet(self, log: OpenLog) -> Candidate:
+        """Returns the policy with a remark if its model needs a constant, which features lack."""
+        with name_candidate(self):
+            observation = see_as(self.policy.encoding, _first_batch(log))
+            if not lacks_constant(self.policy, observation):
+                return self
+        return dataclasses.replace(self, remarks=[*self.remarks, LACKS_CONSTANT])
 
     @property
     def modules(self) -> Sequence[str]:

@@ -105,6 +105,7 @@ class Evaluated:
         for name, sums in self.sums.estimates.items():
             estimate, problems = self._estimate(name, sums)
             problems.extend(self.remarks.get(name, ()))
+            problems.extend([] if self.candidate is None else self.candidate.doubts)
             low, high = estimate.interval(confidence)
             gain = gains.get(name, Gain())
             yield EstimateRow(

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from bandit_envs.base.checks import check_confidence
 from bandit_envs.evaluations.candidates import (
@@ -39,7 +39,7 @@ from bandit_envs.evaluations.named import collect
 from bandit_envs.evaluations.observer import LogObserver
 from bandit_envs.evaluations.passes import LogPart, Passes, check_readers, start_passes
 from bandit_envs.evaluations.segments import Segmentation
-from bandit_envs.evaluations.training import Training
+from bandit_envs.evaluations.training import AUTO, Training
 from bandit_envs.logged import RewardSums
 from bandit_envs.logged.seen_rows import warn_if_seen
 from bandit_envs.logged.slate_log import SlateLog
@@ -52,7 +52,7 @@ def evaluate(
     policies: AnyPolicy | Mapping[str, AnyPolicy] | Iterable[AnyPolicy],
     estimators: AnyEstimator | Mapping[str, AnyEstimator] | Iterable[AnyEstimator] | None = None,
     *,
-    train: float | None = 0.5,
+    train: float | Literal["auto"] | None = AUTO,
     until: str | None = None,
     baseline: str = LOGGED,
     all_rows: bool = False,
@@ -72,8 +72,8 @@ def evaluate(
     All policies meet all estimators in one pass over the log; policies that learn, and estimators
     that predict rewards, take one more before. Policies that learn do so from the first rows, as if
     they had made these decisions themselves. They are frozen then. All policies are evaluated on
-    the rows that no policy has learned from, in this call or before it was written to a file.
-    `Evaluation.notes` says which.
+    the rows that no policy has learned from, in this call or before it was written to a file, and
+    that `train` or `until` does not leave to learning. `Evaluation.notes` says which.
 
     The log says of which kind its actions are:
 
@@ -110,10 +110,12 @@ def evaluate(
             which chooses for each policy, as `slope` does, among the other bandwidths of the
             estimator if several are given, or else among 2, 1, 1/2, 1/4 and 1/8 of the rule's.
             `Evaluation.notes` says what it chose; intervals are as if that had been given.
-        train: the share of the rows, from the first, that policies learn from; None lets no policy
-            learn, so that all are evaluated on all rows, as they are.
+        train: the share of the rows, from the first, that policies learn from. If it is given, all
+            policies are evaluated on the others, also those that do not learn; "auto" is half of
+            the rows if a policy learns, and none otherwise. None lets no policy learn, so that all
+            are evaluated on all rows, as they are.
         until: in place of a share, the column and the value of a time, as "day=2024-12-31":
-            policies learn from the rows below, which come first.
+            policies learn from the rows below, which come first, and are evaluated on the others.
         baseline: the name of the policy that gains are over; by default the one that made the log.
         all_rows: whether each policy is evaluated on all rows that it has not learned from itself,
             rather than on those that no policy has. The values of policies are then of different
@@ -176,7 +178,8 @@ def evaluate(
         kind.check_arguments(asked)
         rows = training.count_before_others(opened) if kind.learns and train is not None else None
         candidates = [kind.enter(contender, opened, rows) for contender in contenders]
-        evaluated_from = _find_starts(candidates, all_rows)
+        left_out = rows if training.is_given and rows is not None else 0
+        evaluated_from = _find_starts(candidates, all_rows, left_out)
         if kind.learns:
             for contender, start in zip(contenders, evaluated_from):
                 if isinstance(contender, GivenPolicy):
@@ -261,15 +264,24 @@ def _find_features(
     return [] if segmentation is None else segmentation.find_feature(features)
 
 
-def _find_starts(candidates: Sequence[Candidate], all_rows: bool) -> list[int]:
+def _find_starts(candidates: Sequence[Candidate], all_rows: bool, left_out: int) -> list[int]:
     """Returns the first row that each policy is evaluated on.
 
     Args:
         candidates: the policies.
         all_rows: whether each has all rows that it has not seen, and not those that none has.
+        left_out: how many rows, the first, a user leaves to learning.
+
+    Raises:
+        ValueError: the user leaves rows to learning, and no policy has learned from them.
     """
     starts = [candidate.start for candidate in candidates]
-    return starts if all_rows else [max(starts)] * len(starts)
+    if not all_rows:
+        return [max(left_out, *starts)] * len(starts)
+    if left_out and not max(starts):
+        problem = f"all_rows is True, and no policy learns from the first {left_out} rows"
+        raise ValueError(f"{problem}; expected no train or until")
+    return starts
 
 
 def _balance(log: OpenLog, starts: Sequence[int]) -> OpenLog:

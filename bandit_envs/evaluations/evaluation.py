@@ -18,6 +18,7 @@ from bandit_envs.evaluations.showing.estimate_tables import latex_of_estimates
 from bandit_envs.logged.summary import LogSummary
 from bandit_envs.policies import Policy
 from bandit_envs.showing.tables import csv_rows, text_cell
+from bandit_envs.tables.errors import name_some
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,6 +35,9 @@ Remarks: TypeAlias = Mapping[Key, Mapping[str, Sequence[str]]]
 
 SEGMENTS = "segments.csv"
 """The file of the tables of the segments."""
+
+GAINS = "gains in"
+LOSES = "loses in"
 
 
 class Evaluation:
@@ -127,12 +131,10 @@ class Evaluation:
     def notes(self) -> list[str]:
         """Sentences that say from which rows policies have learned, and if estimates may be wrong.
 
-        They are about policies that have learned, from this log or from another one. The last says
-        which other estimators there are, if `evaluate` was given none.
+        The last says which other estimators there are, if `evaluate` was given none.
         """
         return [
             *self._notes_of_parts(),
-            *self._notes_of_other_logs(),
             *(f"{each.name} {text}." for each in self._candidates for text in each.remarks),
             *self._notes_of_segments(),
             *([self._others] if self._others else []),
@@ -205,6 +207,12 @@ class Evaluation:
             atomic_write(path / name, [image])
         self.write_page(path / PAGE)
 
+    def _describe_gain(self, row: EstimateRow) -> str:
+        """Returns what a gain is, if its p-value, corrected for all others, is low enough."""
+        if not row.p_value < 1.0 - self.confidence:
+            return ""
+        return GAINS if row.gain > 0.0 else LOSES
+
     def _notes_of_parts(self) -> Iterator[str]:
         """Yields which policies have learned from which rows of the log, and who meets others."""
         size = self.summary.size
@@ -214,29 +222,34 @@ class Evaluation:
             if start:
                 learned = f"Learned from the first {start} rows, and frozen then"
                 yield f"{learned}: {', '.join(names)}."
-        if starts[-1] == 0:
-            return
         rows = {row.rows for row in self.rows}
+        if rows == {size}:
+            return
         if len(rows) == 1:
-            others = f"the other {rows.pop()} of {size} rows"
-            yield f"All policies are evaluated on {others}, from which no policy has learned."
+            evaluated = "All policies are evaluated on the"
+            if starts[-1]:
+                others = f"other {rows.pop()} of {size} rows, from which no policy has learned"
+                yield f"{evaluated} {others}."
+            else:
+                yield f"{evaluated} last {rows.pop()} of {size} rows; others are left to learning."
             return
         yield "Each policy is evaluated on the rows from which it has not learned itself."
         yield f"Gains are of the rows from which neither it nor {self.baseline} has learned."
 
-    def _notes_of_other_logs(self) -> Iterator[str]:
-        """Yields which policies may have learned from rows that they are evaluated on."""
-        others = [each.name for each in self._candidates if each.is_of_another_log]
-        unknown = [each.name for each in self._candidates if each.is_of_unknown_log]
-        advice = "If it has rows of this one, estimates are too high."
-        if others:
-            yield f"Learned from another log: {', '.join(others)}. {advice}"
-        if unknown:
-            learned = f"Learned from a log that the file does not tell: {', '.join(unknown)}"
-            yield f"{learned}. {advice}"
-
     def _notes_of_segments(self) -> Iterator[str]:
-        """Yields which segments have too few rows for an estimate."""
+        """Yields where policies gain and lose, and which segments have too few rows."""
+        found: dict[tuple[str, str], dict[str, list[str]]] = {}
+        for name, rows in self.segments.items():
+            for row in rows:
+                if row.gain_rows:
+                    places = found.setdefault((row.policy, row.estimator), {})
+                    places.setdefault(self._describe_gain(row), []).append(name)
+        for (policy, estimator), places in found.items():
+            parts = [
+                f"{told} {name_some(places[told])}" for told in (GAINS, LOSES) if told in places
+            ]
+            where = " and ".join(parts) or "has no certain gain or loss"
+            yield f"By {self.by}, {policy} {where}, by {estimator} and corrected p-values."
         short = [name for name, rows in self.segments.items() if not rows]
         if short:
             yield f"Of one row, and so without estimates: {self.by} {', '.join(short)}."

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from bandit_envs.evaluations.logs import (
     AnyLog,
@@ -19,13 +20,15 @@ from bandit_envs.evaluations.logs import (
 from bandit_envs.evaluations.named import describe_type
 from bandit_envs.evaluations.observer import LogObserver
 from bandit_envs.evaluations.passes import check_readers, needs_workers, start_passes
-from bandit_envs.evaluations.training import Training
+from bandit_envs.evaluations.training import AUTO, Training
 from bandit_envs.logged import Learner, write_policy
 from bandit_envs.logged.registry import LEARNERS, LearnerEntry
 from bandit_envs.logged.summary import LogSummary
+from bandit_envs.logged.translation import see_as
 from bandit_envs.names.choice import Choice
 from bandit_envs.names.users_code import name_in_errors, users_modules
-from bandit_envs.policies.contextual import ContextualPolicy, class_names
+from bandit_envs.policies.contextual import ContextualPolicy, class_names, lacks_constant
+from bandit_envs.policies.models.constant_feature import LACKS_CONSTANT
 
 
 class LearnerChoice(Choice[LearnerEntry]):
@@ -71,7 +74,7 @@ def learn(
     log: AnyLog,
     learner: Learner | str = "doubly_robust",
     *,
-    train: float = 0.5,
+    train: float | Literal["auto"] = AUTO,
     until: str | None = None,
     workers: int = 1,
     backend: str = "loky",
@@ -84,7 +87,8 @@ def learn(
         log: a `BanditLog`; its batches, of any size, which can be read more than once; what
             `scan_log` returns; or the path of a log that `write_log` wrote.
         learner: a learner, or a text as the command takes it, such as "direct_method".
-        train: the share of the rows, from the first, that it learns from; 1 for the whole log.
+        train: the share of the rows, from the first, that it learns from; 1 for the whole log,
+            "auto" for half of it.
         until: in place of a share, the column and the value of a time, as "day=2024-12-31": it
             learns from the rows below.
         workers: processes or threads, which share the files of a log, or the batches of a list.
@@ -97,6 +101,9 @@ def learn(
         TypeError: the log or the learner is something else.
         ValueError: the learner keeps all rows in memory, and is given workers; or there are too few
             rows.
+
+    Warns:
+        UserWarning: its model is linear, and the features lack a constant.
 
     >>> import numpy as np
     >>> from bandit_envs.logged import BanditLog
@@ -122,6 +129,9 @@ def learn(
         rows = require_rows(opened, training.count(opened))
         with named.named_in_errors():
             policy = fit_rows(named.learner, named.name, opened, rows)
+            first = next(iter(opened.rows(0, rows)))
+            if lacks_constant(policy, see_as(policy.encoding, first)):
+                warnings.warn(f"what {named.name} learns {LACKS_CONSTANT}", stacklevel=2)
         learned_from = opened.summarize(rows)
     return Learned(
         policy=policy,

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Literal
 
 from bandit_envs.base.checks import check_number, short_repr
 from bandit_envs.evaluations.logs import OpenLog
+
+AUTO: Literal["auto"] = "auto"
+"""A share that is not given: the first half of the rows, if a policy learns."""
+
+HALF = 0.5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,7 +24,7 @@ class Training:
             value. It takes the place of a share.
     """
 
-    share: float | None
+    share: float | Literal["auto"] | None
     until: str | None
 
     def __post_init__(self) -> None:
@@ -33,13 +39,13 @@ class Training:
             if not (self.time and self.limit):
                 found = short_repr(self.until)
                 raise ValueError(f"until is {found}; expected COLUMN=VALUE")
-        elif self.share is not None and not check_number("train", self.share, 0.0, 1.0):
+        elif self.share not in (None, AUTO) and not check_number("train", self.share, 0.0, 1.0):
             raise ValueError("train is 0; expected more, as policies learn from these rows")
 
     @property
-    def is_none(self) -> bool:
-        """Whether no policy learns."""
-        return self.share is None
+    def is_given(self) -> bool:
+        """Whether a user says which rows these are, so that no policy is evaluated on them."""
+        return self.until is not None or self.share not in (None, AUTO)
 
     @property
     def time(self) -> str | None:
@@ -51,6 +57,11 @@ class Training:
         """The value of this column."""
         return "" if self.until is None else self.until.partition("=")[2]
 
+    @property
+    def _share(self) -> float:
+        """The share of the rows; 0 if no policy learns."""
+        return HALF if self.share == AUTO else self.share or 0.0
+
     def count(self, log: OpenLog) -> int:
         """Returns the number of rows."""
         if self.time is not None:
@@ -58,13 +69,13 @@ class Training:
             if not rows:
                 raise ValueError(f"until is {self.until}, but no row is below")
             return log.summary.round_rows(rows)
-        return log.summary.round_rows(log.size * (self.share or 0.0))
+        return log.summary.round_rows(log.size * self._share)
 
     def count_before_others(self, log: OpenLog) -> int:
         """Returns the number of rows; ValueError if no row is left."""
         rows = self.count(log)
         if rows == log.size:
-            given = f"train is {self.share:g}" if self.until is None else f"until is {self.until}"
+            given = f"train is {self._share:g}" if self.until is None else f"until is {self.until}"
             problem = f"policies would learn from all {rows} rows"
             raise ValueError(f"{given}, so {problem}; expected some for estimates")
         return rows

@@ -6,14 +6,43 @@ import numpy as np
 
 from bandit_envs.arrays import Floats
 from bandit_envs.logged.log import BanditLog, require_numbered_actions
-from bandit_envs.nests import Nest, map_structure
+from bandit_envs.nests import Nest, flatten, map_structure
+from bandit_envs.policies import Policy, RandomPolicy
+from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.models.inputs import Contexts, InputReader, Inputs
+from bandit_envs.policies.registry import ignores_contexts
 from bandit_envs.specs import ArraySpec
+
+NO_NAMES = (
+    "the features of the actions of log change from row to row, so that a number may be of another "
+    "item in each row; if each number is one item, give log an encoding with the names of actions"
+)
+"""What is wrong where the number of an action is taken for an item."""
 
 
 def has_items(log: BanditLog) -> bool:
     """Returns whether the observation is a dict with features of every action, `per_arm`."""
     return isinstance(log.observation, dict) and "per_arm" in log.observation
+
+
+def have_no_names(log: BanditLog) -> bool:
+    """Returns whether actions are items that may change from row to row, and have no names.
+
+    Then the number of an action is a place among the items that were offered, not an item.
+    """
+    if log.action_names or not has_items(log):
+        return False
+    return any((leaf != leaf[:1]).any() for leaf in flatten(log.observation["per_arm"]))
+
+
+def check_tells_items(policy: Policy, log: BanditLog) -> None:
+    """Raises ValueError if a policy takes the place of an item, which may change, for the item."""
+    if isinstance(policy, ContextualPolicy):
+        by_number = policy.model.predictor.has_own_weights
+    else:
+        by_number = ignores_contexts(policy) and not isinstance(policy, RandomPolicy)
+    if by_number and have_no_names(log):
+        raise ValueError(f"policy tells actions apart by their numbers; {NO_NAMES}")
 
 
 def spec_of_rows(observation: Nest) -> Nest:
@@ -32,7 +61,13 @@ def features_of(log: BanditLog) -> Floats:
 
 
 def flat_features_of(log: BanditLog) -> Floats:
-    """Returns the features of the context, and those of all actions if they have some: [n, d]."""
+    """Returns the features of the context, and those of all actions if they have some: [n, d].
+
+    Raises:
+        ValueError: actions are items that may change from row to row.
+    """
+    if have_no_names(log):
+        raise ValueError(NO_NAMES)
     inputs = _inputs_of(log)
     if isinstance(inputs, Contexts):
         return inputs.context

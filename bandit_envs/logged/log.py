@@ -28,6 +28,7 @@ from bandit_envs.logged.columns import (
 )
 from bandit_envs.nests import Nest, flatten, map_structure
 from bandit_envs.tables.encoding import TableEncoding
+from bandit_envs.wrappers.shared import with_entries
 
 UNKNOWN = "propensities are not known"
 """What `estimated` says then."""
@@ -196,10 +197,14 @@ class BanditLog:
         return {name: value for name, value in values.items() if value is not None}
 
     def seen(self) -> Nest:
-        """Returns the observation as policies take it: with `available` as its `mask`."""
+        """Returns the observation as policies take it: with `available` as its `mask`.
+
+        An observation that is a dict, such as `global` and `per_arm`, gets the mask as one more
+        entry, as from wrappers that mask actions.
+        """
         if self.available is None or available_actions(self.observation, 1) is not None:
             return self.observation
-        return {"observation": self.observation, "mask": self.available}
+        return with_entries(self.observation, mask=self.available)
 
     def drop(self, *names: str) -> BanditLog:
         """Returns the log without some optional columns, such as those a format cannot hold."""

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from bandit_envs.arrays import Floats
+from bandit_envs.logged.features import check_tells_items
 from bandit_envs.logged.log import BanditLog, check_log
 from bandit_envs.logged.seen_rows import warn_if_seen
 from bandit_envs.logged.translation import (
@@ -83,6 +84,7 @@ def tabulate(
     numbers = find_actions(policy.encoding, log)
     if policy.num_actions != len(numbers):
         raise ValueError(f"policy has {policy.num_actions} actions; expected {len(numbers)}")
+    check_tells_items(policy, log)
     observations = see_as(policy.encoding, log)
     asked = len(log)
     if samples is None and _have_no_features(observations):

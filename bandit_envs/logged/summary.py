@@ -21,6 +21,9 @@ from bandit_envs.tables.encoding import TableEncoding
 FACTOR = np.uint64(0x9E3779B97F4A7C15)
 """An odd number whose product with a number depends on all bits of it: 2^64 by the golden ratio."""
 
+STEP = 0xD1342543DE82EF95
+"""An odd number, as is each power of it: the places of rows are told apart by its powers."""
+
 SHOWN = 10  # names of actions in a title
 
 
@@ -34,7 +37,8 @@ class LogSummary:
         lowest_propensity: of all rows.
         highest_propensity: of all rows.
         order: in which rows of a policy made the log.
-        fingerprint: a sum that other decisions hardly have. It does not depend on batches.
+        fingerprint: a sum that other decisions hardly have. It depends on the order of the rows,
+            not on batches; and not on rewards, which may come late.
     """
 
     empty: BanditLog | None
@@ -79,7 +83,8 @@ class LogSummary:
             lowest_propensity=min(self.lowest_propensity, later.lowest_propensity),
             highest_propensity=max(self.highest_propensity, later.highest_propensity),
             order=self.order.merge(later.order),
-            fingerprint=(self.fingerprint + later.fingerprint) % 2**64,
+            fingerprint=(self.fingerprint + later.fingerprint * pow(STEP, self.size, 2**64))
+            % 2**64,
         )
 
     @property
@@ -145,18 +150,20 @@ class LogSummary:
 
 
 def _fingerprint(batch: BanditLog) -> int:
-    """Returns the sum of a hash of the action, the reward and the propensity of each row."""
+    """Returns the sum of a hash of the action and the propensity of each row, times STEP^row."""
     hashes = np.zeros(len(batch), np.uint64)
     action = batch.action
     if batch.action_names:
         action = np.array([_hash_name(name) for name in batch.action_names], np.uint64)[action]
-    columns = [*_numbers_of(flatten(action)), batch.reward, batch.propensity]
-    if batch.estimated:
-        columns.pop()  # more rows would change what is estimated
+    columns = [*_numbers_of(flatten(action))]
+    if not batch.estimated:  # more rows would change what is estimated
+        columns.append(batch.propensity)
     for column in columns:
         hashes = (hashes ^ column.view(np.uint64)) * FACTOR
         hashes ^= hashes >> np.uint64(32)
-    return int(hashes.sum())
+    steps = np.full(len(batch), STEP, np.uint64)
+    steps[:1] = 1
+    return int((hashes * np.multiply.accumulate(steps)).sum())
 
 
 def _numbers_of(leaves: Sequence[Array]) -> Iterator[Array]:

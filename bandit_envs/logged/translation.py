@@ -19,6 +19,7 @@ from bandit_envs.logged.log import BanditLog
 from bandit_envs.nests import Nest
 from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.errors import name_some
+from bandit_envs.wrappers.shared import with_entries
 
 
 def see_as(encoding: TableEncoding | None, log: BanditLog) -> Nest:
@@ -35,14 +36,22 @@ def see_as(encoding: TableEncoding | None, log: BanditLog) -> Nest:
     if encoding is None or own is None or encoding == own:
         return log.seen()
     observation = log.observation
+    if isinstance(observation, dict) and encoding.actions != own.actions:
+        problem = "the observation of log is a dict, which may have features or masks of actions"
+        expected = f"expected the actions {name_some(encoding.actions)}, in this order"
+        raise ValueError(f"{problem}, and its actions are {name_some(own.actions)}; {expected}")
     if encoding.features != own.features:
         observation = encoding.translate(log.observation, own)
     if log.available is None or available_actions(log.observation, 1) is not None:
         return observation
-    places = find_actions(encoding, log)
-    mask: Mask = np.zeros((len(log), places.size), np.bool_)
-    mask[:, places >= 0] = log.available[:, places[places >= 0]]
-    return {"observation": observation, "mask": mask}
+    return with_entries(observation, mask=_take_actions(log.available, find_actions(encoding, log)))
+
+
+def _take_actions(available: Mask, places: NDArray[np.int64]) -> Mask:
+    """Returns a mask of actions that have some places in a mask [n, K]; -1 is not available."""
+    found: Mask = np.zeros((len(available), places.size), np.bool_)
+    found[:, places >= 0] = available[:, places[places >= 0]]
+    return found
 
 
 def find_actions(encoding: TableEncoding | None, log: BanditLog) -> NDArray[np.int64]:
@@ -77,14 +86,13 @@ def translate_log(log: BanditLog, encoding: TableEncoding | None) -> BanditLog:
     if (actions < 0).any():
         name = log.action_names[log.action[int(actions.argmin())]]
         raise ValueError(f"the log has the action {name!r}, which the policy does not know")
-    seen = see_as(encoding, log)
-    has_mask = log.available is not None and isinstance(seen, dict)
+    available = log.available
     return dataclasses.replace(
         log.drop("action_probabilities", "expected_rewards"),
-        observation=seen["observation"] if has_mask else seen,
+        observation=see_as(encoding, log.drop("available")),
         action=actions,
         num_actions=len(places),
-        available=seen["mask"] if has_mask else None,
+        available=None if available is None else _take_actions(available, places),
         encoding=encoding,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,9 +11,10 @@ import numpy as np
 from bandit_envs.arrays import Floats, Mask, Rng, check_array
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import check_bool, check_integer, short_repr
-from bandit_envs.nests import Nest, flatten
+from bandit_envs.nests import Nest, flatten, map_structure
 from bandit_envs.policies.draws import largest_random_ties
 from bandit_envs.policies.learned import Warm, add_actions
+from bandit_envs.policies.models.constant_feature import MOST_ROWS, has_constant
 from bandit_envs.policies.models.inputs import InputReader
 from bandit_envs.policies.models.value_model import Model, ValueModel
 from bandit_envs.policies.policy import Actions, Policy
@@ -37,6 +39,20 @@ class LearnedParts(NamedTuple):
     model: Any
     rule: Any
     num_rewards: Any
+
+
+def lacks_constant(policy: Policy, observation: Nest) -> bool:
+    """Returns whether the model of a policy needs a constant feature, and some rows have none.
+
+    Args:
+        policy: which may have no model.
+        observation: of n rows, of which the first are looked at.
+    """
+    if not isinstance(policy, ContextualPolicy) or not policy.model.needs_constant:
+        return False
+    rows = map_structure(operator.itemgetter(slice(MOST_ROWS)), observation)
+    features = policy.features_of(rows)
+    return not has_constant(features.reshape(-1, features.shape[-1]))
 
 
 class ContextualPolicy(Policy):
@@ -133,6 +149,10 @@ class ContextualPolicy(Policy):
         initial = flatten(self._initial())
         has_learned = self._state.is_trained or len(known) != len(initial)
         return not has_learned and all(map(_is_same, known, initial))
+
+    def features_of(self, observation: Nest) -> Floats:
+        """Returns the features of n rows: [n, D], or of each action, [n, K, D]."""
+        return self._reader.read(observation, len(flatten(observation)[0])).features()
 
     def _set_model(self, model: Model) -> None:
         """Sets the model, and what is asked of it in every step."""

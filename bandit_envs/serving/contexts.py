@@ -13,6 +13,9 @@ import numpy as np
 
 from bandit_envs.arrays import Array, Floats, as_numbers
 from bandit_envs.base.checks import MAX_REWARD, short_repr
+from bandit_envs.policies import Policy
+from bandit_envs.policies.contextual import ContextualPolicy, lacks_constant
+from bandit_envs.policies.models.constant_feature import LACKS_CONSTANT
 from bandit_envs.tables.cells import parse_number
 from bandit_envs.tables.encoding import KINDS, NumberColumn, TableColumn, TableEncoding, TextColumn
 
@@ -24,6 +27,9 @@ WIDEST = MAX_REWARD
 
 TEXTS = (str, numbers.Number, datetime.date, np.generic)
 """What may be a text of a column, as `str` shows it."""
+
+FEWEST = 100
+"""From so many contexts it is found whether they have a constant."""
 
 TOLD = 100
 """Warnings name at most so many unknown texts."""
@@ -146,6 +152,31 @@ class ContextEncoder:
             problem = f"context[{column.name!r}] is {text!r}, which is not a known text"
             warnings.warn(f"{problem}: its features are 0", stacklevel=4)
         return features
+
+
+class FirstContexts:
+    """Looks at the first contexts, and warns if a linear policy lacks a constant among them.
+
+    Args:
+        policy: of the service.
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self._kept: list[Floats] = []
+        self._is_done = not isinstance(policy, ContextualPolicy) or not policy.model.needs_constant
+
+    def add(self, contexts: Sequence[Floats]) -> None:
+        """Looks at more contexts [D], until there are enough."""
+        if self._is_done:
+            return
+        self._kept.extend(contexts)
+        if not self._kept or len(self._kept) < max(FEWEST, 2 * len(self._kept[0])):
+            return
+        self._is_done = True
+        if lacks_constant(self._policy, np.stack(self._kept)):
+            warnings.warn(f"policy is {self._policy!r}, which {LACKS_CONSTANT}", stacklevel=4)
+        self._kept = []
 
 
 def check_width(features: Floats, width: int) -> Floats:

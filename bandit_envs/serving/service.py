@@ -22,7 +22,7 @@ from bandit_envs.logged.log import BanditLog
 from bandit_envs.policies import Policy
 from bandit_envs.policies.learned import Warm, check_warm
 from bandit_envs.serving.action_table import ActionTable, check_name, check_text
-from bandit_envs.serving.contexts import ContextEncoder, Features, check_width
+from bandit_envs.serving.contexts import ContextEncoder, Features, FirstContexts, check_width
 from bandit_envs.serving.keepers import Follower, LearningKeeper, PolicyKeeper, observe
 from bandit_envs.serving.laws import make_law
 from bandit_envs.serving.learner_lock import LearnerLock
@@ -134,6 +134,7 @@ class DecisionService:
         self._is_stale = False  # the policy has seen rows that were not written
         self._was_certain = False  # an action was drawn with probability 1, beside others
         self._is_warned = False
+        self._first_contexts = FirstContexts(policy)
         with contextlib.ExitStack() as undo:
             self._store = open_store(path, synchronous, may_create=learns)
             undo.callback(self._store.close)
@@ -213,6 +214,7 @@ class DecisionService:
         rows = []
         with self._transaction():
             self._check_widths(features)
+            self._first_contexts.add(features)
             for name, row_features, chosen_from in zip(names, features, choices):
                 row = None if ids is None else self._store.find_decision(name)
                 if row is None:

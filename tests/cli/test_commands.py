@@ -387,6 +387,9 @@ def test_a_dry_run_counts_tasks_and_does_nothing(tmp_path):
     assert re.search(r"\d+\.\d kB of results", out)
     assert run("run", "testbed", "--policy", "greedy", "--dry-run").out.startswith("1 task\n")
     assert [file.name for file in tmp_path.iterdir()] == ["study.toml"]
+    for option in (("--record", tmp_path / "log.npz"), ("--fail-above-regret", "1")):
+        outcome = run("run", "testbed", "--policy", "greedy", "--dry-run", *option)
+        assert (outcome.code, "--dry-run runs no study" in outcome.err) == (2, True)
 
 
 @pytest.mark.parametrize("title", ["a [/b] [red]b :smile:", "costs $5 to $10", "a $\\\\foo{$ b"])
@@ -627,3 +630,8 @@ def test_a_summary_says_that_some_tests_have_not_stopped(tmp_path):
 
     assert "Some runs have not stopped within 5 steps: they count with so many" in out_of(5)
     assert "have not stopped" not in out_of(200)
+
+
+def test_a_list_of_published_figures_takes_no_options_of_a_run():
+    outcome = run("reproduce", "--runs", "5")
+    assert (outcome.code, "no NAME is given" in outcome.err) == (2, True)

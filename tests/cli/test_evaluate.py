@@ -1,5 +1,6 @@
 """What the command estimates from logs."""
 
+import dataclasses
 import re
 import signal
 import sys
@@ -516,7 +517,14 @@ def test_a_time_that_cuts_no_log_in_two_is_refused(table, tmp_path, limit, messa
             ["--policy", "random", "--baseline", "x"],
             "baseline is 'x'; expected one of logged, rand",
         ),
-        (["--policy", "random", "--drop-missing"], "--drop-missing is for a table of your own"),
+        (["--policy", "random", "--drop-missing"], "drop_missing is for a table of your own"),
+        (["--policy", "random", "--reward", "profit"], "reward is for a table of your own"),
+        (["--policy", "random", "--num-actions", "9"], "num_actions is for a table of your own"),
+        (
+            ["--policy", "random", "--propensity", "p", "--estimate-propensities"],
+            "--propensity names p, and --estimate-propensities estimates others",
+        ),
+        (["--policy", "random", "--train", "0.5", "--all-rows"], "no policy learns from the first"),
     ],
 )
 def test_mistakes_end_with_one_line_and_no_file(table, tmp_path, arguments, message):
@@ -699,3 +707,20 @@ def test_a_classifier_of_propensities_says_which_rows_are_left_out(tmp_path):
     code, out, _ = run("evaluate", tmp_path / "a.csv", *model, "--policy", "random")
     assert code == 0
     assert "1 of 400 rows miss values, and are left out" in out
+
+
+def test_tables_of_many_segments_are_in_files_and_notes_sum_them_up(table, tmp_path):
+    count = len(table)
+    log = dataclasses.replace(table, step=np.arange(count) * 30 // count)
+    write_log(tmp_path / "log.npz", log)
+    arguments = ("evaluate", tmp_path / "log.npz", "--policy", "random", "--estimator", "snips")
+    outcome = run(*arguments, "--by", "step", "--output", tmp_path / "few")
+    assert outcome.code == 0, outcome.err
+    assert "step: 29" in outcome.out
+    outcome = run(*arguments, "--estimator", "ips", "--by", "step", "--output", tmp_path / "many")
+    assert outcome.code == 0, outcome.err
+    assert "step: 29" not in outcome.out
+    assert "segments.csv and evaluation.html have the tables of all values of step" in outcome.out
+    assert "By step, random" in outcome.out
+    assert len(outcome.out.splitlines()) < 40
+    assert len(rows(tmp_path / "many" / "segments.csv")) == 90

@@ -19,6 +19,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 
 COLUMNS = ("--features", "one,words", "--reward", "small,large", "--cost", "{}_cost")
+EXAMPLE = ("--example", "id")
 
 
 @pytest.fixture
@@ -26,6 +27,7 @@ def table(tmp_path):
     """A table in which the small model answers requests of at most three words."""
     words = np.arange(200) % 6 + 1.0
     wide = {
+        "id": np.arange(200),
         "one": 1,
         "words": words,
         "small": (words <= 3.0).astype(int),
@@ -39,12 +41,11 @@ def table(tmp_path):
 
 def test_it_shows_models_prices_and_the_budget(table, tmp_path):
     policies = ("--policy", "lin_ucb:alpha=0.1", "--policy", "random")
-    sizes = ("--prices", "0,1", "--budget", "0.3", "--output", tmp_path / "out")
+    sizes = ("--prices", "0,1", "--budget", "0.3", *EXAMPLE, "--output", tmp_path / "out")
     outcome = run("route", table, *COLUMNS, *policies, *sizes)
     assert outcome.code == 0, outcome.err
     assert "At a budget of 0.3 a request" in outcome.out
     assert "133 requests, each once, and saw the outcome of the model that they" in outcome.out
-    assert "The best model for each request would score 1" in outcome.out
     found = rows(tmp_path / "out" / "prices.csv")
     kinds = [row["kind"] for row in found]
     assert kinds == ["model", "model", "price", "price", "price", "budget", "budget"]
@@ -57,7 +58,7 @@ def test_it_shows_models_prices_and_the_budget(table, tmp_path):
 
 def test_its_gate_is_of_gains_at_the_budget(table, tmp_path):
     gate = ("--output", tmp_path / "out", "--overwrite", "--fail-below")
-    good = ("route", table, *COLUMNS, "--policy", "lin_ucb:alpha=0.1")
+    good = ("route", table, *COLUMNS, *EXAMPLE, "--policy", "lin_ucb:alpha=0.1")
     assert run(*good, "--budget", "0.25", *gate, "-0.5").code == 0
     outcome = run(*good, "--budget", "0.25", *gate, "0.9")
     assert outcome.code == 1
@@ -74,7 +75,7 @@ def test_it_writes_the_router_as_it_has_learned_from_all_requests(table, tmp_pat
     greedy = ("--policy", "linear_epsilon_greedy:epsilon=0", "--all-outcomes")
     file = tmp_path / "routers" / "router.npz"
     results = ("--output", tmp_path / "out", "--overwrite", "--router", file)
-    outcome = run("route", table, *COLUMNS, *greedy, "--prices", "0.1", *results)
+    outcome = run("route", table, *COLUMNS, *EXAMPLE, *greedy, "--prices", "0.1", *results)
     assert outcome.code == 0, outcome.err
     assert "learned from all requests at the price 0.1" in outcome.out
     saved = read_policy(file)
@@ -83,6 +84,35 @@ def test_it_writes_the_router_as_it_has_learned_from_all_requests(table, tmp_pat
     router = saved.make(ArraySpec((2,), "float32"), batch_size=2)
     easy_and_hard = np.array([[1.0, 1.0], [1.0, 6.0]])
     assert router.action(restart(easy_and_hard, 2)).tolist() == [0, 1]
+
+
+def test_rows_of_one_request_are_counted_as_one(table, tmp_path):
+    arguments = ("route", table, *COLUMNS, "--policy", "random", "--output", tmp_path / "out")
+    outcome = run(*arguments)
+    assert outcome.code == 2
+    assert "there are 6 requests" in outcome.err
+    assert "unless a column `example` tells them apart" in outcome.err
+    wide = pandas.read_csv(table)
+    pandas.concat([wide, wide]).assign(words=[*range(200)] * 2).to_csv(table, index=False)
+    outcome = run(*arguments)
+    assert outcome.code == 0, outcome.err
+    assert "400 rows are of 200 requests, which count once" in outcome.out
+    assert "learned from 133 requests" in outcome.out
+
+
+def test_requests_that_a_model_has_not_answered_are_left_out_of_wide_tables(table, tmp_path):
+    wide = pandas.read_csv(table).astype({"large": float})
+    wide.loc[::20, ["large", "large_cost"]] = np.nan
+    wide.to_csv(table, index=False)
+    arguments = (*COLUMNS, *EXAMPLE, "--policy", "random", "--output", tmp_path / "out")
+    outcome = run("route", table, *arguments)
+    assert outcome.code == 2
+    assert "10 of 200 rows miss values: 'large' 10, first in line 2" in outcome.err
+    assert "--drop-missing" in outcome.err
+    with pytest.warns(UserWarning, match="10 of 200 rows miss values, and are left out"):
+        outcome = run("route", table, *arguments, "--drop-missing")
+    assert outcome.code == 0, outcome.err
+    assert "learned from 127 requests" in outcome.out
 
 
 @pytest.mark.parametrize(
@@ -95,7 +125,8 @@ def test_it_writes_the_router_as_it_has_learned_from_all_requests(table, tmp_pat
 )
 def test_a_router_that_should_not_be_deployed_is_not_written(table, tmp_path, sizes, message):
     policy = ("--policy", "lin_ucb:alpha=0.1", "--router", tmp_path / "router.npz")
-    outcome = run("route", table, *COLUMNS, *policy, *sizes, "--output", tmp_path / "out")
+    results = (*EXAMPLE, "--output", tmp_path / "out")
+    outcome = run("route", table, *COLUMNS, *policy, *sizes, *results)
     assert outcome.code == 1
     assert message in outcome.err
     assert not (tmp_path / "router.npz").exists()
@@ -167,7 +198,8 @@ def test_the_gate_of_the_workflow_on_the_page_tells_routers_apart(tmp_path, monk
     hard = np.arange(900) % 2
     costs = {"small_cost": 0.03, "medium_cost": 0.1, "large_cost": 0.25}
     scores = {"small": 1 - hard, "medium": 1 - hard, "large": 1}
-    embedding = {"e0": 1 - hard, "e1": hard}
+    noise = np.random.default_rng(0).normal(0.0, 0.01, 900)
+    embedding = {"one": 1, "e0": 1 - hard + noise, "e1": hard}
     pandas.DataFrame({**embedding, **scores, **costs}).to_csv(tmp_path / "models.csv")
     monkeypatch.chdir(tmp_path)
     outcome = run(*command)

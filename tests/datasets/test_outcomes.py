@@ -122,11 +122,14 @@ def test_columns_need_a_table():
     ("edit", "message"),
     [
         (lambda lines: [lines[0]], "no rows"),
-        (lambda lines: [*lines[:2], lines[2].replace(",0,1,", ",,1,")], "line 3, column small"),
+        (
+            lambda lines: [*lines[:2], lines[2].replace(",0,1,", ",,1,")],
+            "'small' 1, first in line 3",
+        ),
         (lambda lines: [*lines[:2], lines[2].replace(",0,1,", ",bad,1,")], "line 3, column small"),
         (lambda lines: [lines[0].replace("large,", "huge,"), *lines[1:]], "'large'"),
-        (lambda lines: [*lines, ",1,1,1,1,1"], "line 5, column prompt"),
-        (lambda lines: [*lines, "too few,1,1"], "line 5, column large"),
+        (lambda lines: [*lines, ",1,1,1,1,1"], "'prompt' 1, first in line 5"),
+        (lambda lines: [*lines, "too few,1,1"], "'large' 1, first in line 5"),
         (lambda lines: [*lines, "too many,1,1,1,1,1,1"], "line 5"),
         (lambda lines: [*lines, "refund,1,1,1,-1,1"], "line 5, column small_cost is '-1"),
         (
@@ -147,10 +150,10 @@ def test_bad_tables_are_told_by_line_and_column(tmp_path, edit, message):
         ("a,15,small,0,0.1", "line 5 has id a and model small, as line 2 has"),
         ("a,15, small,0,0.1", "line 5 has id a and model"),
         ("b,99,large,0,0.1", "line 5, column length is '99'; expected what the first line"),
-        ("c,,large,1,0.1", "column length is 'nan'; expected a number"),
-        ("c,1,,1,0.1", "line 5, column model"),
-        (",1,small,1,0.1", "line 5, column id"),
-        ("c,1,small,,0.1", "line 5, column score"),
+        ("c,,large,1,0.1", "'length' 1, first in line 5"),
+        ("c,1,,1,0.1", "'model' 1, first in line 5"),
+        (",1,small,1,0.1", "'id' 1, first in line 5"),
+        ("c,1,small,,0.1", "'score' 1, first in line 5"),
         ("c,1,small,1,-1", "line 5, column dollars"),
     ],
 )
@@ -169,7 +172,7 @@ def test_bad_lines_of_a_long_table_are_told(tmp_path, line, message):
         ({"reward": ["small", "small"]}, "reward has the column 'small' twice"),
         ({"features": ["prompt", "small"]}, "'small' has two roles"),
         ({"cost": ["small_cost"]}, "cost names 1 columns; expected 2"),
-        ({"example": "prompt"}, "both example and action"),
+        ({"action": "length"}, "both example and action"),
         ({"example": "prompt", "action": "length"}, "expected one column"),
         ({"text_features": lambda texts: [[1.0]]}, "text_features returned shape"),
     ],
@@ -186,7 +189,7 @@ def test_a_data_frame_is_a_table_too(tmp_path):
     table = datasets.read_outcomes(frame, "length", ["small", "large"], "{}_cost")
     assert table.rewards.tolist() == [[1, 1], [0, 1], [0.5, 0.25]]
     frame.loc[1, "small"] = np.nan
-    with pytest.raises(ValueError, match=r"^row 1, column small"):
+    with pytest.raises(ValueError, match=r"^1 of 3 rows miss values: 'small' 1, first in row 1"):
         datasets.read_outcomes(frame, "length", ["small", "large"])
 
 
@@ -217,5 +220,30 @@ def test_numbers_in_a_column_of_objects_are_numbers():
     found = datasets.read_outcomes(table, "size", ["small", "large"])
     assert (found.features, found.contexts.tolist()) == (["size"], [[0.5], [2.0]])
     table.loc[1, "size"] = None
-    with pytest.raises(ValueError, match="row 1, column size"):
+    with pytest.raises(ValueError, match="'size' 1, first in row 1"):
         datasets.read_outcomes(table, "size", ["small", "large"])
+
+
+def test_lines_with_missing_values_are_dropped_on_request_and_counted():
+    table = pandas.DataFrame({"size": [1.0, 2.0, 3.0], "a": [0.0, None, 1.0], "b": 1.0})
+    with pytest.warns(UserWarning, match="1 of 3 rows miss values, and are left out"):
+        found = datasets.read_outcomes(table, "size", ["a", "b"], drop_missing=True)
+    assert found.rewards.tolist() == [[0.0, 1.0], [1.0, 1.0]]
+
+
+def test_lines_with_equal_features_are_one_example_unless_a_column_tells_them_apart():
+    texts = ["a poem", "a sum", "a poem"]
+    table = pandas.DataFrame({"id": ["x", "y", "z"], "text": texts, "a": 0.0, "b": 1.0})
+    make = {"text_features": lambda texts: np.ones((len(texts), 1))}
+    found = datasets.read_outcomes(table, "text", ["a", "b"], **make)
+    assert found.examples.tolist() == [0, 1, 0]  # by the texts, not by what is made of them
+    named = datasets.read_outcomes(table, "text", ["a", "b"], example="id", **make)
+    assert named.examples.tolist() == [0, 1, 2]
+
+
+def test_an_example_that_an_environment_would_not_use_is_refused(tmp_path):
+    path = write(tmp_path / "wide.csv", WIDE)
+    with pytest.raises(ValueError, match="example is 'prompt', which does nothing"):
+        ENVIRONMENTS["outcomes"].make(
+            path=str(path), features="length", reward="small,large", example="prompt"
+        )

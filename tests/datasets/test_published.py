@@ -88,6 +88,7 @@ def test_the_open_bandit_dataset_has_features_of_users_and_items(tmp_path):
     assert observation["global"].tolist() == [[1, 0, 1, 0, 1], [0, 1, 1, 1, 0]]
     assert observation["per_arm"].tolist() == [[[0], [1]], [[2], [0]]]
     assert data.pop("num_actions") == 2
+    assert data.pop("encoding").actions == ("0", "1")
     found = {name: column.tolist() for name, column in data.items()}
     assert found == {"action": [1, 0], "reward": [0.0, 1.0], "propensity": [0.5, 0.25]}
     (tmp_path / "item_context.csv").write_text(ITEMS)

@@ -490,9 +490,23 @@ def test_a_policy_in_a_file_is_evaluated_on_the_rows_that_it_has_not_seen(log, t
     assert [row.rows for row in found.rows] == [1200, 700, 700, 1200]
     write_policy(file, policy)
     found = evaluate(log, file, "ips")
-    assert "from a log that the file does not tell" in found.notes[0]
+    assert "has learned from a log that is not known" in found.rows[1].warnings
     found = evaluate(log[1:], given["read"], "ips")
-    assert "Learned from another log: SavedPolicy" in found.notes[0]
+    assert "has learned from another log" in found.rows[1].warnings
+
+
+@pytest.mark.parametrize("rows", [{"train": 0.25}, {"until": "step=3"}])
+def test_rows_that_are_left_to_learning_are_left_out_of_all_estimates(log, tmp_path, rows):
+    file = tmp_path / "policy.npz"
+    write_policy(file, DirectMethodLearner().fit(log[:500]), log[:500])
+    later = dataclasses.replace(log, step=np.arange(len(log)) // 100, action=log.action[::-1])
+    for policies in ("random", [file], ["random", file]):
+        found = evaluate(later, policies, "ips", **rows)
+        assert {row.rows for row in found.rows} == {900}
+        assert "on the last 900 of 1200 rows; others are left to learning" in found.notes[0]
+    assert {row.rows for row in evaluate(later, "random", "ips").rows} == {1200}
+    with pytest.raises(ValueError, match="no policy learns from the first 300 rows"):
+        evaluate(later, "random", "ips", all_rows=True, **rows)
 
 
 @pytest.mark.parametrize("learned_in", [1, 4])

@@ -1,5 +1,6 @@
 """The page of an evaluation."""
 
+import html
 import re
 import sys
 
@@ -40,7 +41,12 @@ def test_the_page_has_estimates_gains_weights_and_notes(log, tmp_path):
     for row in found.rows[1:]:
         assert f"{row.gain:+.4f}" in page
         assert f"{row.gain_low:+.4f} to {row.gain_high:+.4f}" in page
-    for text in ("gain over logged", "Weights and overlap", "<h3>action: 2</h3>", *found.notes):
+    for text in (
+        "gain over logged",
+        "Weights and overlap",
+        "<h3>action: 2</h3>",
+        *map(html.escape, found.notes),
+    ):
         assert text in page
     assert page.count('class="chart"') == 3
     assert re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"http[^\"]*", page) == []

@@ -34,7 +34,8 @@ def make_topics(count=900, seed=0):
     topic = rng.integers(3, size=count)
     table = make_table(count, seed)
     scores = (rng.random((count, 3)) < SKILLS[topic]).astype(float)
-    return table._replace(contexts=np.eye(3)[topic], rewards=scores)
+    ids = np.arange(count)
+    return table._replace(contexts=np.eye(3)[topic], rewards=scores, examples=ids)
 
 
 @pytest.mark.parametrize(
@@ -108,33 +109,61 @@ def test_a_higher_price_lowers_cost_and_score():
     assert middle.cost_low < middle.cost < middle.cost_high
     assert [model.policy for model in found.models] == ["small", "medium", "large"]
     assert all(math.isnan(model.price) and math.isnan(model.gain) for model in found.models)
-    learned, best = found.notes
+    (learned,) = found.notes
     assert learned.startswith(
         "Routers learned from 600 requests, each once, and saw the outcome of"
     )
-    assert best.startswith("The best model for each request would score ")
 
 
-def test_nothing_scores_more_than_the_best_model_for_each_request():
-    scores = np.tile([[1.0, 1.0, 0.0], [0.0, 0.5, 0.5]], (20, 1))
-    costs = np.tile([[3.0, 2.0, 1.0], [1.0, 4.0, 5.0]], (20, 1))
-    table = Outcomes(np.ones((40, 1)), scores, costs, ["a", "b", "c"], None)
-    notes = evaluate_prices(table, "random", held_out=0.5).notes
-    count = evaluate_prices(table, "constant:number=1", held_out=0.5).models[1].score
-    first = 2.0 * count - 1.0  # the share of requests on which b scores 1
-    best = f"{0.5 + 0.5 * first:.3g}, and cost {4.0 - 2.0 * first:.3g}."
-    assert notes[-1] == f"The best model for each request would score {best}"
+def test_rows_with_equal_features_are_held_out_together_and_count_once():
+    """Scores are pure chance: no router can gain, though it has met the outcomes of the request."""
+    rng = np.random.default_rng(0)
+    rows = np.repeat(np.arange(150), 20)
+    rng.shuffle(rows)
+    contexts = rng.normal(size=(150, 4)).astype(np.float32)[rows]
+    scores = rng.integers(0, 2, (150, 3)).astype(float)[rows]
+    table = Outcomes(contexts, scores, np.full((3000, 3), 0.1), ["a", "b", "c"], None)
+    neighbours = 'sklearn_epsilon_greedy:epsilon=0,estimator="KNeighborsRegressor(5)"'
+    pytest.importorskip("sklearn")
+    found = evaluate_prices(table, neighbours, [0.0], all_outcomes=True)
+    (point,) = found.points
+    assert point.gain_low < 0.0 < point.gain_high
+    assert point.gain_high - point.gain_low > 0.2  # of 50 requests, not of 1,000 rows
+    assert found.notes[0].startswith("3000 rows are of 150 requests, which count once")
+    assert found.notes[1].startswith("Routers learned from 100 requests")
+    apart = evaluate_prices(table._replace(examples=np.arange(3000)), "random", [0.0])
+    assert apart.notes[0].startswith("Routers learned from 2000 requests")
+
+
+def test_a_request_counts_with_the_mean_of_its_rows():
+    contexts = np.repeat(np.arange(40.0), [1, 3] * 20)[:, np.newaxis]
+    scores = np.repeat([0.0, 1.0] * 20, [1, 3] * 20)[:, np.newaxis] * [1.0, 1.0]
+    table = Outcomes(contexts, scores, np.ones((80, 2)), ["a", "b"], None)
+    points = [evaluate_prices(table, "random", [0.0], seed=seed).models[0] for seed in range(20)]
+    assert np.mean([point.score for point in points]) == pytest.approx(0.5, abs=0.1)  # not 0.75
+
+
+def test_points_have_the_share_of_each_model():
+    found = evaluate_prices(make_table(), ["constant:number=1", "random"], [0.0])
+    assert found.models[2].shares == (0.0, 0.0, 1.0)
+    assert found.points[0].shares == (0.0, 1.0, 0.0)
+    assert sum(found.points[1].shares) == pytest.approx(1.0)
+    pytest.importorskip("pandas")
+    assert found.table["share of medium"].tolist()[:4] == [0.0, 1.0, 0.0, 1.0]
 
 
 def test_features_without_a_constant_are_told():
     table = make_topics()
     embedded = np.random.default_rng(1).normal(size=(900, 8)).astype(np.float32)
-    centred = evaluate_prices(table._replace(contexts=embedded), "random", [0.0])
-    assert "A column of ones" in centred.notes[1]
+    centred = evaluate_prices(table._replace(contexts=embedded), ["lin_ucb", "random"], [0.0])
+    assert "lin_ucb is linear, and no sum of its features is nearly constant" in centred.notes[1]
+    assert len(centred.notes) == 2
+    positive = evaluate_prices(table._replace(contexts=embedded + 2.0), "lin_ucb", [0.0])
+    assert "lin_ucb is linear" in positive.notes[1]  # nearly, but not enough
     with_one = np.concatenate([embedded, np.ones((900, 1))], axis=1)
     of_unlike_sizes = with_one * np.array([1e6] * 8 + [1e-3])
     for contexts in (with_one, of_unlike_sizes, table.contexts):
-        found = evaluate_prices(table._replace(contexts=contexts), "random", [0.0])
+        found = evaluate_prices(table._replace(contexts=contexts), "lin_ucb", [0.0])
         assert not any("ones" in note for note in found.notes)
 
 
@@ -232,7 +261,7 @@ def test_the_price_that_spends_a_budget_is_found_on_what_is_learned_from(prices)
     assert 3.9 < point.learned_cost <= 4.0
     assert point.cost == pytest.approx(point.learned_cost, abs=0.6)  # of a sample of 1,000
     assert point.gain_low > 0.0
-    assert len(found.notes) == 2
+    assert len(found.notes) == 1
 
 
 def test_a_cost_that_jumps_over_the_budget_is_told():
@@ -314,7 +343,7 @@ def test_requests_that_a_model_has_not_answered_are_left_out():
     available = np.ones((900, 3), bool)
     available[:300, 1] = False
     found = evaluate_prices(table._replace(available=available), "random")
-    assert found.notes[0] == "Left out: 300 requests that some model has not answered."
+    assert found.notes[0] == "Left out: 300 rows that some model has not answered."
     assert "from 400 requests" in found.notes[1]
 
 

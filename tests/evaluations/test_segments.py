@@ -77,6 +77,16 @@ def test_each_segment_has_the_table_of_its_rows(log, by):
     assert found.segments["FR"][1].gain > found.segments["DE"][1].gain + 0.1
 
 
+def test_notes_say_where_policies_gain_and_lose(log):
+    found = evaluate(log, POLICIES, ["snips"], by="country")
+    assert found.notes == [
+        "By country, constant:number=2 gains in 'FR', by snips and corrected p-values.",
+        "By country, random has no certain gain or loss, by snips and corrected p-values.",
+    ]
+    over = evaluate(log, POLICIES, ["snips"], by="country", baseline="constant:number=2")
+    assert over.notes[0].startswith("By country, random loses in 'FR', by snips")
+
+
 def test_p_values_are_corrected_for_policies_and_segments(log):
     found = evaluate(log, POLICIES, "snips", by="country")
     alone = [
@@ -189,7 +199,7 @@ def test_a_segment_of_one_row_is_named(log):
         dataclasses.replace(log, observation={"country": country}), "random", "ips", by="country"
     )
     assert found.segments["AT"] == []
-    assert found.notes == ["Of one row, and so without estimates: country AT."]
+    assert found.notes[-1] == "Of one row, and so without estimates: country AT."
 
 
 def test_the_tables_of_segments_are_a_frame_and_a_file(log, tmp_path):

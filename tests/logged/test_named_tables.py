@@ -472,7 +472,7 @@ def test_names_and_numbers_of_actions_do_not_meet():
 
 
 def test_logs_of_numbers_are_as_without_names():
-    frame = shop().assign(item=np.arange(600) % 3)
+    frame = shop().assign(item=np.random.default_rng(0).integers(3, size=600))
     log = from_frame(frame, features="age", **ROLES)
     plain = BanditLog(frame[["age"]].astype(float), frame["item"], frame["paid"], frame["p"])
     assert log == plain

@@ -53,13 +53,16 @@ def test_some_rows_of_batches_are_those_of_the_log(start, stop):
 def test_batches_of_any_size_identify_a_log(clicks):
     rewards = np.zeros(20_000)
     rewards[np.random.default_rng(clicks).permutation(20_000)[:clicks]] = 1.0
-    log = BanditLog(np.ones((20_000, 1)), np.zeros(20_000, int), rewards, np.full(20_000, 0.5))
+    clicked = rewards.astype(int)
+    log = BanditLog(np.ones((20_000, 1)), clicked, np.zeros(20_000), np.full(20_000, 0.5))
     whole = LogSummary.from_batches([log]).identify()
     for size in (777, 4096):
         parts = [log[start : start + size] for start in range(0, 20_000, size)]
         assert LogSummary.from_batches(parts).identify() == whole
-    other = dataclasses.replace(log, reward=rewards[::-1] + rewards)
-    assert LogSummary.from_batches([other]).identify() != whole
+    later = dataclasses.replace(log, reward=rewards)  # rewards may come late
+    assert LogSummary.from_batches([later]).identify() == whole
+    for other in (log[::-1], dataclasses.replace(log, action=np.roll(clicked, 1))):
+        assert LogSummary.from_batches([other]).identify() != whole
 
 
 def test_histograms_of_parts_merge():

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.arrays import Array, Indices, Rng
+from bandit_envs.arrays import Array, Indices, Rng, read_only
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import check_numbers, check_table, short_repr
 from bandit_envs.environments.data.shown_examples import Examples, ExampleSampler
@@ -76,6 +76,11 @@ class ClassificationBandit(BanditPyEnvironment[Examples]):
             batch_size=batch_size,
             **options,
         )
+
+    @property
+    def contexts(self) -> NDArray[np.float32]:
+        """The features of all examples: [n, d]."""
+        return read_only(self._contexts)
 
     def _initial_state(self, rng: Rng) -> Examples:
         return self._sampler.draw(rng)

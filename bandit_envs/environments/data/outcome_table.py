@@ -13,9 +13,10 @@ from bandit_envs.arrays import Array, Floats, Indices, Mask, Rng, as_numbers
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number, check_table
 from bandit_envs.environments.data.shown_examples import Examples, ExampleSampler, OrderedExamples
-from bandit_envs.nests import Nest, map_structure
+from bandit_envs.nests import Nest, map_structure, read_only_nest
 from bandit_envs.seeding import split_seed
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
+from bandit_envs.wrappers.shared import with_entries
 
 if typing.TYPE_CHECKING:
     from bandit_envs.datasets import Outcomes
@@ -92,6 +93,11 @@ class OutcomeTableBandit(BanditPyEnvironment[Examples]):
             **options,
         )
 
+    @property
+    def contexts(self) -> Nest:
+        """The features of all examples, in a nest of arrays [n, ...]."""
+        return read_only_nest(self._contexts)
+
     def _make_sampler(self, count: int, batch_size: int, replace: bool) -> ExampleSampler:
         return ExampleSampler(count, batch_size, replace)
 
@@ -99,7 +105,7 @@ class OutcomeTableBandit(BanditPyEnvironment[Examples]):
         features = map_structure(_spec_of_features, self._contexts)
         if self._mask is None:
             return features
-        return _with_mask(features, ArraySpec(self._mask.shape[1:], np.bool_, "mask"))
+        return with_entries(features, mask=ArraySpec(self._mask.shape[1:], np.bool_, "mask"))
 
     def _spec_of_rewards(self) -> ArraySpec:
         shape = self._outcomes.shape[2:]
@@ -116,7 +122,7 @@ class OutcomeTableBandit(BanditPyEnvironment[Examples]):
         features = map_structure(lambda leaf: leaf.take(state.now, axis=0), self._contexts)
         if self._mask is None:
             return features
-        return _with_mask(features, self._mask.take(state.now, axis=0))
+        return with_entries(features, mask=self._mask.take(state.now, axis=0))
 
     def _available(self, state: Examples) -> Mask | None:
         return None if self._mask is None else self._mask.take(state.now, axis=0)
@@ -238,11 +244,6 @@ def _spec_of_features(features: Array) -> ArraySpec:
     return ArraySpec(features.shape[1:], features.dtype, "observation")
 
 
-def _with_mask(features: Nest, mask: Nest) -> dict[str, Nest]:
-    """Returns the observation of a bandit with a mask, or its spec."""
-    return {"observation": features, "mask": mask}
-
-
 def _draw_outcomes(rng: Rng) -> tuple[Array, Floats, Floats]:
     """Draws 1,000 prompts, and the scores and the costs of five models that answer them.
 
@@ -266,6 +267,7 @@ def outcomes(
     example: str = "",
     action: str = "",
     price: float = 0.0,
+    drop_missing: bool = False,
     batch_size: int = 32,
     **options: typing.Unpack[Options],
 ) -> OutcomeTableBandit:
@@ -283,10 +285,16 @@ def outcomes(
         example: of a table with a line for each outcome, the column that tells examples apart.
         action: of such a table, the column of the names of actions.
         price: of a unit of cost, in units of the reward.
+        drop_missing: whether to drop lines with missing values.
         batch_size: B.
     """
     rng, options["seed"] = split_seed(options.get("seed"))
     worth = check_number("price", price, 0.0, MAX_PARAMETER)
+    if example and not action:
+        found = (
+            f"example is {example!r}, which does nothing in a table of one line for each example"
+        )
+        raise ValueError(f"{found}; expected action, too, or neither")
     if path:
         modified = os.stat(path).st_mtime_ns
         table = _read_outcomes(
@@ -297,6 +305,7 @@ def outcomes(
             cost=cost,
             example=example,
             action=action,
+            drop_missing=drop_missing,
         )
         contexts = table.contexts
         paid = table.rewards
@@ -326,6 +335,7 @@ def _read_outcomes(
     cost: str,
     example: str,
     action: str,
+    drop_missing: bool,
 ) -> Outcomes:
     """Returns the table in a file, which was `modified` then: a study reads it once a process."""
     from bandit_envs.datasets import read_outcomes  # noqa: PLC0415 - the package starts without it
@@ -337,6 +347,7 @@ def _read_outcomes(
         cost=_columns(cost) or None,
         example=example or None,
         action=action or None,
+        drop_missing=drop_missing,
     )
 
 

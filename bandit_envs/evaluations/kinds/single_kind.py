@@ -49,7 +49,7 @@ class SingleActions(LogKind):
         return log.title
 
     def enter(self, contender: Contender, log: OpenLog, training_rows: int | None) -> Candidate:
-        return contender.enter(log, training_rows)
+        return contender.enter(log, training_rows).meet(log)
 
     def ask(self, policy: Policy, rows: BanditLog, rows_before: int) -> Floats:
         samples = None if policy.knows_probabilities else SAMPLES

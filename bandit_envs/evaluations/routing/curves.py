@@ -6,7 +6,7 @@ import dataclasses
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write
@@ -43,12 +43,12 @@ class PriceCurves:
 
     @property
     def table(self) -> DataFrame:
-        """All points with the columns of `PricePoint`, and what each is. Needs pandas."""
+        """All points with the columns of `PricePoint`, and what each is. Needs pandas.
+
+        The share of each model has a column of its own, such as `share of large`.
+        """
         pandas = import_extra("pandas", "datasets")
-        found: DataFrame = pandas.DataFrame(
-            [[kind, *point] for kind, point in self._rows()],
-            columns=["kind", *PricePoint._fields],
-        )
+        found: DataFrame = pandas.DataFrame([*self._rows()], columns=self._columns())
         return found
 
     def plot(self) -> Figure:
@@ -65,13 +65,18 @@ class PriceCurves:
 
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
-        lines = [[kind, text_cell(point.policy), *point[1:]] for kind, point in self._rows()]
+        lines = [[kind, text_cell(name), *cells] for kind, name, *cells in self._rows()]
         cells = [["" if cell != cell else cell for cell in line] for line in lines]  # NaN
-        atomic_write(path / TABLE, [csv_rows([["kind", *PricePoint._fields], *cells])])
+        atomic_write(path / TABLE, [csv_rows([self._columns(), *cells])])
         atomic_write(path / FIGURE, [to_image(self.plot())])
 
-    def _rows(self) -> Iterator[tuple[str, PricePoint]]:
-        """Yields all points, and what each is."""
-        yield from (("model", point) for point in self.models)
-        yield from (("price", point) for point in self.points)
-        yield from (("budget", point) for point in self.at_budget)
+    def _columns(self) -> list[str]:
+        """Returns the headings of the table."""
+        return ["kind", *PricePoint._fields[:-1], *(f"share of {m.policy}" for m in self.models)]
+
+    def _rows(self) -> Iterator[list[Any]]:
+        """Yields what each point is, its name, and its numbers."""
+        kinds = {"model": self.models, "price": self.points, "budget": self.at_budget}
+        for kind, points in kinds.items():
+            for point in points:
+                yield [kind, *point[:-1], *point.shares]

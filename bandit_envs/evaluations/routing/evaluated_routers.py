@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandit_envs.base.checks import (
     MAX_PARAMETER,
@@ -19,7 +18,7 @@ from bandit_envs.base.checks import (
     check_number,
     check_positive,
 )
-from bandit_envs.datasets import Outcomes
+from bandit_envs.datasets.outcomes import Outcomes, number_rows
 from bandit_envs.evaluations.named import collect
 from bandit_envs.evaluations.observer import LogObserver, observed_pass
 from bandit_envs.evaluations.routing.curves import PriceCurves
@@ -31,29 +30,21 @@ from bandit_envs.evaluations.routing.routers import (
     AnyRouter,
     Lesson,
     Requests,
-    Routed,
     Router,
     expand_routers,
+    follow,
     route,
 )
 from bandit_envs.policies import Policy
+from bandit_envs.policies.models.constant_feature import LACKS_CONSTANT
 from bandit_envs.tables.encoding import NumberColumn, TableEncoding
 from bandit_envs.tables.errors import name_some
 
 FEWEST = 10
 """Each part has at least so many requests."""
 
-CONSTANT = 0.8
-"""If features explain less than this share of a constant, a note says so."""
-
-MOST_ROWS = 10_000
-"""From so many requests it is found whether features make a constant."""
-
-RIDGE = 1e-9
-"""Added to the mean squares of features, which are 1, so that equal features do not matter."""
-
-TINY = 1e-300
-"""What features of zeros are divided by."""
+SAME = "rows with equal features are one request, unless a column `example` tells them apart"
+"""What a user should know of rows that repeat."""
 
 JUMP = 0.95
 """A router that spends less than this share of the budget has a cost that jumps over it."""
@@ -74,11 +65,13 @@ def evaluate_prices(
 ) -> PriceCurves:
     """Lets routers learn at several prices, and shows what they score and cost on other requests.
 
-    A share of the requests, drawn at random, is held out. From the others each policy learns at
-    each price, from the score less the price of the cost: of the model that it chose, as it would
-    in production, or of all models. What it has learned then routes the held-out requests, by its
-    own rule: one that explores goes on exploring. Intervals are of the mean over such requests, for
-    this router: another seed would let it learn otherwise.
+    A share of the requests, drawn at random, is held out, each with all of its rows: those with the
+    same number in `outcomes.examples`, or with equal contexts. A request counts once, with the mean
+    of its rows. From the other rows each policy learns at each price, from the score less the price
+    of the cost: of the model that it chose, as it would in production, or of all models. What it
+    has learned then routes the held-out requests, by its own rule: one that explores goes on
+    exploring. Intervals are of the mean over such requests, for this router: another seed would let
+    it learn otherwise.
 
     The best mixes of single models at random are what routers must beat. A gain over the mix with
     the same cost is of the same requests; its interval includes that the mean costs are estimates.
@@ -106,7 +99,9 @@ def evaluate_prices(
     >>> from bandit_envs.evaluations.routing import evaluate_prices
     >>> topic = np.arange(600) % 2
     >>> scores = np.stack([1.0 - topic, np.ones(600)], axis=1)  # the small model knows topic 0
-    >>> table = Outcomes(np.eye(2)[topic], scores, np.full((600, 2), [1.0, 3.0]), ["s", "l"], None)
+    >>> costs = np.full((600, 2), [1.0, 3.0])
+    >>> ids = np.arange(600)  # without them, rows with one topic would be one request
+    >>> table = Outcomes(np.eye(2)[topic], scores, costs, ["s", "l"], None, examples=ids)
     >>> found = evaluate_prices(table, "lin_ucb:alpha=0.1", prices=[0.2])
     >>> point = found.points[0]
     >>> round(point.score, 2), point.cost < 2.2, point.gain_low > 0.2
@@ -128,13 +123,12 @@ def evaluate_prices(
     tried = _prices_of(learned, prices)
     points = [point for router in routers for point in trial.try_prices(router, tried)]
     notes = [*_describe(outcomes, trial)]
+    notes += [f"{each.name} {LACKS_CONSTANT}." for each in routers if each.lacks_constant(learned)]
     at_budget = []
     if limit is not None:
         spent = {each.name: trial.spend(each, points, limit) for each in routers}
         notes += [text for name, each in spent.items() for text in each.describe(name, limit)]
         at_budget = [each.point for each in spent.values() if each.point is not None]
-    best, cost = others.best()
-    notes.append(f"The best model for each request would score {best:.3g}, and cost {cost:.3g}.")
     models = [trial.try_model(number, name) for number, name in enumerate(outcomes.actions)]
     return PriceCurves(models, points, at_budget, trial.frontier, limit, level, notes)
 
@@ -207,7 +201,8 @@ class Trial:
     @functools.cached_property
     def frontier(self) -> Frontier:
         """The mixes of single models on the held-out requests."""
-        return Frontier(self.held_out.scores, self.held_out.costs)
+        held_out = self.held_out
+        return Frontier(held_out.average(held_out.scores), held_out.average(held_out.costs))
 
     def try_prices(self, router: Router, prices: Sequence[float]) -> list[PricePoint]:
         """Returns what a router gets at each price; a fixed policy is the same at all of them."""
@@ -236,13 +231,11 @@ class Trial:
 
     def try_model(self, number: int, name: str) -> PricePoint:
         """Returns what a single model gets."""
-        return make_point(
-            name,
-            math.nan,
-            Routed(self.held_out.scores[:, number], self.held_out.costs[:, number]),
-            Routed(self.learned.scores[:, number], self.learned.costs[:, number]),
-            confidence=self.confidence,
+        held_out, learned = (
+            follow(requests, np.full(len(requests.scores), number))
+            for requests in (self.held_out, self.learned)
         )
+        return make_point(name, math.nan, held_out, learned, confidence=self.confidence)
 
     def spend(self, router: Router, points: Sequence[PricePoint], budget: float) -> Spent:
         """Returns a router at the price that spends a budget, if there is one.
@@ -312,7 +305,10 @@ def _complete_requests(outcomes: Outcomes) -> Requests:
     """Returns the requests that all models have answered; ValueError without costs."""
     if outcomes.costs is None:
         raise ValueError("the table has no costs; expected a cost of each outcome")
-    found = Requests(outcomes.contexts, outcomes.rewards, outcomes.costs)
+    numbers = outcomes.examples
+    if numbers is None:
+        numbers = number_rows(outcomes.contexts)
+    found = Requests(outcomes.contexts, outcomes.rewards, outcomes.costs, np.asarray(numbers))
     if outcomes.available is None:
         return found
     return found.take(np.flatnonzero(outcomes.available.all(axis=1)))
@@ -330,19 +326,26 @@ def _lesson(passes: int, seed: int, all_outcomes: bool) -> Lesson:
 def _split(requests: Requests, held_out: float, seed: int) -> tuple[Requests, Requests]:
     """Returns the requests to learn from, and those that are held out: each in a random order."""
     share = check_number("held_out", held_out, 0.0, 1.0)
-    count = len(requests.scores)
+    numbers, first, places = np.unique(requests.numbers, return_index=True, return_inverse=True)
+    count = len(numbers)
     size = round(share * count)
     if min(size, count - size) < FEWEST:
         found = f"{count} requests that all models have answered, of which {size} are held out"
-        raise ValueError(f"there are {found}; expected at least {FEWEST} in each part")
+        hint = f"; {SAME}" if count < len(requests.scores) else ""
+        raise ValueError(f"there are {found}; expected at least {FEWEST} in each part{hint}")
     order = np.random.default_rng(seed).permutation(count)
-    return requests.take(order[size:]), requests.take(order[:size])
+    turns = np.empty(count, np.intp)
+    turns[np.argsort(first)[order]] = np.arange(count)
+    turn = turns[places.reshape(-1)]
+    rows = np.argsort(turn, kind="stable")
+    is_held_out = turn[rows] < size
+    return requests.take(rows[~is_held_out]), requests.take(rows[is_held_out])
 
 
 def _prices_of(learned: Requests, prices: Iterable[float] | None) -> list[float]:
     """Returns the prices that are tried, from low to high."""
     if prices is None:
-        return choose_prices(learned.scores, learned.costs)
+        return choose_prices(learned.average(learned.scores), learned.average(learned.costs))
     given = sorted({check_number("prices", price, 0.0, MAX_PARAMETER) for price in prices})
     if not given:
         raise ValueError("prices is empty; expected at least one, or None")
@@ -351,28 +354,16 @@ def _prices_of(learned: Requests, prices: Iterable[float] | None) -> list[float]
 
 def _describe(outcomes: Outcomes, trial: Trial) -> Iterator[str]:
     """Yields what was learned from, and what is left out."""
-    learned = len(trial.learned.scores)
-    tested = len(trial.held_out.scores)
-    left_out = len(outcomes.rewards) - learned - tested
+    learned = trial.learned.size
+    tested = trial.held_out.size
+    rows = len(trial.learned.scores) + len(trial.held_out.scores)
+    left_out = len(outcomes.rewards) - rows
     if left_out:
-        yield f"Left out: {left_out} requests that some model has not answered."
+        yield f"Left out: {left_out} rows that some model has not answered."
+    if rows > learned + tested:
+        yield f"{rows} rows are of {learned + tested} requests, which count once: {SAME}."
     passes = trial.lesson.passes
     times = "once" if passes == 1 else f"{passes} times"
     seen = "all models" if trial.lesson.all_outcomes else "the model that they chose"
     how = f"each {times}, and saw the outcome of {seen}"
     yield f"Routers learned from {learned} requests, {how}; {tested} others are held out."
-    if _share_of_constant(trial.learned.contexts) < CONSTANT:
-        yield (
-            "No sum of the features is nearly constant: linear policies cannot learn the mean of a "
-            "model, or follow prices. A column of ones, as one more feature, mends this."
-        )
-
-
-def _share_of_constant(contexts: NDArray[np.float32]) -> float:
-    """Returns how well a linear function of features can be 1: from 0, not at all, to 1."""
-    features = np.array(contexts[:MOST_ROWS], np.float64)
-    features /= np.maximum(np.sqrt(np.mean(features**2, axis=0)), TINY)
-    products = features.T @ features / len(features)  # much faster than a decomposition
-    products[np.diag_indices_from(products)] += RIDGE
-    weights = np.linalg.solve(products, features.mean(axis=0))
-    return 1.0 - float(np.mean((features @ weights - 1.0) ** 2))

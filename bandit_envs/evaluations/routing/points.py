@@ -28,6 +28,7 @@ class PricePoint(NamedTuple):
     gain_low: float  #: the lower end of its interval
     gain_high: float  #: the upper end
     learned_cost: float  #: on the requests that routers have learned from
+    shares: tuple[float, ...]  #: of held-out requests, that each model gets
 
 
 def make_point(
@@ -52,7 +53,8 @@ def make_point(
     score = _with_interval(Statistics.from_values(held_out.scores), confidence)
     cost = _with_interval(Statistics.from_values(held_out.costs), confidence)
     gain = (math.nan,) * 3 if gains is None else _with_interval(gains, confidence)
-    return PricePoint(name, price, *score, *cost, *gain, float(learned.costs.mean()))
+    shares = tuple(held_out.shares.mean(axis=0).tolist())
+    return PricePoint(name, price, *score, *cost, *gain, float(learned.costs.mean()), shares)
 
 
 def _with_interval(values: Statistics, confidence: float) -> tuple[float, float, float]:

@@ -18,6 +18,7 @@ from bandit_envs.logged import BanditLog
 from bandit_envs.logged.learners import learn_from_log
 from bandit_envs.names.users_code import name_in_errors
 from bandit_envs.policies import Policy
+from bandit_envs.policies.contextual import lacks_constant
 from bandit_envs.policies.policy_choice import PolicyChoice
 
 AnyRouter: TypeAlias = Policy | str
@@ -44,23 +45,34 @@ class Requests(NamedTuple):
     contexts: NDArray[np.float32]  # [n, d]
     scores: Floats  # [n, K]
     costs: Floats  # [n, K]
+    numbers: Indices  # [n], of the requests: rows with one number are of one request
+
+    @property
+    def size(self) -> int:
+        """How many different requests there are."""
+        return len(np.unique(self.numbers))
 
     def take(self, rows: Indices) -> Requests:
-        """Returns some of the requests."""
-        return Requests(self.contexts[rows], self.scores[rows], self.costs[rows])
+        """Returns some of the rows."""
+        return Requests(
+            contexts=self.contexts[rows],
+            scores=self.scores[rows],
+            costs=self.costs[rows],
+            numbers=self.numbers[rows],
+        )
+
+    def average(self, table: Floats) -> Floats:
+        """Returns the means of each request, of a table [n, ...] of all rows."""
+        _, places, counts = np.unique(self.numbers, return_inverse=True, return_counts=True)
+        if len(counts) == len(table):
+            return table
+        sums = np.zeros((len(counts), *table.shape[1:]))
+        np.add.at(sums, places.reshape(-1), table)
+        return np.asarray(sums / counts.reshape(-1, *(1 for _ in table.shape[1:])))
 
     def worth(self, price: float) -> Floats:
         """Returns the scores less the price of the costs: [n, K]."""
         return np.asarray(self.scores - price * self.costs)
-
-    def best(self) -> tuple[float, float]:
-        """Returns the mean score and cost of the best model of each request.
-
-        Of equal models, it is the cheapest. No router can score more.
-        """
-        top = self.scores.max(axis=1, keepdims=True)
-        costs = np.where(self.scores == top, self.costs, np.inf).min(axis=1)
-        return float(top.mean()), float(costs.mean())
 
     def all_outcomes(self, price: float, passes: int) -> Iterator[BanditLog]:
         """Yields all outcomes, each so many times: decisions for every model of every request."""
@@ -87,10 +99,11 @@ class Lesson(NamedTuple):
 
 
 class Routed(NamedTuple):
-    """What a router got on each request: [n]."""
+    """What a router, or a single model, got on each of n requests: means of their rows."""
 
-    scores: Floats
-    costs: Floats
+    scores: Floats  # [n]
+    costs: Floats  # [n]
+    shares: Floats  # [n, K], which share of its rows each model got
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,6 +122,11 @@ class Router:
         """Whether prices make a difference: a fixed policy is the same at all of them."""
         with self._named_in_errors():
             return self._prepare(requests, 0.0, 1, 0)[0].can_learn
+
+    def lacks_constant(self, requests: Requests) -> bool:
+        """Whether its model needs a constant among the features of requests, which have none."""
+        with self._named_in_errors():
+            return lacks_constant(self._prepare(requests, 0.0, 1, 0)[0], requests.contexts)
 
     def learn(self, requests: Requests, price: float, lesson: Lesson) -> Policy:
         """Returns the policy after it has learned from requests.
@@ -182,5 +200,14 @@ def route(policy: Policy, requests: Requests) -> Routed:
         chosen.append(action)
         time_step = env.step(action)
     models = np.concatenate(chosen)[:count]
-    every = np.arange(count)
-    return Routed(requests.scores[every, models], requests.costs[every, models])
+    return follow(requests, models)
+
+
+def follow(requests: Requests, models: Indices) -> Routed:
+    """Returns what is got on requests if each row [n] goes to the model of a number."""
+    every = np.arange(len(requests.scores))
+    return Routed(
+        scores=requests.average(requests.scores[every, models]),
+        costs=requests.average(requests.costs[every, models]),
+        shares=requests.average(np.eye(requests.scores.shape[1])[models]),
+    )

@@ -85,6 +85,11 @@ def find_warnings(found: Shown) -> list[str]:
     return list(dict.fromkeys(row.warnings for row in found.all_rows if row.warnings))
 
 
+def count_first(found: Shown) -> int:
+    """Returns how many warnings are of estimates from all rows; they have the first numbers."""
+    return len({row.warnings for row in found.rows if row.warnings})
+
+
 def number_texts(warnings: Sequence[str]) -> list[str]:
     """Returns reasons to distrust estimates with their numbers."""
     return [f"[{number}] {text}" for number, text in enumerate(warnings, start=1)]

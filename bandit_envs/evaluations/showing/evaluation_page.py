@@ -16,6 +16,7 @@ from bandit_envs.evaluations.showing.estimate_figures import (
 from bandit_envs.evaluations.showing.estimate_tables import (
     STUBS,
     Shown,
+    count_first,
     estimates_table,
     find_warnings,
     number_texts,
@@ -71,7 +72,7 @@ def estimates_section(found: Shown, title: str) -> Section:
         picture=lambda: plots.to_image(draw_estimates(found.rows, found.baseline)),
         table=table.grid(table.groups[0]),
         texts=len(STUBS),
-        notes=[*found.notes, *number_texts(warnings)[: _count_first(found)]],
+        notes=[*found.notes, *number_texts(warnings)[: count_first(found)]],
     )
 
 
@@ -91,14 +92,9 @@ def _sections_of_segments(found: Shown) -> Iterator[Section]:
         yield Section(f"By {found.by}")
     for group in groups:
         yield Section(group.heading, table=table.grid(group), texts=len(STUBS), level=3)
-    others = number_texts(warnings)[_count_first(found) :]
+    others = number_texts(warnings)[count_first(found) :]
     if others:
         yield Section("Warnings", others, level=3)
-
-
-def _count_first(found: Shown) -> int:
-    """Returns how many warnings are of estimates from all rows; they have the first numbers."""
-    return len({row.warnings for row in found.rows if row.warnings})
 
 
 def _charts() -> ModuleType:

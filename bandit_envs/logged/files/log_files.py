@@ -44,6 +44,9 @@ LOG_SUFFIXES = (ARCHIVE, *TABLE_SUFFIXES)
 WRITTEN_SUFFIXES = (ARCHIVE, ".csv", ".parquet")
 """How the names of logs end that `write_log` writes."""
 
+DSJSON_SUFFIXES = (".dsjson", ".json", ".jsonl")
+"""How the names of Vowpal Wabbit's logs end."""
+
 LAYOUT = "# {"
 """How the first line of a CSV file begins that `write_log` wrote."""
 
@@ -105,7 +108,11 @@ def is_archive(name: str) -> bool:
 def check_suffix(file: Path, suffixes: Sequence[str] = LOG_SUFFIXES) -> Path:
     """Returns a file; ValueError if it has none of the suffixes of logs."""
     if not ends_with(file.name, suffixes):
-        raise ValueError(f"path is {file}; expected a name that ends in {', '.join(suffixes)}")
+        hint = ""
+        if ends_with(file.name, DSJSON_SUFFIXES):
+            hint = "; in Python, write_log writes what read_dsjson reads of Vowpal Wabbit's dsjson"
+        expected = f"expected a name that ends in {', '.join(suffixes)}"
+        raise ValueError(f"path is {file}; {expected}{hint}")
     return file
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeAlias
 
@@ -92,18 +93,24 @@ def scan_log(
     roles = {"action": action, "reward": reward, "embedding": embedding, "time": time}
     columns = LogRoles.of(features, propensity, logger, **roles)
     folder = Path(path)
+    given = {
+        "action": action != "action",
+        "reward": reward != "reward",
+        "propensity": propensity not in ("propensity", None),
+        "num_actions": num_actions is not None,
+        "drop_missing": drop_missing,
+        "embedding": bool(embedding),
+        "logger": logger is not None,
+    }
     if is_decisions(folder) and not folder.is_dir():
-        if features is not None or logger is not None:
-            name = "features" if logger is None else "logger"
-            raise ValueError(f"{name} is given; {path} says itself what its features are")
+        _refuse_given({**given, "features": features is not None}, "a DecisionService", path)
         return DecisionScan.open(folder, batch_rows, time)
     if features is None:
         if not folder.is_dir() and folder.exists():
             check_suffix(folder)
         parts = find_parts(folder, LOG_SUFFIXES, only)
         if is_written(parts.found[0]):
-            if logger is not None:
-                raise ValueError(f"logger is for a table of your own; write_log wrote {path}")
+            _refuse_given(given, "write_log", path)
             return WrittenScan(parts, batch_rows, time)
     return TableScan.open(
         "it",
@@ -113,6 +120,19 @@ def scan_log(
         drop_missing=drop_missing,
         batch_rows=batch_rows,
     )
+
+
+def _refuse_given(given: Mapping[str, bool], writer: str, path: str | os.PathLike[str]) -> None:
+    """Raises ValueError if an argument is given that says what the columns of a table are.
+
+    Args:
+        given: whether each is given, by name.
+        writer: of the log, which says that itself.
+        path: of the log.
+    """
+    for name, is_given in given.items():
+        if is_given:
+            raise ValueError(f"{name} is for a table of your own; {writer} wrote {path}")
 
 
 def read_log(

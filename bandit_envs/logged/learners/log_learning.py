@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from bandit_envs.base.checks import check_integer
+from bandit_envs.logged.features import check_tells_items
 from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.logged.seen_rows import SeenRows, remember, remember_batches
 from bandit_envs.logged.translation import translate_log
@@ -51,6 +52,7 @@ def learn_batch(policy: Policy, log: BanditLog) -> None:
     """Lets a policy learn from decisions, of which the first belongs to its first row."""
     if policy.num_actions != log.num_actions:
         raise ValueError(f"policy has {policy.num_actions} actions; expected {log.num_actions}")
+    check_tells_items(policy, log)
     size = policy.batch_size
     observations = log.seen()
     before = restart((), size)

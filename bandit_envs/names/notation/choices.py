@@ -9,6 +9,7 @@ from collections.abc import Container
 from typing import Any
 
 from bandit_envs.base.checks import short_repr
+from bandit_envs.names.notation.values import to_toml
 
 VALUES = ("true", "false", "inf", "nan")
 """Words that are values of TOML, and no texts."""
@@ -19,8 +20,8 @@ LAST_KEY = "_last"
 QUOTED_WORD = re.compile(r'(?<==)"([^\W\d]\w*)"(?=,|$)')
 """A word in quotes that needs none, as it is a value of its own."""
 
-WORD = re.compile(r'"[^"]*"|(?<==)[^\W\d]\w*(?=,|$)')
-"""A string of TOML, or a word that is a value of its own."""
+WORD = re.compile(r"""("[^"]*"|'[^']*')|(?<==)[^\W\d][^"'=,{}\[\]]*(?=,|$)""")
+"""A string of TOML, which is a group, or a text without quotes, which begins with a letter."""
 
 
 def parse_toml(text: str) -> dict[str, Any]:
@@ -71,7 +72,7 @@ def _bare_word(match: re.Match[str]) -> str:
 
 
 def _parse_values(values: str) -> dict[str, object]:
-    """Returns the parameters in `key=value,key=value`. A word that is not a value is a string."""
+    """Returns the parameters in `key=value,key=value`. A text that is not a value is a string."""
     try:
         table = _parse_table(values)
     except ValueError:
@@ -93,7 +94,12 @@ def _parse_table(values: str) -> dict[str, object]:
 
 
 def _quote_word(match: re.Match[str]) -> str:
-    """Returns a word as a string of TOML; what is a value of TOML stays as it is."""
+    """Returns a text as a string of TOML; what is a value of TOML stays as it is."""
     text = match.group()
-    is_value = text.startswith('"') or text in VALUES
-    return text if is_value else f'"{text}"'
+    if match[1]:
+        return text
+    try:
+        parse_toml(f"value = {text}")
+    except ValueError:
+        return to_toml(text)
+    return text

@@ -13,6 +13,9 @@ from bandit_envs.base.checks import MAX_REWARD
 from bandit_envs.nests import Nest, flatten, join_leaves, map_structure
 from bandit_envs.specs import ArraySpec
 
+AVAILABILITY = ("mask", "num_actions")
+"""The entries of an observation that tell which actions are available."""
+
 
 class FeatureReader:
     """Joins a nest of features to one array [n, ..., D], and refuses what does not fit its spec.
@@ -71,7 +74,8 @@ class FeatureReader:
 class ContextReader:
     """Reads the context [n, D] of observations without features of actions.
 
-    The context is the observation, or the entry `observation` of one with a mask beside it.
+    The context is the observation, or the entry `observation` of one with a mask beside it; of any
+    other dict, all entries but those that tell which actions are available.
 
     Args:
         observation_spec: of the environment.
@@ -167,5 +171,9 @@ def as_finite(features: Array) -> Floats:
 
 
 def _context_of(observation: Nest) -> Nest:
-    is_masked = isinstance(observation, Mapping) and "observation" in observation
-    return observation["observation"] if is_masked else observation
+    """Returns the context of an observation, which may be a dict that tells available actions."""
+    if not isinstance(observation, Mapping):
+        return observation
+    if "observation" in observation:
+        return observation["observation"]
+    return {key: entry for key, entry in observation.items() if key not in AVAILABILITY}

@@ -76,6 +76,8 @@ class HybridRidge(ValueModel):
     intercept: bool = dataclasses.field(default=False, kw_only=True)
 
     can_have_rows: ClassVar[bool] = True
+    has_own_weights: ClassVar[bool] = True
+    needs_constant: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_positive("shared_weight", self.shared_weight, MIN_STD, MAX_PARAMETER)

@@ -21,6 +21,9 @@ ABILITIES = ("means", "interval", "quantile", "draw", "members")
 class Model(abc.ABC):
     """What a `ContextualPolicy` predicts rewards by: a `ValueModel`, or one of mapped features."""
 
+    needs_constant: ClassVar[bool] = False
+    """Whether it learns the mean of rewards only if features have a constant."""
+
     made_of_text: ClassVar[Mapping[str, Callable[[str], Any]]] = {}
     """The parameters that may be a text that names code, such as "module:name", and what makes them
     of it. Files hold what was made, as reading them imports nothing that they name."""
@@ -94,6 +97,9 @@ class ValueModel(Model):
 
     can_have_rows: ClassVar[bool] = False
     """Whether `learned` may hold models for each of R rows, which are problems of their own."""
+
+    has_own_weights: ClassVar[bool] = False
+    """Whether each action has parameters of its own, by its number, even if it has features."""
 
     is_random: ClassVar[bool] = False
     """Whether it draws in `initial` or `learn`: then `rng` is its own, and part of `learned`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
+import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from bandit_envs import __version__
 from bandit_envs.base.checks import check_number, short_repr
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.drivers import StepDriver
+from bandit_envs.environments import ClassificationBandit, OutcomeTableBandit
 from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.metrics import METRICS, QUANTITIES
 from bandit_envs.metrics.quantities import IN_PLACE_OF, ON_REQUEST
@@ -23,8 +25,11 @@ from bandit_envs.names.notation import parse_toml, to_toml
 from bandit_envs.names.notation.values import ALL_DIGITS
 from bandit_envs.names.registry import near_miss
 from bandit_envs.names.users_code import exits_as_errors, printable
+from bandit_envs.nests import Nest
 from bandit_envs.policies import Policy
+from bandit_envs.policies.contextual import lacks_constant
 from bandit_envs.policies.delayed import learner
+from bandit_envs.policies.models.constant_feature import LACKS_CONSTANT
 from bandit_envs.policies.policy_choice import PolicyChoice
 
 DEFAULT_PANELS = ("reward", "percent_optimal", "lost_reward")
@@ -261,6 +266,9 @@ def find_unknown_metrics(
                 policy = choice.make(env, 0)
             with _explain(subject, environment, choice):
                 StepDriver(env, policy, (learner(env, policy),)).run()
+            contexts = _contexts_of(env)
+            if contexts is not None and lacks_constant(policy, contexts):
+                warnings.warn(f"{subject} {LACKS_CONSTANT}", stacklevel=2)
             names = [name for name in METRICS if name not in unknown]
             with _explain(subject, environment, choice):
                 are_known = _are_known(names, env, policy)
@@ -271,6 +279,12 @@ def find_unknown_metrics(
                     text = f"environment {environment} has no {name}: {reason}"
                     unknown[name] = text.rstrip(": ")
     return unknown
+
+
+def _contexts_of(env: PyEnvironment) -> Nest | None:
+    """Returns the features of all examples of an environment of a table; None of others."""
+    table = env.unwrapped
+    return table.contexts if isinstance(table, (ClassificationBandit, OutcomeTableBandit)) else None
 
 
 def _are_known(names: Sequence[str], env: PyEnvironment, policy: Policy) -> bool:
