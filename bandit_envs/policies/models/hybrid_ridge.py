@@ -77,13 +77,16 @@ class HybridRidge(ValueModel):
 
     can_have_rows: ClassVar[bool] = True
     has_own_weights: ClassVar[bool] = True
-    needs_constant: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_positive("shared_weight", self.shared_weight, MIN_STD, MAX_PARAMETER)
         check_positive("own_weight", self.own_weight, MIN_STD, MAX_PARAMETER)
         check_number("initial_value", self.initial_value, -MAX_REWARD, MAX_REWARD)
         check_bool("intercept", self.intercept)
+
+    @property
+    def needs_constant(self) -> bool:
+        return not self.intercept
 
     def initial(self, sizes: ModelSizes, rng: Rng) -> HybridModels:
         if sizes.action_dim is None:

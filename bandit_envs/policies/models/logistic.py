@@ -81,7 +81,6 @@ class Logistic(ValueModel):
 
     reward_range: ClassVar[tuple[float, float]] = (0.0, 1.0)  # type: ignore[misc]
     can_have_rows: ClassVar[bool] = True
-    needs_constant: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", check_dtype(self.dtype))
@@ -90,6 +89,10 @@ class Logistic(ValueModel):
             found = f"initial_value is {self.initial_value}"
             raise ValueError(f"{found}; expected a number above 0 and below 1")
         check_bool("intercept", self.intercept)
+
+    @property
+    def needs_constant(self) -> bool:
+        return not self.intercept
 
     def initial(self, sizes: ModelSizes, rng: Rng) -> LogisticModels | CentredModels:
         shape = (sizes.num_rows, sizes.num_outputs, sizes.num_features)

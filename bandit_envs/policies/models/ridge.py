@@ -111,7 +111,6 @@ class Ridge(ValueModel):
     intercept: bool = dataclasses.field(default=False, kw_only=True)
 
     can_have_rows: ClassVar[bool] = True
-    needs_constant: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number("gamma", self.gamma, 0.0, 1.0)
@@ -127,6 +126,10 @@ class Ridge(ValueModel):
                 found = short_repr(self.initial_value)
                 raise ValueError(f'initial_value is {found}; expected a number or "mean"')
             check_number("initial_value", self.initial_value, -MAX_REWARD, MAX_REWARD)
+
+    @property
+    def needs_constant(self) -> bool:
+        return not self.intercept
 
     def initial(self, sizes: ModelSizes, rng: Rng) -> LinearModels:
         num_rows, num_outputs, dim = sizes.num_rows, sizes.num_outputs, sizes.num_features
