@@ -22,6 +22,7 @@ LINEAR = [
     "linear_epsilon_greedy:epsilon=0.1",
     'contextual:model="logistic",rule="greedy"',
     'contextual:model="fourier:model=ridge",rule="greedy"',
+    'contextual:model="fourier",rule="greedy"',
 ]
 
 ROLES = {"action": "item", "reward": "paid", "propensity": "p", "features": ["age"]}

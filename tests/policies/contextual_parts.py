@@ -11,6 +11,7 @@ from bandit_envs.policies.models import (
     BayesianRidge,
     FourierFeatures,
     HybridRidge,
+    Interactions,
     Logistic,
     Ridge,
     ValueModel,
@@ -60,6 +61,7 @@ MODELS = {
     "diagonal bayesian ridge of float32": BayesianRidge(diagonal=True, dtype="float32"),
     "hybrid ridge": HybridRidge(initial_value=0.3),
     "hybrid ridge with an intercept": HybridRidge(intercept=True),
+    "products": Interactions(Ridge(0.9, intercept=True)),
     "fourier ridge": FourierFeatures(Ridge(0.9), num_features=16),
     "fourier logistic": FourierFeatures(Logistic(), num_features=16, smoothness=1.5),
 }
@@ -138,7 +140,7 @@ class UsersRule(IndexRule):
 
 def needs_items(model):
     """Returns whether a model is for features of actions alone."""
-    return isinstance(model, HybridRidge)
+    return isinstance(model, (HybridRidge, Interactions))
 
 
 def kinds_of_context(model):

@@ -1,5 +1,7 @@
 """What an intercept changes: how far LinUCB stays from the best action, in problems at once."""
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
@@ -28,7 +30,7 @@ class Ages:
 class Prices:
     """Four items that are the better the cheaper they are. Random choice loses 0.12 a step."""
 
-    spec = {"global": ArraySpec((1,), float), "per_arm": ArraySpec((4, 1), float)}
+    spec: ClassVar = {"global": ArraySpec((1,), float), "per_arm": ArraySpec((4, 1), float)}
     num_actions = 4
     noise = 0.1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -42,6 +43,7 @@ MODELS: dict[str, ModelPart] = ModelPart.table(
     ("bayesian_ridge", "Bayesian ridge regression", "bandit_envs.policies.models:BayesianRidge"),
     ("hybrid_ridge", "hybrid ridge regression", "bandit_envs.policies.models:HybridRidge"),
     ("fourier", "GP by Fourier features", "bandit_envs.policies.models:FourierFeatures"),
+    ("interactions", "products", "bandit_envs.policies.models:Interactions"),
     ("linear_scores", "fixed linear scores", "bandit_envs.policies.models:LinearScores"),
     ("estimators", "scikit-learn", "bandit_envs.policies.scikit_learn:Estimators"),
     ("network", "network", "bandit_envs.adapters.torch:Network"),
@@ -139,7 +141,8 @@ def complete(make: Any, arguments: Mapping[str, Any], names_features: bool) -> d
     """Returns the arguments of a policy or a model for features with names, or without.
 
     Columns of tables have no constant. So a model of such features has an intercept, unless its
-    arguments say otherwise. A model of arrays has what its arguments say.
+    arguments say otherwise, and so has a model inside it. A model of arrays has what its arguments
+    say.
 
     >>> from bandit_envs.policies.models import Ridge
     >>> complete(Ridge, {"gamma": 0.9}, names_features=True)
@@ -150,10 +153,23 @@ def complete(make: Any, arguments: Mapping[str, Any], names_features: bool) -> d
         arguments: that a user has given.
         names_features: whether features are columns with names.
     """
-    parameter = signature(make).parameters.get("intercept")
-    if not names_features or parameter is None or parameter.default is not False:
-        return dict(arguments)
-    return {**arguments, "intercept": arguments.get("intercept", True)}
+    found = dict(arguments)
+    if not names_features:
+        return found
+    for name, parameter in signature(make).parameters.items():
+        if name == "intercept" and parameter.default is False:
+            found.setdefault(name, True)
+        elif name not in found and isinstance(parameter.default, Model):
+            found[name] = _completed(parameter.default)
+    return found
+
+
+def _completed(model: Model) -> Model:
+    """Returns a model that is the default of a parameter, for features with names."""
+    if not dataclasses.is_dataclass(model):
+        return model
+    completed: Model = dataclasses.replace(model, **complete(type(model), {}, True))
+    return completed
 
 
 def _make(
