@@ -5,7 +5,9 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from bandit_envs import LinUCBPolicy
+from bandit_envs import LinUCBPolicy, RandomPolicy, RegretMetric, StepDriver
+from bandit_envs.environments import logistic_context
+from bandit_envs.logged import LogRecorder, learn_from_log
 from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import restart
 from tests.policies.contextual_parts import teach
@@ -76,3 +78,16 @@ def regret_of(law, **options):
 def test_an_intercept_finds_what_features_alone_do_not(law, without, highest):
     assert regret_of(law) > without
     assert regret_of(law, intercept=True) < highest
+
+
+@pytest.mark.parametrize(("intercept", "low", "high"), [(False, 0.06, 0.12), (True, 0.0, 0.03)])
+def test_a_log_of_logistic_contexts_teaches_what_actions_pay_on_average(intercept, low, high):
+    env = logistic_context(num_actions=3, context_dim=4, batch_size=5, seed=0)
+    random = RandomPolicy(num_actions=3, batch_size=5, seed=0)
+    recorder = LogRecorder(3, env)
+    StepDriver(env, random, [recorder], num_steps=400, emit_log_probability=True).run()
+    sizes = {"observation_spec": env.observation_spec(), "num_actions": 3, "batch_size": 5}
+    policy = learn_from_log(LinUCBPolicy(intercept=intercept, **sizes, seed=0), recorder.log())
+    regret = RegretMetric(env)
+    StepDriver(env, policy, [regret], num_steps=200).run()
+    assert low <= regret.result().cumulative.mean[-1] / 200 < high
