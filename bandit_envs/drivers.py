@@ -93,8 +93,8 @@ class StepDriver(Stateful):
 
         With a checkpoint, the same script goes on after it was stopped, bit for bit: it starts from
         what the file holds, if there is one. A script whose run has ended takes no more steps.
-        After a change of the script, use another file: the state has no arguments such as ε, and
-        the seed is that of the first run.
+        The same script may take more steps. After any other change of an argument, such as ε, use
+        another file; the seed is that of the first run.
 
         Args:
             checkpoint: a file, to which `save_state` writes the state of the driver, and how many
@@ -105,8 +105,8 @@ class StepDriver(Stateful):
 
         Raises:
             TypeError: a state cannot be written, as `save_state` says; no step has been taken.
-            ValueError: the checkpoint is of another run, such as one of another batch size, or of
-                more steps.
+            ValueError: the checkpoint is of another run, such as one of other arguments, or of more
+                steps.
         """
         if checkpoint is None:
             return self._run(None, self._num_steps)
@@ -135,6 +135,8 @@ class StepDriver(Stateful):
         if not 0 <= done <= self._num_steps:
             problem = f"{checkpoint} is of a run that has taken {done} steps"
             raise ValueError(f"{problem}; expected at most num_steps, {self._num_steps}")
+        if isinstance(state, SavedState):
+            state = state._replace(sizes={**state.sizes, "num_steps": self._num_steps})
         try:
             self.set_state(state)
         except (TypeError, ValueError) as error:
@@ -202,7 +204,7 @@ class StepDriver(Stateful):
             part.set_state(part_state)
 
     def _state_key(self) -> dict[str, int | None]:
-        return {"parts": len(self._parts)}
+        return {"parts": len(self._parts), "num_steps": self._num_steps}
 
     def _check_content(self, content: Any) -> None:
         for part, part_state in zip(self._parts, content, strict=True):
@@ -214,8 +216,9 @@ def _check_sizes(env: PyEnvironment, policy: Policy) -> None:
     _check_size("batch_size", policy.batch_size, env, env.batch_size)
     chosen = policy.action_kind
     taken = env.action_kind
-    if chosen.is_single != taken.is_single:
-        raise ValueError(f"policy chooses {chosen}; expected {taken}, as {env.name} takes")
+    if chosen.is_single != taken.is_single or (taken.is_shifted and chosen.spec != taken.spec):
+        expected = f"expected {taken}, as {env.name} takes{taken.remedy}"
+        raise ValueError(f"policy chooses {chosen}; {expected}")
     _check_size("num_actions", chosen.num_actions, env, taken.num_actions)
 
 

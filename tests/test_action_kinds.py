@@ -40,7 +40,7 @@ from bandit_envs.policies import (
 )
 from bandit_envs.specs import SlateSpec
 from bandit_envs.testing import EnvironmentContract, PolicyContract
-from bandit_envs.wrappers import AffineReward
+from bandit_envs.wrappers import AffineReward, RandomActionMask
 
 B = 4
 K = 5
@@ -383,3 +383,58 @@ def test_nothing_but_the_kind_looks_at_specs_to_find_out_what_an_action_is():
     ]
     known = {"base/kind_of_actions.py", "specs.py", "adapters/tf_agents/baselines.py"}
     assert set(found) <= known
+
+
+class Shifted(BanditPyEnvironment):
+    """Pays the action, an integer that does not count from 0."""
+
+    def __init__(self, low, high, **options):
+        super().__init__(action_spec=BoundedArraySpec((), np.int32, low, high), **options)
+
+    def _initial_state(self, rng):
+        return ()
+
+    def _draw_rewards(self, rng, state, action):
+        return action.astype(np.float32)
+
+
+@pytest.mark.parametrize(("low", "high"), [(-1, 1), (1, 3)])
+def test_actions_that_do_not_count_from_0_are_refused_with_what_to_add(low, high):
+    env = Shifted(low, high, seed=0)
+    assert env.reset() is not None
+    assert env.step([low]).reward == low
+    remedy = f"count actions from 0, and let the environment add {low} to them"
+    found = f"integers from {low} to {high}, as Shifted takes; {remedy}"
+    for count in range(1, 5):
+        with pytest.raises(ValueError, match=found):
+            StepDriver(env, RandomPolicy(num_actions=count))
+    with pytest.raises(TypeError, match=remedy):
+        RandomActionMask(env, 0.5)
+    for ask in (RandomPolicy.arguments_for, lambda env: env.num_actions):
+        with pytest.raises(NotImplementedError, match=remedy):
+            ask(env)
+
+
+def test_a_policy_of_actions_that_do_not_count_from_0_is_refused_where_others_count():
+    policy = First(action_spec=Shifted(1, 3).action_spec())
+    with pytest.raises(ValueError, match="policy chooses integers from 1 to 3; expected one of 3"):
+        StepDriver(KArmedTestbed(k=3), policy)
+
+
+class First(Policy):
+    """Chooses the least action of its spec."""
+
+    def _select(self, rng, learned, time_step):
+        return np.full(self.batch_size, self.action_kind.spec.minimum)
+
+
+def test_a_policy_of_ones_own_may_choose_integers_that_do_not_count_from_0():
+    env = Shifted(2, 3, seed=0)
+    policy = First(action_spec=env.action_spec())
+    assert StepDriver(env, policy, num_steps=3).run().reward == 2
+
+
+def test_policies_and_environments_of_different_integers_do_not_fit():
+    policy = First(action_spec=Shifted(-1, 1).action_spec())
+    with pytest.raises(ValueError, match="policy chooses integers from -1 to 1; expected integers"):
+        StepDriver(Shifted(1, 3), policy)

@@ -18,7 +18,18 @@ from bandit_envs.trajectories import restart
 
 ROOT = Path(bandit_envs.__file__).parent
 STOREYS = (
-    {"arrays", "seeding", "nests", "specs", "syntax", "trajectories", "rendering", "base", "names"},
+    {
+        "arrays",
+        "seeding",
+        "nests",
+        "rounding",
+        "specs",
+        "syntax",
+        "trajectories",
+        "rendering",
+        "base",
+        "names",
+    },
     {"environments", "wrappers", "rewards", "sampling", "tables", "datasets"},
     {"drivers", "metrics", "logged", "policies", "running", "showing", "testing"},
     {"bandit_envs"},

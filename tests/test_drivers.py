@@ -423,6 +423,20 @@ def test_a_script_that_was_stopped_goes_on_from_its_checkpoint(tmp_path, stop_at
     assert steps == 0
 
 
+def test_a_script_may_take_more_steps_and_has_its_other_arguments(tmp_path):
+    def run(epsilon, num_steps, path):
+        env = KArmedTestbed(k=4, seed=0)
+        policy = EpsilonGreedyPolicy(epsilon, num_actions=4, seed=1)
+        regret = RegretMetric(env)
+        StepDriver(env, policy, [policy, regret], num_steps).run(tmp_path / path)
+        return regret.totals
+
+    run(0.1, 20, "run.npz")
+    assert (run(0.1, 50, "run.npz") == run(0.1, 50, "whole.npz")).all()
+    with pytest.raises(ValueError, match=r"run\.npz: .* belongs to another EpsilonGreedyPolicy"):
+        run(0.5, 60, "run.npz")
+
+
 def test_a_checkpoint_of_another_run_is_refused(tmp_path):
     run_to_the_end(tmp_path / "run.npz")
     env = KArmedTestbed(k=4, batch_size=2)

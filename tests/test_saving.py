@@ -485,11 +485,22 @@ def test_only_regular_files_are_replaced(tmp_path):
 
 
 @pytest.mark.posix
-def test_a_symbolic_link_is_followed(tmp_path):
+@pytest.mark.parametrize("exists", [True, False])
+def test_no_file_is_written_through_a_link(tmp_path, exists):
+    file = tmp_path / "other"
+    if exists:
+        file.write_text("text", "utf-8")
+    (tmp_path / "state.npz").symlink_to(file)
+    with pytest.raises(OSError, match="is a link; expected a regular file"):
+        save_state(tmp_path / "state.npz", 1)
+    assert file.read_text("utf-8") == "text" if exists else not file.exists()
+
+
+@pytest.mark.posix
+def test_a_folder_may_be_a_link(tmp_path):
     (tmp_path / "folder").mkdir()
-    (tmp_path / "link").symlink_to(tmp_path / "folder" / "state.npz")
-    save_state(tmp_path / "link", 1)
-    assert (tmp_path / "link").is_symlink()
+    (tmp_path / "link").symlink_to(tmp_path / "folder")
+    save_state(tmp_path / "link" / "state.npz", 1)
     assert load_state(tmp_path / "folder" / "state.npz") == 1
 
 

@@ -73,7 +73,23 @@ class ActionKind:
     def __str__(self) -> str:
         """Returns what actions are, for messages such as "policy chooses numbers"."""
         name = type(self).__name__
+        if self.is_shifted:
+            return f"integers from {self.spec.minimum} to {self.spec.maximum}"
         return f"actions of spec {short_repr(self.spec)}" if name == "ActionKind" else name
+
+    @property
+    def is_shifted(self) -> bool:
+        """Whether it is one bounded integer that does not count from 0, so that it has no K."""
+        spec = self.spec
+        is_number = isinstance(spec, BoundedArraySpec) and spec.dtype.kind in "iu"
+        return bool(is_number and not spec.shape and spec.minimum)
+
+    @property
+    def remedy(self) -> str:
+        """What an error adds where integers from 0 are expected, or ""."""
+        if not self.is_shifted:
+            return ""
+        return f"; count actions from 0, and let the environment add {self.spec.minimum} to them"
 
     @property
     def is_continuous(self) -> bool:

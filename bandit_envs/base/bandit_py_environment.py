@@ -14,9 +14,9 @@ from bandit_envs.base.checks import check_available, check_fields, check_integer
 from bandit_envs.base.hook_results import check_drawn_rewards, check_observation, check_state
 from bandit_envs.base.kind_of_actions import kind_of
 from bandit_envs.base.known_means import KnownMeans, KnownState, Means, TakenAction
+from bandit_envs.base.memo import Memo
 from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment, new_tuple
 from bandit_envs.base.shown_bandit import shown_arms
-from bandit_envs.base.state import Memo
 from bandit_envs.nests import Nest, flatten
 from bandit_envs.seeding import Seed
 from bandit_envs.specs import ArraySpec, add_outer_dims_nest, assert_arrays_nest
@@ -166,9 +166,11 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
 
     @property
     def num_actions(self) -> int:
-        if not self._action_kind.num_actions:
-            raise NotImplementedError(f"the actions of {self._name} are not integers from 0")
-        return self._action_kind.num_actions
+        kind = self._action_kind
+        if not kind.num_actions:
+            problem = f"the actions of {self._name} are not integers from 0{kind.remedy}"
+            raise NotImplementedError(problem)
+        return kind.num_actions
 
     @property
     def horizon(self) -> int | None:

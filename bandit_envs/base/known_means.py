@@ -17,7 +17,7 @@ from bandit_envs.base.hook_results import (
     check_means,
     check_optimal_action,
 )
-from bandit_envs.base.state import Memo
+from bandit_envs.base.memo import Memo
 from bandit_envs.nests import Nest, read_only_nest
 
 

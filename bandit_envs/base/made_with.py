@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import hashlib
 import inspect
+import types
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from bandit_envs.base.state import Transient
+from bandit_envs.base.memo import Cache
 
 LEFT_OUT = ("seed", "observation_spec", "action_spec", "name", "dtype")
 """What a line does not show: it is long, or says nothing of what the object is."""
@@ -21,6 +23,9 @@ SIZES = ("num_actions", "batch_size")
 
 PASSED_ON = {"count_pending": True}
 """What constructors pass on, with the defaults: it shows the values that are not these."""
+
+NO_CONSTANTS = ("_state", "_name", "name", "_seed", "seed", "observers")
+"""What says nothing of how an object goes on from a state."""
 
 LONGEST = 60
 """Values of more letters are shortened."""
@@ -82,44 +87,130 @@ def show(value: Any) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
-def digest_of_constants(instance: Any) -> int:
-    """Returns a number that two objects share if all their arrays, except for the state, are equal.
+def parameters_of(make: Any) -> dict[str, inspect.Parameter]:
+    """Returns the parameters by name, of a class also those that its `**options` pass on."""
+    found: dict[str, inspect.Parameter] = {}
+    makers = [make]
+    if isinstance(make, type):
+        makers = [kind for kind in make.__mro__[:-1] if "__init__" in vars(kind)]
+    for maker in makers:
+        parameters = inspect.signature(maker).parameters
+        for name, each in parameters.items():
+            if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY):
+                found.setdefault(name, each)
+        if all(each.kind is not each.VAR_KEYWORD for each in parameters.values()):
+            break
+    return found
 
-    These are the arrays among the attributes, and among those of its parts that are of this package
-    or derive from its classes. They are constant after the constructor, so they are read once.
+
+def arguments_of(instance: Any) -> dict[str, Any]:
+    """Returns the arguments that an object was made with, as far as it keeps them: see `_kept`."""
+    attributes = vars(instance)
+    found = {}
+    for name in parameters_of(type(instance)):
+        for kept in (name, f"_{name}"):
+            if kept in attributes and name not in SIZES:
+                found[name] = attributes[kept]
+    return found
+
+
+def digest_of_constants(instance: Any, constants: Callable[[], Mapping[str, Any]]) -> int:
+    """Returns a number that two objects share if all their constants are equal.
+
+    These are numbers, texts, arrays, functions by their names, nests of them, and objects: by
+    their class, and if it is of this package, derives from its classes or is a dataclass, by their
+    attributes. What `NO_CONSTANTS` names does not count, and neither does what has a state of its
+    own. Constants do not change after the constructor, so they are read once.
+
+    Args:
+        instance: the object that has them.
+        constants: returns them, by their names.
     """
     key = id(instance)
     if key not in _KNOWN:
         digest = hashlib.blake2b(digest_size=7)
-        for array in _arrays(vars(instance), {id(instance)}):
-            digest.update(f"{array.dtype.str}{array.shape}".encode())
-            digest.update(np.ascontiguousarray(array).data)
+        for part in _written_attributes(constants(), frozenset({key})):
+            digest.update(part)
         _KNOWN[key] = int.from_bytes(digest.digest(), "big")
         weakref.finalize(instance, _KNOWN.pop, key, None)
     return _KNOWN[key]
 
 
-def _arrays(value: Any, seen: set[int]) -> Iterator[np.ndarray[Any, Any]]:
-    """Yields the arrays in an attribute, each part once."""
-    if isinstance(value, np.ndarray):
-        if value.size and value.dtype.kind in "biufc":
-            yield value
-    elif isinstance(value, Mapping):
-        for name, part in value.items():
-            if name != "_state":
-                yield from _arrays(part, seen)
-    elif isinstance(value, (list, tuple)):
-        for part in value:
-            yield from _arrays(part, seen)
+def _written_attributes(attributes: Mapping[str, Any], above: frozenset[int]) -> Iterator[bytes]:
+    """Yields the bytes of the attributes of an object that are constants of it."""
+    for name in sorted(attributes):
+        if name not in NO_CONSTANTS and not _is_apart(attributes[name]):
+            yield f"{name.lstrip('_')}=".encode()
+            yield from _written(attributes[name], above)
+
+
+def _written(value: Any, above: frozenset[int]) -> Iterator[bytes]:
+    """Yields bytes that equal values share; `above` has the objects that it is a part of."""
+    if isinstance(value, np.ndarray) and value.dtype.kind not in "OV":
+        yield f"{value.dtype.str}{value.shape}".encode()
+        yield np.ascontiguousarray(value).tobytes()
+    elif isinstance(value, (bool, int, float, complex, np.generic)):
+        yield f"{_number(value)};".encode()
+    elif value is None or isinstance(value, (str, bytes, np.dtype)):
+        yield f"{value!r};".encode()
+    elif id(value) in above or _is_apart(value):
+        yield b"..."
+    else:
+        yield from _written_parts(value, above | {id(value)})
+
+
+def _written_parts(value: Any, above: frozenset[int]) -> Iterator[bytes]:
+    """Yields bytes of a value that has parts."""
+    if isinstance(value, Mapping):
+        yield b"{"
+        for name in sorted(value, key=repr):
+            yield f"{name!r}:".encode()
+            yield from _written(value[name], above)
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        yield b"("
+        ordered = value if isinstance(value, (list, tuple)) else sorted(value, key=repr)
+        for part in ordered:
+            yield from _written(part, above)
+        yield b")"
     elif isinstance(value, functools.partial):
-        yield from _arrays((value.func, value.args, value.keywords), seen)
-    elif id(value) not in seen and _is_part(value):
-        seen.add(id(value))
-        yield from _arrays(vars(value), seen)
+        yield from _written((value.func, value.args, value.keywords), above)
+    else:
+        kind = value if hasattr(value, "__name__") else type(value)
+        yield f"{getattr(kind, '__qualname__', kind.__name__)};".encode()
+        yield from _written_attributes(_attributes_of(value), above)
 
 
-def _is_part(value: Any) -> bool:
-    """Returns whether a value is a part of an object: no cache, and nothing with a state."""
-    if isinstance(value, Transient) or not hasattr(value, "__dict__") or hasattr(value, "_state"):
+def _attributes_of(value: Any) -> dict[str, Any]:
+    """Returns what is known to be constant in a function or an object."""
+    if isinstance(value, types.FunctionType):
+        is_ours = value.__module__.startswith("bandit_envs.")
+        names = value.__code__.co_freevars if is_ours else ()
+        return {name: cell.cell_contents for name, cell in zip(names, value.__closure__ or ())}
+    if isinstance(value, types.MethodType):
+        return {"self": value.__self__}
+    if isinstance(value, type):
+        return {}
+    if dataclasses.is_dataclass(value):
+        return {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
+    if any(kind.__module__.startswith("bandit_envs.") for kind in type(value).__mro__):
+        return dict(getattr(value, "__dict__", {}))
+    return {}
+
+
+def _is_apart(value: Any) -> bool:
+    """Returns whether a value is no constant: a cache, or what states hold with its parameters.
+
+    These are objects with a state of their own, and estimators, which have a method `fit`.
+    """
+    if isinstance(value, type):
         return False
-    return any(kind.__module__.startswith("bandit_envs.") for kind in type(value).__mro__)
+    in_states = hasattr(value, "_state") or hasattr(value, "fit")
+    return in_states or isinstance(value, Cache)
+
+
+def _number(value: Any) -> str:
+    """Returns a number as text, which equal numbers of all types share."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, float) and plain.is_integer():
+        plain = int(plain)
+    return repr(int(plain)) if isinstance(plain, bool) else repr(plain)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import copy
+from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -12,8 +13,8 @@ from bandit_envs.arrays import read_only
 from bandit_envs.base.actions import ActionKind
 from bandit_envs.base.checks import check_fields, check_integer, short_repr
 from bandit_envs.base.kind_of_actions import kind_of_actions
-from bandit_envs.base.made_with import digest_of_constants, made_with
-from bandit_envs.base.state import CONSTANTS, Stateful
+from bandit_envs.base.made_with import made_with
+from bandit_envs.base.state import Stateful
 from bandit_envs.nests import Nest, flatten, map_structure, read_only_nest
 from bandit_envs.rendering import Knowledge
 from bandit_envs.seeding import Seed, generator
@@ -223,7 +224,10 @@ class PyEnvironment(Stateful, abc.ABC):
         return read_only_time_step(time_step)
 
     def _state_key(self) -> dict[str, int | None]:
-        return {"batch_size": self._batch_size, CONSTANTS: digest_of_constants(self)}
+        return {**super()._state_key(), "batch_size": self._batch_size}
+
+    def _constants(self) -> Mapping[str, Any]:
+        return vars(self)  # of what it is made of, and of what it has drawn from its seed
 
     def _check_content(self, content: Any) -> None:
         check_fields(content, EnvironmentState, rng=np.random.Generator)

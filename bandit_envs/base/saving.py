@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -38,9 +38,10 @@ def save_state(path: str | os.PathLike[str], state: Any) -> None:
     In place of `x.get_state()`, `state` may have x itself, such as a policy. The file is the same,
     and its arrays are written without a copy in memory.
 
-    A crash leaves the old file or the new one. A symbolic link is followed.
+    A crash leaves the old file or the new one.
 
     Raises:
+        OSError: the file cannot be written, or is a symbolic link, which is not followed.
         TypeError: the state holds something other than arrays, NumPy's generators, numbers,
             strings, None, models that can be encoded, objects with states, and dicts, lists,
             tuples and named tuples of these.
@@ -152,11 +153,10 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     If an error occurs before that, the file is deleted, and what was at `path` stays.
 
     Raises:
-        OSError: the file cannot be written, or `path` is not a regular file.
+        OSError: the file cannot be written, or `path` is a link, or not a regular file.
     """
-    path = path.resolve()
-    if path.exists() and not path.is_file():
-        raise OSError(f"{path} is not a regular file")
+    path = path.absolute()
+    check_replaceable(path)
     # The name is unique: on a cluster, processes on two machines may write the same file.
     temporary = path.with_name(f".{uuid.uuid4().hex}.part")
     try:
@@ -168,6 +168,42 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def check_replaceable(path: Path) -> None:
+    """Raises OSError if there is something else than a file of its own at a path.
+
+    Through a link in the folder of another person, any file could be written over.
+    """
+    if path.is_symlink():
+        raise OSError(f"{path} is a link; expected a regular file")
+    if path.exists() and not path.is_file():
+        raise OSError(f"{path} is not a regular file")
+
+
+def refuse_links(folder: Path, is_ours: Callable[[str], bool]) -> None:
+    """Raises ValueError if an entry of a folder of results is a link, a pipe, or a device.
+
+    Through a link, another file would be read or replaced. A pipe would be waited for.
+
+    Args:
+        folder: which need not exist.
+        is_ours: whether a name is that of a file or folder that is read or written.
+    """
+    for each in _entries(folder):
+        is_regular = each.is_file(follow_symlinks=False) or each.is_dir(follow_symlinks=False)
+        if is_ours(each.name) and not is_regular:
+            kind = "a link" if each.is_symlink() else "not a regular file"
+            raise ValueError(f"{each.path} is {kind}; expected files and folders of results")
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    """Returns what is in a folder; nothing if there is no such folder."""
+    try:
+        with os.scandir(folder) as found:
+            return list(found)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
 
 
 def remove_temporary_files(folder: Path) -> None:

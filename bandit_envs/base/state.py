@@ -1,27 +1,24 @@
 """The rule that makes every run savable: all that changes lives in one attribute, `_state`.
 
-A state says by its sizes, one of which is a digest of constant arrays, which object it belongs to.
-A `Memo` is kept beside the state: it holds results that follow from it.
+A state says by its sizes, one of which is a digest of constants, which object it belongs to.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from bandit_envs.base.archives import CONTENT_ERRORS
+from bandit_envs.base.made_with import arguments_of, digest_of_constants
 
 __all__ = [
     "SavedState",
     "Stateful",
 ]
 
-State = TypeVar("State")
-Result = TypeVar("Result")
-
 CONSTANTS = "constants"
-"""The name, among the sizes, of a digest that tells objects with other constant arrays apart."""
+"""The name, among the sizes, of a digest that tells objects with other constants apart."""
 
 
 class SavedState(NamedTuple):
@@ -46,7 +43,8 @@ class Stateful:
 
         It can be pickled, and written with `save_state`.
         """
-        return copy.deepcopy(self._shared_state())
+        shared = self._shared_state()
+        return shared._replace(content=copy.deepcopy(shared.content))
 
     def _shared_state(self) -> SavedState:
         """Returns what `get_state` copies. It shares all arrays with the object."""
@@ -66,7 +64,14 @@ class Stateful:
 
     def _state_key(self) -> dict[str, int | None]:
         """Returns the numbers that the object and its saved states must share."""
-        return {}
+        return {CONSTANTS: digest_of_constants(self, self._constants)}
+
+    def _constants(self) -> Mapping[str, Any]:
+        """Returns the constants that the object and its saved states must share, by their names.
+
+        By default, these are the arguments of the constructor that are attributes of their name.
+        """
+        return arguments_of(self)
 
     def _restored(self, state: Any) -> Any:
         """Returns a copy of the content of a saved state, or raises and changes nothing."""
@@ -120,35 +125,10 @@ def state_to_write(owner: Stateful) -> Any:
     return owner.get_state()
 
 
-def _check_constants(state: SavedState, owner: str, sizes: Mapping[str, int | None]) -> None:
+def _check_constants(state: SavedState, owner: str, key: Mapping[str, int | None]) -> None:
     """Raises ValueError if a state differs in nothing but the constants that it belongs to."""
-    constants = {CONSTANTS: sizes.get(CONSTANTS)}
-    if state.owner == owner and {**state.sizes, **constants} == sizes:
-        problem = "whose arrays differ, such as weights that were drawn from its seed"
+    constants = {CONSTANTS: key.get(CONSTANTS)}
+    if state.owner == owner and {**state.sizes, **constants} == key:
+        problem = "with other arguments, or constants such as weights that were drawn from its seed"
         expected = "expected one made with the same arguments and the same seed"
         raise ValueError(f"state belongs to another {owner}, {problem}; {expected}")
-
-
-class Transient:
-    """Holds a value that is not part of the state: copies and pickles of the holder are empty."""
-
-    __slots__ = ("value",)
-
-    def __init__(self) -> None:
-        self.value: Any = None
-
-    def __reduce__(self) -> tuple[type[Transient], tuple[()]]:
-        return type(self), ()
-
-
-class Memo(Transient):
-    """Holds the last result of a pure function of a state."""
-
-    __slots__ = ()
-
-    def of(self, state: State, function: Callable[[State], Result]) -> Result:
-        """Returns `function(state)`, computed only if `state` is not the same object as before."""
-        if self.value is None or self.value[0] is not state:
-            self.value = (state, function(state))
-        result: Result = self.value[1]
-        return result

@@ -8,6 +8,7 @@ import shlex
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from bandit_envs.base.checks import short_repr
 from bandit_envs.cli.parser import make_parser
 from bandit_envs.names.registry import closest
 from bandit_envs.names.users_code import ExitError, exits_as_errors, printable
+from bandit_envs.names.visible import visible_lines
 from bandit_envs.policies.registry import POLICIES
 
 __all__ = [
@@ -34,12 +36,16 @@ EXTRAS = {
 }
 """The extra that installs a package, if it is not "cli"."""
 
+FORMAT_WARNING = warnings.formatwarning
+"""Python's own."""
+
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as of shells."""
 
 
 def command() -> int:
     """Runs the command in a process of its own. Once it is done, Ctrl-C has nothing to end."""
+    warnings.formatwarning = _format_warning
     code = main()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     names = [thread.name for thread in threading.enumerate() if thread.daemon]
@@ -85,6 +91,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     print(f"bandit-envs: {problem}", file=sys.stderr)
     return 2
+
+
+def _format_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    line: str | None = None,
+) -> str:
+    """Returns what Python prints of a warning, which may have names of columns."""
+    shown = visible_lines(str(message))
+    return FORMAT_WARNING(shown, category, filename, lineno, line)
 
 
 def _hint(unknown: str, options: argparse.Namespace) -> str:

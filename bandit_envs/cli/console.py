@@ -3,7 +3,7 @@
 import errno
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,10 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
+from rich.text import Text
 
 from bandit_envs.evaluations.observer import LogObserver
+from bandit_envs.names.visible import visible, visible_lines
 from bandit_envs.showing.tables import Grid
 
 Item = TypeVar("Item")
@@ -21,7 +23,15 @@ Item = TypeVar("Item")
 WIDTH = None if sys.stdout.isatty() else 160  # of tables; None for that of the terminal
 
 
-class PipeConsole(Console):
+class VisibleConsole(Console):
+    """A console that shows what files say as `visible` has it, in lines and in cells of tables."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Returns a text to print."""
+        return super().render_str(visible_lines(text), **options)
+
+
+class PipeConsole(VisibleConsole):
     """A console that raises what `print` does once nobody reads on, as after `head`."""
 
     def on_broken_pipe(self) -> None:
@@ -30,7 +40,7 @@ class PipeConsole(Console):
 
 
 OUT = PipeConsole(markup=False, emoji=False, width=WIDTH)  # titles may have brackets
-ERR = Console(markup=False, emoji=False, stderr=True)
+ERR = VisibleConsole(markup=False, emoji=False, stderr=True)
 
 
 def new_table(title: str, *headings: str, caption: str | None = None) -> Table:
@@ -56,7 +66,7 @@ def print_grid(title: str, grid: Grid, caption: str | None = None) -> None:
     table = new_table(title, *headings, caption=caption)
     last = ""
     for first, *others in rows:
-        table.add_row("" if first == last else first, *others)
+        table.add_row("" if first == last else visible(first), *others)
         last = first
     OUT.print(table)
 

@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 
 from bandit_envs import evaluations
+from bandit_envs.base.saving import refuse_links
 from bandit_envs.cli.console import ERR, OUT, RowProgress
 from bandit_envs.cli.log_options import open_log, read_training
 from bandit_envs.cli.printed_tables import show_estimates
@@ -13,6 +14,9 @@ from bandit_envs.cli.studies import check_latex, folder_of, write_latex
 from bandit_envs.evaluations import Evaluation
 from bandit_envs.evaluations.evaluation import ESTIMATES
 
+WRITTEN = (".csv", ".html", ".png")
+"""How the files of results end."""
+
 
 def evaluate(options: argparse.Namespace) -> int:
     """Estimates what policies would have earned; writes and shows a table and figures.
@@ -20,7 +24,7 @@ def evaluate(options: argparse.Namespace) -> int:
     Returns 1 if an interval reaches below --fail-below.
     """
     check_latex(options.latex)
-    folder = _output_folder(options)
+    folder = output_folder(options, f"{options.log.stem}-estimates", ESTIMATES, "estimates")
     evaluation = _evaluate(options)
     evaluation.write(folder)
     OUT.print(f"{options.log}\n{evaluation.title}", soft_wrap=True)
@@ -60,13 +64,24 @@ def _evaluate(options: argparse.Namespace) -> Evaluation:
         )
 
 
-def _output_folder(options: argparse.Namespace) -> Path:
-    """Returns the folder of the results; ValueError if it has some that should be kept."""
+def output_folder(options: argparse.Namespace, name: str, table: str, what: str) -> Path:
+    """Returns the folder of results.
+
+    Args:
+        options: may name it.
+        name: of the folder otherwise, in `results`.
+        table: the file that results have.
+        what: the results are, such as "estimates".
+
+    Raises:
+        ValueError: it has some that should be kept, or a file of them is a link.
+    """
 
     def is_usable(folder: Path) -> bool:
-        return not (folder / ESTIMATES).exists()
+        return not (folder / table).exists()
 
-    folder = folder_of(options, f"{options.log.stem}-estimates", is_usable)
+    folder = folder_of(options, name, is_usable)
     if not (options.overwrite or is_usable(folder)):
-        raise ValueError(f"{folder} has estimates; --overwrite replaces them")
+        raise ValueError(f"{folder} has {what}; --overwrite replaces them")
+    refuse_links(folder, lambda each: each.endswith(WRITTEN))
     return folder

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from bandit_envs import evaluations
+from bandit_envs.base.saving import check_replaceable
 from bandit_envs.cli.console import OUT, RowProgress
 from bandit_envs.cli.log_options import open_log, read_training
 
@@ -45,4 +46,5 @@ def policy_file(name: str, file: Path, overwrite: bool) -> Path:
         raise ValueError(f"{name} is {file}; expected a name that ends in .npz")
     if file.exists() and not overwrite:
         raise ValueError(f"{file} exists; --overwrite replaces it")
+    check_replaceable(file)
     return file

@@ -1,6 +1,7 @@
 """The options of logs: which log is read, what policies learn from, and who reads."""
 
 import argparse
+import warnings
 from typing import Literal
 
 from bandit_envs.base.checks import short_repr
@@ -8,7 +9,7 @@ from bandit_envs.cli.console import OUT
 from bandit_envs.cli.parser import LOGISTIC
 from bandit_envs.evaluations.logs import BATCH_ROWS, AnyLog, as_source
 from bandit_envs.evaluations.training import AUTO
-from bandit_envs.logged import concatenate, estimate_propensities, scan_log
+from bandit_envs.logged import estimate_propensities, scan_log
 from bandit_envs.logged.files.log_files import is_archive
 from bandit_envs.logged.files.log_readers import FileScan
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
@@ -30,16 +31,17 @@ def open_log(options: argparse.Namespace) -> AnyLog:
     name = options.estimate_propensities
     if name is None:
         return found
-    if name == LOGISTIC:
-        estimated = estimate_propensities(found)
-    else:
+    if name != LOGISTIC:
         if read_training(options.train)[1] is not None:
             raise ValueError("a classifier of propensities takes no time in --train")
         for remark in as_source(
             found
         ).scan.remarks():  # rows in memory do not know what was left out
             OUT.print(remark, soft_wrap=True)
-        estimated = estimate_propensities(concatenate(list(found)), make_estimator(name))
+    model = None if name == LOGISTIC else make_estimator(name)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "column .* is no feature")  # as is printed below
+        estimated = estimate_propensities(found, model)
     OUT.print(str(estimated), soft_wrap=True)
     return estimated
 
@@ -103,6 +105,7 @@ def _scan(options: argparse.Namespace) -> FileScan:
         time=None if until is None else until.partition("=")[0],
         only=options.only,
         logger=logger,
+        balance=getattr(options, "balance", False),
     )
 
 

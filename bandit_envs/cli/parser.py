@@ -205,6 +205,11 @@ def _add_evaluate(subcommands: Subcommands) -> None:
     )
     parser.group("the log").add_argument("--logger", metavar="COLUMN", help=text)
     text = (
+        "take the propensities of the mixture of all logging policies, which vary less, if all met "
+        "the same contexts at the same times (default: each row's own)"
+    )
+    parser.group("the log").add_argument("--balance", action="store_true", help=text)
+    text = (
         "evaluate each policy on all rows that it has not learned from (default: all policies on "
         "the rows that no policy has learned from)"
     )

@@ -14,6 +14,7 @@ from bandit_envs.evaluations.showing.estimate_tables import (
     find_warnings,
     number_texts,
 )
+from bandit_envs.names.visible import visible
 from bandit_envs.showing.tables import Cell, p_text, with_decimals
 from bandit_envs.studies import LoadedStudy
 from bandit_envs.studies.definition.study import Study
@@ -38,13 +39,18 @@ def show_summary(found: LoadedStudy) -> None:
     headings = [shown.heading for shown in study.summary.values()]
     title = f"{study.title}\n{study.runs} runs of {study.steps} steps".lstrip()
     table = new_table(title, "policy", *headings, caption=_caption(found))
-    for pair in pairs[:MAX_ROWS]:
+    shown = pairs[:MAX_ROWS]
+    for pair, following in zip(shown, [*shown[1:], shown[-1]]):
         label = study.label(pair.environment, pair.policy)
         if pair.runs < study.runs:
             label += f" ({pair.runs} runs so far)"
         cells = [_cell(study, pair, name) for name in study.summary]
-        table.add_row(label, *cells)
+        table.add_row(label, *cells, end_section=_ends_group(study, pair, following))
+    for policy in study.failed:
+        table.add_row(f"{policy} (failed)")
     OUT.print(table)
+    for problem in study.failed.values():
+        OUT.print(f"Failed: {problem}", soft_wrap=True)
     if any(_goes_on(study, pair) for pair in pairs):
         problem = f"Some runs have not stopped within {study.steps} steps"
         counted = "they count with so many steps, and with the answer that they had then"
@@ -53,6 +59,11 @@ def show_summary(found: LoadedStudy) -> None:
         OUT.print(note, soft_wrap=True)
     if len(pairs) > MAX_ROWS:
         OUT.print(f"summary.csv has all {len(pairs)} rows")
+
+
+def _ends_group(study: Study, pair: PairResult, following: PairResult) -> bool:
+    """Returns whether a pair is the last of several in its environment, and others follow."""
+    return len(study.policy) > 1 and not study.paired and pair.environment != following.environment
 
 
 def _goes_on(study: Study, pair: PairResult) -> bool:
@@ -94,10 +105,11 @@ def show_differences(found: LoadedStudy, baseline: str | None = None) -> None:
         "policy",
         *headings,
         caption="with 95% intervals of the mean over runs, and p-values by t-test and Wilcoxon's"
-        " test, corrected by Holm for the number of policies",
+        " test, corrected by Holm for the number of policies in an environment",
     )
     p_values_of_all = corrected_p_values(differences)
-    for difference, p_values in zip(differences[:MAX_ROWS], p_values_of_all):
+    shown = differences[:MAX_ROWS]
+    for difference, following, p_values in zip(shown, [*shown[1:], shown[-1]], p_values_of_all):
         cells = []
         for name, quantity in quantities.items():
             statistics = difference.statistics(name)
@@ -107,7 +119,8 @@ def show_differences(found: LoadedStudy, baseline: str | None = None) -> None:
             t, wilcoxon = map(p_text, p_values[name])
             cells.append(f"{Cell(value, ends=(ends[0], ends[1]))}\np {t}, {wilcoxon}")
         pair = difference.pair
-        table.add_row(study.label(pair.environment, pair.policy), *cells)
+        ends_group = _ends_group(study, pair, following.pair)
+        table.add_row(study.label(pair.environment, pair.policy), *cells, end_section=ends_group)
     OUT.print(table)
     if len(compared) > MAX_ROWS:
         OUT.print(f"In Python, load(folder).differences() has all {len(compared)} rows")
@@ -126,7 +139,9 @@ def show_estimates(found: Evaluation) -> None:
         tested = in_segments if group.heading else found.rows
         print_grid(group.heading, table.grid(group), _caption_of_gains(tested))
     if is_long:
-        OUT.print(f"{SEGMENTS} and {PAGE} have the tables of all values of {found.by}")
+        OUT.print(
+            f"{SEGMENTS} and {PAGE} have the tables of all values of {visible(found.by or '')}"
+        )
     for text in number_texts(warnings)[: count_first(found) if is_long else None]:
         OUT.print(text, soft_wrap=True)
 

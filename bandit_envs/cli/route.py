@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bandit_envs.cli.console import ERR, OUT, RowProgress, print_grid
+from bandit_envs.cli.evaluate import output_folder
 from bandit_envs.cli.learn import policy_file
-from bandit_envs.cli.studies import folder_of
 from bandit_envs.datasets import Outcomes, read_outcomes
 from bandit_envs.evaluations.routing import PriceCurves, PricePoint, evaluate_prices, learn_router
 from bandit_envs.evaluations.routing.curves import TABLE
@@ -30,7 +30,7 @@ def route(options: argparse.Namespace) -> int:
     """
     if options.fail_below is not None and options.budget is None:
         raise ValueError("--fail-below is of gains at a budget; expected --budget")
-    folder = _output_folder(options)
+    folder = output_folder(options, f"{options.table.stem}-prices", TABLE, "results of prices")
     prices = None if options.prices is None else _numbers(options.prices)
     if options.router is not None:
         _check_router(options, prices)
@@ -172,15 +172,3 @@ def _check_gains(curves: PriceCurves, bound: float) -> int:
     for name in missing:
         ERR.print(f"{name}: no price keeps to the budget", soft_wrap=True)
     return 1 if low or missing else 0
-
-
-def _output_folder(options: argparse.Namespace) -> Path:
-    """Returns the folder of the results; ValueError if it has some that should be kept."""
-
-    def is_usable(folder: Path) -> bool:
-        return not (folder / TABLE).exists()
-
-    folder = folder_of(options, f"{options.table.stem}-prices", is_usable)
-    if not (options.overwrite or is_usable(folder)):
-        raise ValueError(f"{folder} has results of prices; --overwrite replaces them")
-    return folder

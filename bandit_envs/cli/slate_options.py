@@ -18,8 +18,8 @@ def names_slates(options: argparse.Namespace) -> bool:
 
 def open_slates(options: argparse.Namespace) -> SlateLog:
     """Returns the log that the options name."""
-    for name in ("logger", "estimate_propensities"):
-        if getattr(options, name) is not None:
+    for name in ("logger", "balance", "estimate_propensities"):
+        if getattr(options, name) not in (None, False):
             option = f"--{name.replace('_', '-')}"
             raise ValueError(f"slates have no {option}; expected the columns of propensities")
     slot_propensity = _split(options.slot_propensity)

@@ -16,7 +16,7 @@ import numpy as np
 
 from bandit_envs import studies
 from bandit_envs.base.checks import short_repr
-from bandit_envs.base.saving import atomic_write
+from bandit_envs.base.saving import atomic_write, check_replaceable
 from bandit_envs.cli.console import (
     ERR,
     OUT,
@@ -65,9 +65,14 @@ MIN_RUNS = 50
 def testbed(options: argparse.Namespace) -> int:
     """Runs a figure of the book as `reproduce` does, into a folder of its own."""
     values = _read_published(f"sutton-barto-{options.figure}")
-    if options.runs is not None and options.runs < MIN_RUNS:
+    is_compared = options.runs is None or options.runs >= MIN_RUNS
+    if not is_compared:
         values["expected"] = []
-    return _run(_make_study(values, options), f"testbed-{options.figure}", options)
+    code = _run(_make_study(values, options), f"testbed-{options.figure}", options)
+    if not is_compared:
+        reason = f"standard errors of fewer than {MIN_RUNS} runs are too uncertain"
+        OUT.print(f"Not compared with the book: {reason}.", soft_wrap=True)
+    return code
 
 
 def run(options: argparse.Namespace) -> int:
@@ -128,8 +133,11 @@ def report(options: argparse.Namespace) -> int:
 
 def check_latex(file: Path | None) -> None:
     """Raises ValueError if the file of a table of LaTeX ends in something else."""
-    if file is not None and file.suffix != ".tex":
+    if file is None:
+        return
+    if file.suffix != ".tex":
         raise ValueError(f"latex is {file}; expected a file ending in .tex")
+    check_replaceable(file)
 
 
 def write_latex(file: Path, table: str) -> None:
@@ -324,7 +332,8 @@ class CommandObserver(RunObserver):
             ERR.print(f"{text}; the same command repeats them")
         is_as_expected = _write_and_show(found, found.folder / OWN_FIGURE)
         has_more_regret = _has_more_regret(found, self._limit)
-        self.is_good = is_as_expected and not has_more_regret and not found.num_missing
+        has_failures = bool(found.num_missing or found.study.failed)
+        self.is_good = is_as_expected and not has_more_regret and not has_failures
 
 
 def _write_log(study: Study, path: Path, overwrite: bool) -> None:

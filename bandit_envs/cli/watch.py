@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import check_integer
+from bandit_envs.base.saving import check_replaceable
 from bandit_envs.cli.console import OUT
 from bandit_envs.drivers import StepDriver
 from bandit_envs.environments.environment_choice import Environment, EnvironmentChoice
@@ -26,6 +27,7 @@ PICTURES_A_SECOND = 4
 def watch(options: argparse.Namespace) -> int:
     """Writes an animation of the first row."""
     check_animation_file(options.output)
+    check_replaceable(options.output)
     steps = check_integer("steps", options.steps, 1)
     if options.output.exists() and not options.overwrite:
         raise ValueError(f"{options.output} exists; --overwrite replaces it")

@@ -10,13 +10,16 @@ from numpy.typing import NDArray
 
 from bandit_envs.arrays import NUMBERS, Array
 from bandit_envs.base.extras import import_extra
+from bandit_envs.names.visible import visible
+from bandit_envs.rounding import spread_of
 from bandit_envs.tables.cell_counts import CellCounts
+from bandit_envs.tables.cells import cells_of
 from bandit_envs.tables.errors import check_cells, warn_of_texts_among_numbers
 from bandit_envs.tables.roles import Names, Roles, check_column_names, describe_unnamed
 from bandit_envs.tables.whole_table import AnyTable, table_in_memory
 
 if TYPE_CHECKING:
-    from pandas import Series
+    from pandas import DataFrame
 
 
 class Dataset(NamedTuple):
@@ -28,8 +31,10 @@ class Dataset(NamedTuple):
     def standardized(self) -> Dataset:
         """Returns the data set with features of mean 0 and variance 1; constants become 0."""
         centred = self.contexts - self.contexts.mean(axis=0)
-        stds = self.contexts.std(axis=0)
-        return self._replace(contexts=centred / np.where(stds > 0.0, stds, 1.0))
+        stds = spread_of(self.contexts)
+        varies = stds > 0.0
+        scaled = centred / np.where(varies, stds, np.ones_like(stds))
+        return self._replace(contexts=np.where(varies, scaled, np.zeros_like(scaled)))
 
 
 def read_dataset(
@@ -69,14 +74,14 @@ def read_dataset(
         check_cells(used, is_known.to_numpy(np.bool_), "text or a finite number")
         for name in used.columns:
             warn_of_texts_among_numbers(used, name, stacklevel=2)
-        labels = np.unique(_cells_of(used[label]), return_inverse=True)[1].reshape(-1)
-        parts = [_features_of(name, _cells_of(used[name])) for name in roles.features]
+        labels = np.unique(_cells_of(used, label), return_inverse=True)[1].reshape(-1)
+        parts = [_features_of(name, _cells_of(used, name)) for name in roles.features]
         return Dataset(np.concatenate(parts, axis=1), labels)
 
 
-def _cells_of(column: Series) -> Array:
+def _cells_of(frame: DataFrame, name: str) -> Array:
     """Returns the cells of a column, which misses none, as numbers or strings."""
-    cells = np.asarray(column)
+    cells = cells_of(frame, name)
     return cells if cells.dtype.kind in NUMBERS else cells.astype(np.str_)
 
 
@@ -86,7 +91,7 @@ def _features_of(name: str, cells: Array) -> NDArray[np.float32]:
     encoded = column.encode(cells)
     width = encoded.shape[1]
     if width > max(50, len(cells) / 2):
-        text = f"column {name} becomes {width} features, one for each of its values"
+        text = f"column {visible(name)} becomes {width} features, one for each of its values"
         warnings.warn(f"{text}; features= names the columns to use", stacklevel=3)
     return encoded.astype(np.float32)
 

@@ -374,7 +374,8 @@ def _number_actions(choice: PolicyChoice, encoding: TableEncoding | None) -> Pol
     allowed = choice.entry.parameters()
     numbers: dict[str, object] = {}
     for key, value in choice.parameters.items():
-        if not names or not isinstance(value, str) or type(allowed[key].default) is not int:
+        is_number = key in allowed and type(allowed[key].default) is int
+        if not names or not isinstance(value, str) or not is_number:
             continue
         if value not in names:
             expected = f"the number of an action, or its name: {name_some(names)}"

@@ -16,6 +16,7 @@ from bandit_envs.evaluations.policy_sums import FEWEST, Found, Key
 from bandit_envs.evaluations.segments import order_names
 from bandit_envs.evaluations.showing.estimate_tables import latex_of_estimates
 from bandit_envs.logged.summary import LogSummary
+from bandit_envs.names.visible import visible
 from bandit_envs.policies import Policy
 from bandit_envs.showing.tables import csv_rows, text_cell
 from bandit_envs.tables.errors import name_some
@@ -238,6 +239,7 @@ class Evaluation:
 
     def _notes_of_segments(self) -> Iterator[str]:
         """Yields where policies gain and lose, and which segments have too few rows."""
+        by = visible(self.by or "")
         found: dict[tuple[str, str], dict[str, list[str]]] = {}
         for name, rows in self.segments.items():
             for row in rows:
@@ -249,10 +251,11 @@ class Evaluation:
                 f"{told} {name_some(places[told])}" for told in (GAINS, LOSES) if told in places
             ]
             where = " and ".join(parts) or "has no certain gain or loss"
-            yield f"By {self.by}, {policy} {where}, by {estimator} and corrected p-values."
+            yield f"By {by}, {policy} {where}, by {estimator} and corrected p-values."
         short = [name for name, rows in self.segments.items() if not rows]
         if short:
-            yield f"Of one row, and so without estimates: {self.by} {', '.join(short)}."
+            names = ", ".join(map(visible, short))
+            yield f"Of one row, and so without estimates: {by} {names}."
 
 
 def _evaluated_in(

@@ -125,7 +125,7 @@ def as_actions(
     return as_column("action", action, "iu", np.int64, ndim=1)
 
 
-def check_propensities(propensity: Floats, kind: ActionKind) -> Floats:
+def check_propensities(propensity: Floats, kind: ActionKind, name: str = "propensity") -> Floats:
     """Returns propensities; ValueError for the first that is no probability, or no density."""
     is_good = propensity >= MIN_PROPENSITY
     if kind.is_continuous:
@@ -134,7 +134,7 @@ def check_propensities(propensity: Floats, kind: ActionKind) -> Floats:
     else:
         is_good &= propensity <= 1.0
         expected = f"above 0 (at least {MIN_PROPENSITY:g}) and at most 1"
-    return check_each("propensity", propensity, is_good, expected)
+    return check_each(name, propensity, is_good, expected)
 
 
 def describe_actions(kind: ActionKind) -> str:

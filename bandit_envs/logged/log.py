@@ -52,6 +52,7 @@ COLUMNS = {
     "step": ColumnKind("iu", np.int64, 1),
     "row": ColumnKind("iu", np.int64, 1),
     "embedding": ColumnKind("iu", np.int64, 2),
+    "own_propensity": ColumnKind("fiu", np.float64, 1),
 }
 """The columns other than the observation. All but the first three are optional."""
 
@@ -83,6 +84,8 @@ class BanditLog:
         row: [n], the row of the batch.
         embedding: [n, D], categories of the action taken, integers from 0: its embedding, which
             `MarginalizedIPS` uses.
+        own_propensity: [n], if `propensity` is that of a mixture of logging policies: of the one
+            that chose the action. Estimates test by it whether the mixture may stand for them.
         encoding: the names of the actions, and what the observation [n, d] is made of, if the log
             comes from a table.
         estimated: how the propensities were estimated, which tables of estimates say; "" if they
@@ -108,6 +111,7 @@ class BanditLog:
     step: NDArray[np.int64] | None = None
     row: NDArray[np.int64] | None = None
     embedding: NDArray[np.int64] | None = None
+    own_propensity: Floats | None = None
     encoding: TableEncoding | None = None
     estimated: str = ""
 
@@ -270,6 +274,8 @@ class BanditLog:
             self._check_has_no_tables()
         if self.has_propensities:
             check_propensities(self.propensity, self.action_kind)
+        if self.own_propensity is not None:
+            check_propensities(self.own_propensity, self.action_kind, "own_propensity")
         if self.available is not None:
             is_available = self.available[np.arange(len(self)), self.action]
             check_each("action", self.action, is_available, "an available action")

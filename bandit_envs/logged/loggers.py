@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bandit_envs.arrays import Floats
 from bandit_envs.logged.columns import as_column, check_each
 from bandit_envs.logged.estimators.estimate import Estimate
 from bandit_envs.logged.files.frames import from_frame
 from bandit_envs.logged.intervals.influence import normal_interval
 from bandit_envs.logged.log import BanditLog, concatenate
+from bandit_envs.metrics.statistics import exceed_chi_squared
+from bandit_envs.rounding import is_rounding
+from bandit_envs.tables.cells import cells_of
 from bandit_envs.tables.missing import MissingValues
 from bandit_envs.tables.roles import check_column_names
 from bandit_envs.tables.whole_table import AnyTable, table_in_memory
@@ -22,9 +27,13 @@ from bandit_envs.tables.whole_table import AnyTable, table_in_memory
 __all__ = [
     "CombinedEstimate",
     "balance_loggers",
+    "cochran_test",
     "combine_estimates",
     "logs_of_loggers",
+    "stratify_estimates",
 ]
+
+HETEROGENEOUS = 1e-3  # the p-value of Cochran's test, below which estimates are of other values
 
 
 def logs_of_loggers(table: AnyTable, logger: str, **columns: Any) -> dict[Any, BanditLog]:
@@ -51,7 +60,7 @@ def logs_of_loggers(table: AnyTable, logger: str, **columns: Any) -> dict[Any, B
         rest = frame.drop(columns=logger)
         rest.attrs = {}  # the layout of a log has no column of loggers
         log = from_frame(rest, **columns)
-        names = frame[logger].to_numpy()
+        names = cells_of(frame, logger)
     return {name: log[names == name] for name in sorted(dict.fromkeys(names.tolist()))}
 
 
@@ -62,6 +71,11 @@ def balance_loggers(logs: Sequence[BanditLog], propensities: Sequence[ArrayLike]
 
     An estimator of the result is the balanced one: its weights vary less than those of the separate
     propensities, and are bounded wherever one logging policy tries what the policy does.
+
+    It is right if all logging policies meet the same contexts at the same times. If one followed
+    another, or each serves other users, it takes a difference of times or users for one of actions.
+    Estimates test that by the separate propensities, which the result keeps as `own_propensity`.
+    Without this assumption, estimate `concatenate(logs)`, or each log alone: `stratify_estimates`.
 
     Args:
         logs: of each logging policy, n_k rows.
@@ -79,7 +93,12 @@ def balance_loggers(logs: Sequence[BanditLog], propensities: Sequence[ArrayLike]
         expected = f"{(len(log), len(logs))}, a column for each log"
         raise ValueError(f"propensities have shape {table.shape}; expected {expected}")
     check_each("propensities", table, (table >= 0.0) & (table <= 1.0), "0 to 1")
-    return dataclasses.replace(log, propensity=table @ shares, action_probabilities=None)
+    return dataclasses.replace(
+        log,
+        propensity=table @ shares,
+        own_propensity=log.propensity,
+        action_probabilities=None,
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,12 +130,26 @@ class CombinedEstimate:
         return normal_interval(self.value, self.standard_error, confidence)
 
 
-def combine_estimates(estimates: Sequence[Estimate]) -> CombinedEstimate:
+def stratify_estimates(estimates: Sequence[Estimate]) -> CombinedEstimate:
     """Returns the mean of estimates of one policy on the logs of several logging policies.
+
+    Each counts in proportion to the number of its rows, so that the result is right whatever times
+    and contexts each logging policy meets.
+
+    Args:
+        estimates: of the logs, by one estimator.
+    """
+    sizes = np.array([estimate.sums.size for estimate in estimates], np.float64)
+    return _combine(estimates, sizes)
+
+
+def combine_estimates(estimates: Sequence[Estimate]) -> CombinedEstimate:
+    """Returns the mean of estimates of one policy, weighted by their precision.
 
     Each counts in proportion to the number of its rows over the variance of what a row adds, so
     that the logs of bad logging policies do little harm. The variances are those of the same rows,
-    so the result is biased where logs are small.
+    so the result is biased where logs are small. It is right if each log alone tells the value of
+    the policy: if all logging policies meet the same contexts at the same times.
 
     Args:
         estimates: of the logs, by one estimator.
@@ -124,16 +157,46 @@ def combine_estimates(estimates: Sequence[Estimate]) -> CombinedEstimate:
     Raises:
         ValueError: an estimate has no variance.
 
-    Source: Agarwal et al. (2017), the weighted estimator.
+    Warns:
+        UserWarning: the estimates differ by more than noise: Cochran's test of homogeneity has a
+            p-value below 0.001. The result is then that of `stratify_estimates`.
+
+    Source: Agarwal et al. (2017), the weighted estimator; Cochran, The combination of estimates
+    from different experiments (1954).
     """
     precisions = []
     for index, estimate in enumerate(estimates):
         size = estimate.sums.size
         variance = estimate.sums.main.squared_influence() / size
-        if variance == 0.0:
+        if is_rounding(math.sqrt(variance), estimate.value):
             raise ValueError(f"estimate {index} has no variance; expected rows that differ")
         precisions.append(size / variance)
-    shares = np.array(precisions) / sum(precisions)
+    statistic, p_value = cochran_test(estimates)
+    if p_value < HETEROGENEOUS:
+        found = f"the estimates differ by more than noise (Q = {statistic:.4g})"
+        advice = "the logging policies seem to have met other contexts, or other times"
+        warnings.warn(f"{found}: {advice}; each counts by its number of rows", stacklevel=2)
+        return stratify_estimates(estimates)
+    return _combine(estimates, np.array(precisions))
+
+
+def cochran_test(estimates: Sequence[Estimate]) -> tuple[float, float]:
+    """Returns Cochran's Q of estimates of one value, and its p-value.
+
+    Q is the sum of the squared deviations from their mean by precision, over the squared standard
+    errors. If all are of one value, it has about a chi-squared distribution.
+    """
+    values = np.array([estimate.value for estimate in estimates])
+    errors = np.array([estimate.standard_error for estimate in estimates])
+    precisions = errors**-2.0
+    mean = float(precisions @ values / precisions.sum())
+    statistic = float(precisions @ (values - mean) ** 2)
+    return statistic, exceed_chi_squared(statistic, len(values) - 1)
+
+
+def _combine(estimates: Sequence[Estimate], weights: Floats) -> CombinedEstimate:
+    """Returns the mean of independent estimates with weights, which need not sum to 1."""
+    shares = weights / weights.sum()
     values = np.array([estimate.value for estimate in estimates])
     errors = np.array([estimate.standard_error for estimate in estimates])
     return CombinedEstimate(

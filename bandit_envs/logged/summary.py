@@ -15,6 +15,7 @@ from bandit_envs.logged.columns import describe_actions
 from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.logged.row_order import RowOrder
 from bandit_envs.metrics.statistics import Statistics
+from bandit_envs.names.visible import visible
 from bandit_envs.nests import flatten
 from bandit_envs.tables.encoding import TableEncoding
 
@@ -144,7 +145,7 @@ class LogSummary:
         mean = f"mean reward {float(self.rewards.mean):.4g}"
         actions = "no actions" if self.empty is None else describe_actions(self.empty.action_kind)
         if self._names:
-            shown = ", ".join(self._names[:SHOWN])
+            shown = ", ".join(map(visible, self._names[:SHOWN]))
             actions += f" ({shown}{', ...' if len(self._names) > SHOWN else ''})"
         return f"{self.size} rows, {actions}, {mean}, {propensities}"
 

@@ -132,7 +132,7 @@ class Metric(Stateful, abc.ABC):
         """Returns the number of each row: [B]."""
 
     def _state_key(self) -> dict[str, int | None]:
-        return {"every": self._every}
+        return {**super()._state_key(), "every": self._every}
 
     def _check_content(self, content: Any) -> None:
         check_fields(content, _Seen, points=np.ndarray, counts=list, total=np.ndarray)

@@ -38,6 +38,7 @@ from bandit_envs.metrics.lost_reward import LostRewardMetric
 from bandit_envs.metrics.metric import Metric
 from bandit_envs.metrics.statistics import MetricResult, Statistics
 from bandit_envs.policies import Policy
+from bandit_envs.rounding import subtract
 from bandit_envs.specs import ArraySpec
 
 
@@ -363,5 +364,5 @@ def compare(
         if name in theirs:
             if len(values) != len(theirs[name]):
                 raise ValueError(f"second has {len(theirs[name])} runs; expected {len(values)}")
-            differences[name] = Statistics.from_values(values - theirs[name])
+            differences[name] = Statistics.from_values(subtract(values, theirs[name]))
     return differences

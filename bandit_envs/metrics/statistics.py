@@ -9,7 +9,7 @@ from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.base.checks import check_confidence
 
@@ -26,6 +26,8 @@ THINNED = 1_000
 @dataclasses.dataclass(frozen=True)
 class Statistics:
     """Count, mean and sum of squared deviations of independent values; elementwise for arrays.
+
+    Of numbers, they are numbers, which `round` takes.
 
     Statistics of disjoint sets of values merge exactly, so that a run can be split over processes.
 
@@ -45,15 +47,16 @@ class Statistics:
     def from_values(cls, values: NDArray[Any]) -> Statistics:
         """Returns the statistics of `values` [n, ...] over their first axis."""
         total = np.sum(values, axis=0, dtype=np.float64)
-        mean = np.asarray(total / max(len(values), 1))
-        return cls(len(values), mean, np.asarray(np.sum((values - mean) ** 2, axis=0)))
+        mean = _number_or_array(total / max(len(values), 1))
+        deviation = _number_or_array(np.sum((values - mean) ** 2, axis=0))
+        return cls(len(values), mean, deviation)
 
     @property
     def standard_error(self) -> NDArray[np.float64]:
         """Standard error of the mean, sqrt(variance / n); NaN if there is one value only."""
         if self.count < 2:
-            return np.full_like(self.mean, np.nan)
-        return np.asarray(np.sqrt(self.squared_deviation / (self.count - 1) / self.count))
+            return _number_or_array(np.full_like(self.mean, np.nan))
+        return _number_or_array(np.sqrt(self.squared_deviation / (self.count - 1) / self.count))
 
     def interval(self, confidence: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Returns the ends of the mean's confidence interval, by Student's t; NaN for one value.
@@ -83,13 +86,11 @@ class Statistics:
         variance = self.mean * (1.0 - self.mean) / n + (z / (2.0 * n)) ** 2
         radius = z / (1.0 + z**2 / n) * np.sqrt(np.maximum(variance, 0.0))
         low = np.clip(center - radius, 0.0, 1.0)
-        return np.asarray(low), np.asarray(np.clip(center + radius, 0.0, 1.0))
+        return low, np.clip(center + radius, 0.0, 1.0)
 
     def at(self, index: Any) -> Statistics:
         """Returns the statistics of the elements at `index`."""
-        mean = np.asarray(self.mean[index])
-        squared_deviation = np.asarray(self.squared_deviation[index])
-        return Statistics(self.count, mean, squared_deviation)
+        return Statistics(self.count, self.mean[index], self.squared_deviation[index])
 
     def merge(self, other: Statistics) -> Statistics:
         """Returns the statistics of the values of both."""
@@ -100,6 +101,12 @@ class Statistics:
         mean = self.mean + difference * (other.count / count)
         between = difference**2 * (self.count * other.count / count)
         return Statistics(count, mean, self.squared_deviation + other.squared_deviation + between)
+
+
+def _number_or_array(values: ArrayLike) -> NDArray[np.float64]:
+    """Returns an array, or the number in one without axes."""
+    found: NDArray[np.float64] = np.asarray(values)[()]
+    return found
 
 
 class MetricResult(NamedTuple):
@@ -215,6 +222,19 @@ def is_kept(step: int, every: int | None = None) -> bool:
 def _as_one_value(statistics: Statistics) -> Statistics:
     """Returns the statistics of one value, the mean."""
     return Statistics(1, statistics.mean, np.zeros_like(statistics.mean))
+
+
+def exceed_chi_squared(value: float, freedom: int) -> float:
+    """Returns the probability that a chi-squared variable exceeds a value."""
+    half = value / 2.0
+    if freedom < 1 or half == 0.0:
+        return 1.0
+    power = 0.5 * (freedom % 2)  # of the first term of the series
+    total = math.erfc(math.sqrt(half)) if power else 0.0
+    while power < freedom / 2.0:
+        total += math.exp(power * math.log(half) - half - math.lgamma(power + 1.0))
+        power += 1.0
+    return total
 
 
 def student_quantile(confidence: float, freedom: float) -> float:

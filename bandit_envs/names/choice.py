@@ -12,7 +12,12 @@ from typing import Any, ClassVar, Generic, TypeVar
 from bandit_envs.base.checks import short_repr
 from bandit_envs.names.notation import parse_choice, to_toml
 from bandit_envs.names.registry import Entry
-from bandit_envs.names.users_code import look_for_modules_in
+from bandit_envs.names.users_code import (
+    defined_at,
+    look_for_modules_in,
+    printable,
+    raised_at,
+)
 
 SYMBOLS = {
     "epsilon": "ε",
@@ -71,7 +76,8 @@ class Choice(Generic[AnyEntry]):
         given = entry.check(parameters)
         allowed = entry.parameters()
         for key, value in given.items():
-            _check_parameter(f"{cls.entry_class.what} {name}: {key}", value, allowed[key].default)
+            default = allowed[key].default if key in allowed else None
+            _check_parameter(f"{cls.entry_class.what} {name}: {key}", value, default)
         return cls(entry, given)
 
     @classmethod
@@ -157,6 +163,20 @@ class Choice(Generic[AnyEntry]):
         """Pickles the name: a worker looks for a user's class in the same folder."""
         labels = (self.digits, self.shows_module)
         return _unpickle, (type(self), self.name, self.parameters, self.folder, labels)
+
+
+def describe_failure(error: BaseException, *choices: Choice[Any]) -> str:
+    """Returns an exception as a line, with the line in users' code where it was raised.
+
+    Where none of it ran, such as after a hook that returned something else than is expected, it is
+    the line of the hook or of the class.
+    """
+    modules = [module for choice in choices for module in choice.modules]
+    text = printable(error, *modules)
+    if raised_at(error, *modules):
+        return text
+    found = [defined_at(choice.entry.make, text) for choice in choices if choice.is_users]
+    return "".join([text, *found[-1:]])
 
 
 def find_entry(choice_class: type[AnyChoice], name: str, folder: str) -> Any:

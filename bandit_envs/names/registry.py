@@ -47,6 +47,10 @@ def _expected_names(known: Iterable[str]) -> str:
     return f"expected one of {', '.join(names)}"
 
 
+class UsersCodeError(ValueError):
+    """A user's module cannot be imported, or has no class of the right kind."""
+
+
 class Importable:
     """A field that is given as what it is, or as `module:name`, imported when it is first read.
 
@@ -107,21 +111,29 @@ class Entry:
         """Returns the parameters of what makes an instance, in order."""
         return signature(self.make).parameters
 
+    @property
+    def passes_on(self) -> bool:
+        """Whether it is a user's class or function with `**options`: only it can say which."""
+        kinds = [each.kind for each in signature(self.make).parameters.values()]
+        return ":" in self.id and inspect.Parameter.VAR_KEYWORD in kinds
+
     def check(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns the arguments in the order of the parameters.
+        """Returns the arguments in the order of the parameters; behind them, those of `**options`.
 
         Raises:
             ValueError: a parameter is unknown, or one without a default is missing.
         """
         allowed, subject = self.parameters(), f"{self.what} {self.id}"
+        reserved = self.supplied.union(self.fixed)
         for name in arguments:
-            if name not in allowed:
+            if name not in allowed and not (self.passes_on and name not in reserved):
                 expected = ", ".join(allowed) or "no parameters"
                 raise ValueError(f"{subject} has no parameter {name!r}; expected {expected}")
         for name, parameter in allowed.items():
             if parameter.default is parameter.empty and name not in arguments:
                 raise ValueError(f"{subject} needs a value for {name}")
-        return {name: arguments[name] for name in allowed if name in arguments}
+        known = {name: arguments[name] for name in allowed if name in arguments}
+        return {**known, **arguments}
 
     @classmethod
     def of_class(cls: type[EntryType], name: str, found: type) -> EntryType:
@@ -173,7 +185,8 @@ class Entry:
         except Exception as error:  # a user's module raises whatever it likes
             problem = f"cannot be used: {text_of(error)}{raised_at(error, module)}"
             hint = cls._suggest(module, path)
-            raise ValueError(f"{cls.what} is {short_repr(name)}, which {problem}{hint}") from error
+            text = f"{cls.what} is {short_repr(name)}, which {problem}{hint}"
+            raise UsersCodeError(text) from error
         return entry
 
     @classmethod

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
+import re
 import signal
 import sys
 import threading
 import traceback
 from collections.abc import Iterator
 from types import FrameType
+from typing import Any
+
+from bandit_envs.names.visible import visible
 
 
 class ExitError(RuntimeError):
@@ -98,10 +103,22 @@ def raised_at(error: BaseException, *modules: str) -> str:
     return "".join(found[-1:])
 
 
+def defined_at(made: Any, text: str) -> str:
+    """Returns " (file:line)" of a user's class or function, or of its method that a text names."""
+    hooks = [getattr(made, name, None) for name in re.findall(r"\b_[a-z]\w*", text)]
+    methods = [hook for hook in hooks if isinstance(made, type) and inspect.isfunction(hook)]
+    for each in [*methods, made]:
+        if each.__module__.partition(".")[0] != "bandit_envs":
+            with contextlib.suppress(OSError, TypeError):  # such as a class of a console
+                line = inspect.getsourcelines(each)[1]
+                return f" ({inspect.getsourcefile(each)}:{line})"
+    return ""
+
+
 def printable(value: object, *modules: str) -> str:
     """Returns text, or an exception and its line in users' `modules`, as a line."""
     text = describe(value) if isinstance(value, BaseException) else str(value)
-    line = "".join(filter(str.isprintable, " ".join(text.split())))
+    line = visible(" ".join(text.split()))
     if len(line) > 500:
         line = f"{line[:196]} ... {line[-299:]}"  # reasons come last
     if isinstance(value, BaseException):

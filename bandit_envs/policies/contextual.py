@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -245,6 +246,12 @@ class ContextualPolicy(Policy):
 
     def _state_owner(self) -> str:
         return class_names(self)
+
+    def _constants(self) -> Mapping[str, Any]:
+        known = super()._constants()
+        if self._predictor.learns:
+            return known
+        return {**known, "model": None}  # all that a fixed model is made of is in the state
 
     def _state_key(self) -> dict[str, int | None]:
         sizes = self._reader.sizes(num_rows=1)

@@ -93,7 +93,8 @@ class DelayedLearning(Stateful):
                 self.policy.stop_expecting(wait.step.action, wait.rows)
 
     def _state_key(self) -> dict[str, int | None]:
-        return {"batch_size": self._env.batch_size, "max_delay": self._length - 1}
+        sizes = {"batch_size": self._env.batch_size, "max_delay": self._length - 1}
+        return {**super()._state_key(), **sizes}
 
 
 def learner(env: PyEnvironment, policy: Policy) -> Policy | DelayedLearning:

@@ -404,7 +404,8 @@ class Policy(Servable):
         return trajectory._replace(action=action, reward=reward)
 
     def _state_key(self) -> dict[str, int | None]:
-        return {"num_actions": self.num_actions, "batch_size": self.batch_size}
+        sizes = {"num_actions": self.num_actions, "batch_size": self.batch_size}
+        return {**super()._state_key(), **sizes}
 
     def _decoded(self, content: Any) -> Any:
         return content._replace(learned=decode_models(content.learned, self._initial()))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
 import math
-import numbers
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -13,10 +11,11 @@ import numpy as np
 
 from bandit_envs.arrays import Array, Floats, as_numbers
 from bandit_envs.base.checks import MAX_REWARD, short_repr
+from bandit_envs.names.visible import visible
 from bandit_envs.policies import Policy
 from bandit_envs.policies.contextual import ContextualPolicy, lacks_constant
 from bandit_envs.policies.models.constant_feature import LACKS_CONSTANT
-from bandit_envs.tables.cells import parse_number
+from bandit_envs.tables.cells import PLAIN, parse_number
 from bandit_envs.tables.encoding import KINDS, NumberColumn, TableColumn, TableEncoding, TextColumn
 
 Features: TypeAlias = TableEncoding | Mapping[str, str | Sequence[str]] | None
@@ -24,9 +23,6 @@ Features: TypeAlias = TableEncoding | Mapping[str, str | Sequence[str]] | None
 
 WIDEST = MAX_REWARD
 """The largest size of a feature, so that no square of it overflows."""
-
-TEXTS = (str, numbers.Number, datetime.date, np.generic)
-"""What may be a text of a column, as `str` shows it."""
 
 FEWEST = 100
 """From so many contexts it is found whether they have a constant."""
@@ -116,7 +112,7 @@ class ContextEncoder:
 
     def _read_cells(self, context: Any) -> Floats:
         if not isinstance(context, Mapping):
-            expected = f"a dict of {', '.join(column.name for column in self._columns)}"
+            expected = f"a dict of {', '.join(visible(column.name) for column in self._columns)}"
             raise TypeError(f"context is {short_repr(context)}; expected {expected}")
         if context.keys() != self._names:
             self._refuse_names(context)
@@ -140,7 +136,7 @@ class ContextEncoder:
             raise ValueError(f"context has {name!r}; expected {expected}")
 
     def _read_text(self, column: TextColumn, places: dict[str, int], cell: Any) -> list[float]:
-        if not isinstance(cell, TEXTS) or cell != cell:
+        if not isinstance(cell, PLAIN) or cell != cell:
             raise ValueError(f"context[{column.name!r}] is {short_repr(cell)}; expected a text")
         text = str(cell)
         features = [0.0] * len(column.levels)

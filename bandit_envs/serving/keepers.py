@@ -12,7 +12,10 @@ from typing import Any
 import numpy as np
 
 from bandit_envs.arrays import Floats, Mask
+from bandit_envs.base.archives import CONTENT_ERRORS
 from bandit_envs.logged.files.decision_tables import pack_mask, unpack_masks
+from bandit_envs.logged.files.decisions import read_features
+from bandit_envs.names.users_code import printable
 from bandit_envs.nests import Nest
 from bandit_envs.policies import Policy
 from bandit_envs.serving.action_table import ActionTable
@@ -54,15 +57,33 @@ class PolicyKeeper(abc.ABC):
         self.reload()
 
     def reload(self) -> None:
-        """Returns to what the file says, which `find_last` has found, without writing."""
+        """Returns to what the file says, which `find_last` has found, without writing.
+
+        Raises:
+            ValueError: the file is damaged.
+        """
+        path = self._store.path
+        try:
+            self._reload()
+        except CONTENT_ERRORS as error:
+            if str(path) in str(error):
+                raise
+            raise ValueError(f"{path}: {printable(error)}") from error
+
+    def _reload(self) -> None:
+        """Does what `reload` does, and raises anything that a file makes of it."""
         self.number, state = self._store.load_state()
+        actions = ActionTable(self._store.read_actions())
         num_actions = state.sizes["num_actions"]
+        if not self._first.num_actions <= num_actions <= len(actions.names):
+            problem = f"its state is of {num_actions} actions"
+            raise ValueError(f"{problem}, and it has {len(actions.names)}")
         policy = self._first.replicate(1)
         if num_actions != policy.num_actions:
             policy = policy.with_actions(num_actions)
         policy.set_state(state)
         self.policy = policy
-        self.actions = ActionTable(self._store.read_actions())
+        self.actions = actions
         self._law.forget()
 
     def pack(self, mask: Mask) -> bytes | None:
@@ -106,12 +127,16 @@ class LearningKeeper(PolicyKeeper):
         self._save_cost = 0.0
         super().__init__(store, policy, law)
 
-    def reload(self) -> None:
-        super().reload()
+    def _reload(self) -> None:
+        super()._reload()
         self._is_changed = False  # since the policy was saved
         self._ended = 0  # no decision up to this number waits for a reward
         self._waiting: list[SeenEvent] = []
         self._catch_up()
+        found = self.policy.num_actions
+        expected = len(self.actions.names)
+        if found != expected:
+            raise ValueError(f"its events make {found} actions, and it has {expected}")
 
     def prepare(self) -> None:
         self._end_waits()
@@ -208,12 +233,12 @@ class LearningKeeper(PolicyKeeper):
 
     def _learn_rows(self, rows: Sequence[SeenEvent]) -> None:
         size = len(rows)
-        features = np.frombuffer(b"".join(row.features for row in rows), "<f8").reshape(size, -1)
+        features = read_features([row.features for row in rows], self._store.path)
         masks = [row.available for row in rows]
         num_first = self._first.num_actions
         available = None
         if any(masks) or self.policy.num_actions > num_first:
-            available = unpack_masks(masks, num_first, self.policy.num_actions)
+            available = unpack_masks(self._store.path, masks, num_first, self.policy.num_actions)
         now = restart(observe(features, available), size)
         rewards = np.array([row.event.value for row in rows], np.float64)
         after = termination((), np.zeros(size))._replace(reward=rewards)

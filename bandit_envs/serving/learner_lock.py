@@ -10,6 +10,7 @@ import sqlite3
 import time
 from pathlib import Path
 
+from bandit_envs.base.saving import check_replaceable
 from bandit_envs.logged.files.decision_tables import errors_of
 
 SUFFIX = "-learner"
@@ -35,6 +36,7 @@ class LearnerLock:
 
     def __init__(self, path: Path) -> None:
         self._path = path.with_name(path.name + SUFFIX)
+        check_replaceable(self._path)  # SQLite would make a file at the end of a link
         self._owner = f"process {os.getpid()} on {socket.gethostname()}"
         with errors_of(self._path):
             self._connection = sqlite3.connect(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from typing import Any
 from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.base.state import sizes_of
 from bandit_envs.logged.files.decision_tables import DECISION_SUFFIXES
+from bandit_envs.logged.files.typed_queries import damage
+from bandit_envs.names.users_code import printable
 from bandit_envs.policies import KnapsackPolicy, Policy
 from bandit_envs.serving.action_table import check_names
 from bandit_envs.serving.contexts import Features, describe_columns, make_encoding
@@ -39,6 +42,19 @@ def check_policy(policy: Any) -> Policy:
     if sizes.get("action_dim") is not None:
         raise ValueError(f"policy is {policy!r} for features of actions; expected one of contexts")
     return policy
+
+
+def warn_if_frozen(policy: Policy, stacklevel: int) -> None:
+    """Warns if a policy does not learn, and others of its class do.
+
+    Args:
+        policy: of a service that learns.
+        stacklevel: of the warning, as for `warnings.warn`.
+    """
+    if type(policy).can_learn and not policy.can_learn:
+        problem = f"policy is {short_repr(policy)}, which does not learn from rewards"
+        advice = "its choices stay as they are; ModelLearner makes policies that go on learning"
+        warnings.warn(f"{problem}: {advice}", stacklevel=stacklevel + 1)
 
 
 def open_store(path: str | os.PathLike[str], synchronous: str, may_create: bool) -> Store:
@@ -87,20 +103,35 @@ def create_or_check(
         encoding = policy.encoding if features is None else make_encoding(features)
         _check_known(policy, names, encoding)
         rewards = json.dumps(policy.reward_range)
-        meta = {"policy": repr(policy), "seed": str(seed), "reward_range": rewards}
+        meta = {
+            "policy": repr(policy),
+            "seed": str(seed),
+            "reward_range": rewards,
+            "can_learn": json.dumps(policy.can_learn),
+        }
         store.create(names, encoding or TableEncoding(), meta, policy)
         return seed
     found = repr(policy)
     known = store.read_meta("policy")
     if found != known:
         advice = "take the same arguments, or another file"
-        raise ValueError(f"policy is {found}; {store.path} was made for {known}: {advice}")
+        made = printable(known)
+        raise ValueError(f"policy is {found}; {store.path} was made for {made}: {advice}")
     _check_actions(store, policy, actions)
     _check_features(store, features)
-    known_seed = int(store.read_meta("seed"))
+    known_seed = _read_seed(store)
     if seed is not None and seed != known_seed:
         raise ValueError(f"seed is {seed}; {store.path} was made with the seed {known_seed}")
     return known_seed
+
+
+def _read_seed(store: Store) -> int:
+    """Returns the seed in a file."""
+    text = store.read_meta("seed")
+    try:
+        return check_integer("seed", int(text), minimum=0, maximum=2**63 - 1)
+    except ValueError:
+        raise damage(store.path, f"its seed is {short_repr(text)}") from None
 
 
 def _check_known(policy: Policy, names: Sequence[str], encoding: TableEncoding | None) -> None:
@@ -133,7 +164,7 @@ def _names_of(policy: Policy, path: Path) -> tuple[str, ...]:
 
 
 def _check_actions(store: Store, policy: Policy, actions: Any) -> None:
-    first = [row.name for row in store.read_actions()][: store.count_first_actions()]
+    first = [row.name for row in store.read_actions() if not row.added]
     names = first if actions is None else list(check_names(actions, policy.num_actions))
     if names != first or len(first) != policy.num_actions:
         later = "add_action and retire_action change them later"

@@ -18,6 +18,7 @@ from bandit_envs.base.checks import MAX_REWARD, check_number, short_repr
 from bandit_envs.base.state import sizes_of
 from bandit_envs.logged.files import read_log
 from bandit_envs.logged.files.decision_tables import errors_of
+from bandit_envs.logged.files.typed_queries import damage
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.policies import Policy
 from bandit_envs.policies.learned import Warm, check_warm
@@ -26,7 +27,7 @@ from bandit_envs.serving.contexts import ContextEncoder, Features, FirstContexts
 from bandit_envs.serving.keepers import Follower, LearningKeeper, PolicyKeeper, observe
 from bandit_envs.serving.laws import make_law
 from bandit_envs.serving.learner_lock import LearnerLock
-from bandit_envs.serving.opening import check_policy, create_or_check, open_store
+from bandit_envs.serving.opening import check_policy, create_or_check, open_store, warn_if_frozen
 from bandit_envs.serving.reports.reading import read_report
 from bandit_envs.serving.reports.report import ServiceReport
 from bandit_envs.serving.schedule import Schedule
@@ -96,6 +97,9 @@ class DecisionService:
         ValueError: the file is of something else, or of another policy; or the policy has learned
             from a table of other actions or features, or in another order.
 
+    Warns:
+        UserWarning: it should learn, and the policy does not, such as one of `DoublyRobustLearner`.
+
     >>> import tempfile
     >>> from bandit_envs import EpsilonGreedyPolicy
     >>> policy = EpsilonGreedyPolicy(0.1, num_actions=2, seed=0)
@@ -145,6 +149,8 @@ class DecisionService:
             self._open(policy, actions, features, seed)
             self._release = weakref.finalize(self, undo.pop_all().close)
             self._release.atexit = False  # a forked process must not close it at its end
+        if learns:
+            warn_if_frozen(policy, stacklevel=2)
 
     def _open(
         self,
@@ -216,7 +222,7 @@ class DecisionService:
             self._check_widths(features)
             self._first_contexts.add(features)
             for name, row_features, chosen_from in zip(names, features, choices):
-                row = None if ids is None else self._store.find_decision(name)
+                row = None if ids is None else self._find(name)
                 if row is None:
                     row = self._decide(name, row_features, chosen_from)
                     self._keeper.prepare()
@@ -437,11 +443,19 @@ class DecisionService:
             self._was_certain = True
         return row
 
+    def _find(self, name: str) -> DecisionRow | None:
+        """Returns the decision of an id; None if there is none."""
+        row = self._store.find_decision(name)
+        number = len(self._keeper.actions.names)
+        if row is not None and row.action >= number:
+            raise damage(self.path, f"decision {row.number} has action {row.action} of {number}")
+        return row
+
     def _reward(self, name: str, value: float) -> bool:
         """Writes a reward, and returns whether it is the first of its decision."""
-        row = self._store.find_decision(name)
+        row = self._find(name)
         if row is None:
-            raise ValueError(f"id is {name!r}; {self.path} has no such decision")
+            raise ValueError(f"id is {name!r}; there is no such decision")
         if isinstance(value, (bool, np.bool_)):
             value = float(value)
         number = check_number("reward", value, -MAX_REWARD, MAX_REWARD)
@@ -485,20 +499,28 @@ class DecisionService:
                 check_width(row, width)
 
     def _check_features(self) -> None:
-        """Raises ValueError if the policy is for other features than those with names."""
+        """Raises ValueError if the policy is for other observations than a row of features."""
+        policy = self._keeper.policy
+        size = sizes_of(policy).get("context_dim")
         if self._columns:
-            keeper = self._keeper
             labels = self.encoding.labels()
             width = len(labels)
-            size = sizes_of(keeper.policy).get("context_dim")
             if size not in (None, width):
                 found = f"features makes {width} of a context, {short_repr(labels)}"
                 expected = f"expected ArraySpec(({width},), 'float64')"
                 raise ValueError(f"{found}, and observation_spec has {size}; {expected}")
-            rng = np.random.default_rng(0)
-            mask = keeper.actions.open
-            observation = observe(np.zeros((1, width)), mask[np.newaxis])
-            self._law.choose(keeper.policy, observation, mask, rng)
+        elif size is None:
+            return  # it reads no contexts, or any
+        else:
+            width = size
+        mask = self._keeper.actions.open
+        observation = observe(np.zeros((1, width)), mask[np.newaxis])
+        try:
+            self._law.choose(policy, observation, mask, np.random.default_rng(0))
+        except (TypeError, ValueError) as error:
+            problem = "policy cannot choose by a row of features"
+            expected = f"expected an observation_spec such as ArraySpec(({width},), 'float64')"
+            raise ValueError(f"{problem}: {error}; {expected}") from error
 
     def _warn_of_certainty(self) -> None:
         """Warns once if an action was certain, though there were others."""

@@ -4,34 +4,93 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bandit_envs.base.checks import short_repr
 from bandit_envs.base.saving import decode_state, encode_state
-from bandit_envs.logged.files.decision_tables import check_tables, create_tables, errors_of
+from bandit_envs.logged.files.decision_tables import (
+    ActionRow,
+    check_tables,
+    create_tables,
+    errors_of,
+    read_actions,
+)
 from bandit_envs.logged.files.decisions import read_encoding
+from bandit_envs.logged.files.typed_queries import (
+    ACTION,
+    BYTES,
+    COUNT,
+    FLAG,
+    LAST_TIME,
+    NUMBER,
+    PROBABILITY,
+    TEXT,
+    TIME,
+    VALUE,
+    TypedQuery,
+    damage,
+)
 from bandit_envs.tables.encoding import TableEncoding
 
 WAIT = 10.0
 """For how many seconds a process waits while others write."""
 
-LAST_ROWS = (
-    "SELECT number, time FROM decisions ORDER BY number DESC LIMIT 1",
-    "SELECT number, time FROM events ORDER BY number DESC LIMIT 1",
-)
-EVENTS = """
+LAST_ROWS = [
+    TypedQuery(
+        f"SELECT number, time FROM {table} ORDER BY number DESC LIMIT 1",
+        {"the last number": NUMBER, "the last time": TIME},
+    )
+    for table in ("decisions", "events")
+]
+DECISION = {
+    "the number of a decision": NUMBER,
+    "an id": TEXT,
+    "the time of a decision": TIME,
+    "the number of what was learned": COUNT,
+    "the action of a decision": ACTION,
+    "a probability": PROBABILITY,
+    "a mask": BYTES.or_none(),
+    "a context": BYTES,
+}
+ONE_DECISION = TypedQuery("SELECT * FROM decisions WHERE id = ?", DECISION)
+DECISIONS = TypedQuery("SELECT * FROM decisions WHERE number > ? ORDER BY number", DECISION)
+EVENTS = TypedQuery(
+    """
     SELECT events.number, events.time, kind, decision, events.action, value, warm,
         decisions.action, available, features
     FROM events LEFT JOIN decisions ON decisions.number = events.decision
     WHERE events.number > ? AND events.number <= ? ORDER BY events.number
-"""
-WAITS = """
+    """,
+    {
+        "the number of an event": NUMBER,
+        "the time of an event": TIME,
+        "the kind of an event": TEXT,
+        "the decision of an event": NUMBER.or_none(),
+        "the action of an event": ACTION.or_none(),
+        "a reward": VALUE.or_none(),
+        "what an action started from": TEXT.or_none(),
+        "the action of a decision": ACTION.or_none(),
+        "a mask": BYTES.or_none(),
+        "a context": BYTES.or_none(),
+    },
+)
+WAITS = TypedQuery(
+    """
     SELECT number, time, EXISTS (SELECT 1 FROM events WHERE decision = decisions.number)
     FROM decisions WHERE number > ? ORDER BY number
-"""
+    """,
+    {"the number of a decision": NUMBER, "the time of a decision": TIME, "an end": FLAG},
+)
+META = TypedQuery("SELECT value FROM meta WHERE name = ?", {"what it says of itself": TEXT})
+SAVED = TypedQuery("SELECT number FROM checkpoint", {"the number of the state": COUNT})
+STATE = TypedQuery(
+    "SELECT number, state FROM checkpoint", {"the number of the state": COUNT, "the state": BYTES}
+)
 
 
 class DecisionRow(NamedTuple):
@@ -76,13 +135,6 @@ class Wait(NamedTuple):
     has_ended: bool
 
 
-class ActionRow(NamedTuple):
-    """The name of an action, and whether it may be chosen."""
-
-    name: str
-    is_open: bool
-
-
 class Store:
     """A connection to a file of decisions.
 
@@ -101,6 +153,10 @@ class Store:
         self._last_number = 0
         self.time = 0.0
         """Of this transaction, in seconds since 1970."""
+        self._ahead = 0.0
+        """By how many seconds the times of the file are ahead of the clock."""
+        self._places: list[tuple[int, int] | None] = []
+        """Of the files on the disk, as the first transaction has found them."""
         with errors_of(path):
             self._connection = sqlite3.connect(
                 path, timeout=WAIT, isolation_level=None, check_same_thread=False
@@ -137,16 +193,31 @@ class Store:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """Lets no other process write until the end, and commits then; rolls back on errors."""
+        """Lets no other process write until the end, and commits then; rolls back on errors.
+
+        Raises:
+            OSError: the file cannot be written, or is not at its path any more.
+        """
         with errors_of(self.path):
             self._roll_back()  # what an interrupt has left open
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
                 yield
+                self._check_places()
                 self._connection.execute("COMMIT")
             except BaseException:
                 self._roll_back()
                 raise
+
+    def _check_places(self) -> None:
+        """Raises OSError if a file was removed or replaced: what is written would be lost."""
+        files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
+        found = [_place_of(file) for file in files]
+        self._places = self._places or found
+        for file, place, known in zip(files, found, self._places):
+            if place != known:
+                what = "removed" if place is None else "replaced"
+                raise OSError(f"{file} was {what} while a service had it open: open it anew")
 
     def _roll_back(self) -> None:
         if self._connection.in_transaction:
@@ -173,7 +244,7 @@ class Store:
 
     def read_meta(self, name: str) -> str:
         """Returns what the file says of itself under a name."""
-        (text,) = self._read_row("SELECT value FROM meta WHERE name = ?", name)
+        (text,) = self._read_row(META, name)
         return str(text)
 
     def read_encoding(self) -> TableEncoding:
@@ -182,12 +253,7 @@ class Store:
 
     def read_actions(self) -> list[ActionRow]:
         """Returns the actions, in the order of their numbers."""
-        rows = self._connection.execute("SELECT name, is_open FROM actions ORDER BY action")
-        return [ActionRow(name, bool(is_open)) for name, is_open in rows]
-
-    def count_first_actions(self) -> int:
-        """Returns how many actions there were at first."""
-        return int(self._value("SELECT count(*) FROM actions WHERE added = 0"))
+        return read_actions(self._connection, self.path)
 
     def read_width(self) -> int | None:
         """Returns how many features contexts have; None if there are no decisions."""
@@ -195,15 +261,25 @@ class Store:
         return None if size is None else size // 8
 
     def find_last(self) -> None:
-        """Sets `number` and `time` for a transaction. If the clock goes back, the time stands."""
+        """Sets `number` and `time` for a transaction.
+
+        Times never decrease. If the clock goes back, they go on from the last one as fast as the
+        clock, so that no wait becomes longer.
+
+        Raises:
+            ValueError: the file is damaged, or the clock tells no time.
+        """
+        clock = time.time()
+        if not 0.0 <= clock + self._ahead <= LAST_TIME:
+            raise ValueError(f"the clock is at {clock}; expected 0 to {LAST_TIME:.0f} seconds")
         self.number = 0
-        self.time = time.time()
+        self.time = clock + self._ahead
         for query in LAST_ROWS:
-            for last_number, last_time in self._connection.execute(query):
-                if not isinstance(last_time, float):
-                    raise self._damage(f"row {last_number} has the time {last_time!r}")
+            for last_number, last_time in query.fetch(self._connection, self.path):
                 self.number = max(self.number, last_number)
-                self.time = max(self.time, last_time)
+                if last_time > self.time:
+                    self.time = last_time
+                    self._ahead = last_time - clock
         self._last_number = self.number
 
     @property
@@ -213,19 +289,17 @@ class Store:
 
     def find_decision(self, name: str) -> DecisionRow | None:
         """Returns the decision of an id."""
-        query = "SELECT * FROM decisions WHERE id = ?"
-        found = self._connection.execute(query, (name,)).fetchone()
-        return None if found is None else DecisionRow(*found)
+        found = ONE_DECISION.fetch(self._connection, self.path, (name,))
+        return DecisionRow(*found[0]) if found else None
 
     def scan_decisions(self, after: int) -> Iterator[DecisionRow]:
         """Yields the decisions whose numbers are larger than one, in order."""
-        query = "SELECT * FROM decisions WHERE number > ? ORDER BY number"
-        for row in self._connection.execute(query, (after,)):
+        for row in DECISIONS.scan(self._connection, self.path, (after,)):
             yield DecisionRow(*row)
 
     def scan_waits(self, after: int) -> Iterator[Wait]:
         """Yields whether decisions have ended whose numbers are larger than one, in order."""
-        for number, seconds, has_ended in self._connection.execute(WAITS, (after,)):
+        for number, seconds, has_ended in WAITS.scan(self._connection, self.path, (after,)):
             yield Wait(number, seconds, bool(has_ended))
 
     def has_ended(self, decision: int) -> bool:
@@ -235,8 +309,12 @@ class Store:
 
     def scan_events(self, after: int, until: int) -> Iterator[SeenEvent]:
         """Yields the events with numbers above one, and up to another, in order."""
-        for row in self._connection.execute(EVENTS, (after, until)):
+        for row in EVENTS.scan(self._connection, self.path, (after, until)):
             number, seconds, kind, decision, action, value, warm, *of_decision = row
+            if kind in ("reward", "timeout") and of_decision[0] is None:
+                raise damage(self.path, f"event {number}, a {kind}, is of no decision")
+            if kind not in ("reward", "timeout") and value is not None:
+                raise damage(self.path, f"event {number} is a {short_repr(kind)} with a value")
             event = Event(kind, decision, action, value, warm)
             yield SeenEvent(number, seconds, event, *of_decision)
 
@@ -269,24 +347,32 @@ class Store:
 
     def find_saved_number(self) -> int:
         """Returns up to which number the policy that was kept has seen all rows."""
-        return int(self._value("SELECT number FROM checkpoint"))
+        (number,) = self._read_row(SAVED)
+        return int(number)
 
     def load_state(self) -> tuple[int, Any]:
         """Returns this number with the state."""
-        number, content = self._read_row("SELECT number, state FROM checkpoint")
+        number, content = self._read_row(STATE)
         return number, decode_state(content, str(self.path))
 
-    def _read_row(self, query: str, *parameters: Any) -> Sequence[Any]:
+    def _read_row(self, query: TypedQuery, *parameters: Any) -> Sequence[Any]:
         """Returns the first row of a query; ValueError if it finds no row."""
-        found: Sequence[Any] | None = self._connection.execute(query, parameters).fetchone()
-        if found is None:
-            raise self._damage(f"the query {query!r} finds no row")
-        return found
-
-    def _damage(self, problem: str) -> ValueError:
-        return ValueError(f"{self.path} is damaged: {problem}")
+        found = query.fetch(self._connection, self.path, parameters)
+        if not found:
+            raise damage(self.path, f"the query {query.text!r} finds no row")
+        row: Sequence[Any] = found[0]
+        return row
 
     def _value(self, query: str, *parameters: Any) -> Any:
         """Returns the only value of the first row of a query; None if there is no row."""
         found = self._connection.execute(query, parameters).fetchone()
         return None if found is None else found[0]
+
+
+def _place_of(file: Path) -> tuple[int, int] | None:
+    """Returns what tells a file on a disk from others; None if there is none."""
+    try:
+        found = os.stat(file)
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from plotly import graph_objects
 from plotly.subplots import make_subplots
 
+from bandit_envs.rounding import is_constant
 from bandit_envs.showing.styles import COLORS, LINES
 
 Chart: TypeAlias = graph_objects.Figure
@@ -229,10 +230,10 @@ def _range_of(panel: Dots) -> list[float] | None:
     """Returns the ends of the axis of intervals; None to let Plotly find them."""
     ends = np.array([*panel.line, *(end for each in panel.intervals for end in each[2:])])
     known = ends[np.isfinite(ends)]
-    if not len(known):
+    if not len(known) or is_constant(known):
         return None
     free = PADDING * float(np.ptp(known))
-    return [float(known.min()) - free, float(known.max()) + free] if free else None
+    return [float(known.min()) - free, float(known.max()) + free]
 
 
 def draw_steps(

@@ -13,6 +13,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
+from bandit_envs.names.visible import visible
+
 Grid: TypeAlias = Sequence[Sequence[str]]
 """Rows of texts, first the headings."""
 
@@ -141,9 +143,10 @@ def with_decimals(*numbers: float, fewest: int, error: float) -> list[str]:
 
 def to_text(grid: Grid, texts: int = 1) -> str:
     """Returns a grid as lines. The first columns are of text, and the others of numbers."""
-    widths = [max(map(len, column)) for column in zip(*grid)]
+    shown = [[visible(cell) for cell in row] for row in grid]
+    widths = [max(map(len, column)) for column in zip(*shown)]
     lines = []
-    for row in grid:
+    for row in shown:
         cells = [cell.ljust(width) for cell, width in zip(row[:texts], widths)]
         cells += [cell.rjust(width) for cell, width in zip(row[texts:], widths[texts:])]
         lines.append("  ".join(cells).rstrip())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import decimal
 import math
 import numbers
 import re
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
 
 LARGEST = 2.0**63
 """What integers of 64 bits are below."""
+
+PLAIN = (str, numbers.Real, decimal.Decimal, np.bool_, datetime.date, np.datetime64)
+"""What cells may be; what else there is would be a text by accident."""
+
+PLAIN_KINDS = "biufMUT"
+"""The kinds of dtypes whose cells are such."""
 
 NUMBER = re.compile(
     r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?|nan", re.IGNORECASE
@@ -114,12 +121,41 @@ def as_objects(cells: Array) -> list[Any]:
     return objects
 
 
+def cells_of(frame: DataFrame, name: str) -> Array:
+    """Returns the cells of a column: [n].
+
+    Raises:
+        ValueError: one is no number, text, date or time, such as a duration, a period, or bytes. It
+            would be taken for a text, or for another number in each unit.
+    """
+    cells: Array = frame[name].to_numpy()
+    if cells.dtype.kind in PLAIN_KINDS:
+        return cells
+    if cells.dtype.kind == "O":
+        are_plain = {kind: issubclass(kind, PLAIN) for kind in {*map(type, cells.tolist())}}
+        if all(are_plain.values()):
+            return cells
+        is_plain = np.array([are_plain[type(cell)] for cell in cells.tolist()], np.bool_)
+    else:
+        is_plain = np.zeros(len(cells), np.bool_)
+    is_good = is_plain | frame[name].isna().to_numpy(np.bool_)
+    expected = "a number, a text, a date or a time: convert what is something else"
+    check_column(frame, name, is_good, expected)
+    return cells
+
+
+def check_kinds(frame: DataFrame) -> None:
+    """Raises ValueError if a data frame has other cells than `cells_of` returns."""
+    for name in frame:
+        cells_of(frame, name)
+
+
 def read_integers(frame: DataFrame, name: str) -> Array:
     """Returns the actions or categories in a column, which must be whole numbers.
 
     Booleans are 1 and 0; texts may have numbers.
     """
-    cells = frame[name].to_numpy()
+    cells = cells_of(frame, name)
     if cells.dtype.kind in "iu":
         return np.asarray(cells)
     numbers = as_numbers(cells)
@@ -154,7 +190,7 @@ def read_numbers(frame: DataFrame, name: str) -> Floats:
 
     Booleans are 1 and 0; texts may have numbers.
     """
-    cells = frame[name].to_numpy()
+    cells = cells_of(frame, name)
     numbers = as_numbers(cells)
     if cells.dtype.kind not in "biuf":
         check_column(frame, name, ~np.isnan(numbers), "a number")
@@ -170,7 +206,7 @@ def read_reals(frame: DataFrame, name: str) -> Floats:
 
 def read_names(frame: DataFrame, name: str, names: Sequence[str]) -> Array:
     """Returns the numbers of the actions whose names a column has."""
-    places = find_places(names, frame[name].to_numpy())
+    places = find_places(names, cells_of(frame, name))
     check_column(frame, name, places >= 0, "the name of an action that was found before")
     return places
 
@@ -178,6 +214,7 @@ def read_names(frame: DataFrame, name: str, names: Sequence[str]) -> Array:
 def to_numbers(frame: DataFrame) -> NDArray[np.float64]:
     """Returns the cells of a data frame, which must be finite numbers."""
     pandas = import_extra("pandas", "datasets")
+    check_kinds(frame)
     columns = [pandas.to_numeric(frame[name], errors="coerce") for name in frame]
     numbers = np.column_stack(columns).astype(np.float64)
     check_cells(frame, np.isfinite(numbers), "a number")
@@ -193,6 +230,7 @@ def to_costs(frame: DataFrame) -> Floats:
 
 def to_texts(frame: DataFrame) -> NDArray[np.object_]:
     """Returns the cells of a data frame as texts without spaces around them; none may be empty."""
+    check_kinds(frame)
     columns = [frame[name].astype(str).str.strip() for name in frame]
     texts = np.column_stack(columns).astype(object)
     check_cells(frame, texts != "", "a value")

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from bandit_envs.arrays import Array, Floats
-from bandit_envs.tables.cells import as_numbers, as_times, find_places, read_reals
+from bandit_envs.names.visible import visible
+from bandit_envs.tables.cells import as_numbers, as_times, cells_of, find_places, read_reals
 from bandit_envs.tables.errors import check_column, name_some
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class TableColumn(abc.ABC):
         Raises:
             ValueError: a cell is of another kind; the message has its row, or its line in a file.
         """
-        return self.encode(frame[self.name].to_numpy())
+        return self.encode(cells_of(frame, self.name))
 
     def plain(self) -> dict[str, Any]:
         """Returns plain values that say what the column is."""
@@ -132,7 +133,7 @@ class TimeColumn(TableColumn):
         return np.column_stack([years, *circles])
 
     def read(self, frame: DataFrame) -> Floats:
-        times = as_times(frame[self.name].to_numpy())
+        times = as_times(cells_of(frame, self.name))
         expected = "a date or a time, as in 2024-12-31 23:59"
         check_column(frame, self.name, ~np.isnat(times), expected)
         return self.encode(times)
@@ -228,7 +229,7 @@ class TableEncoding:
             if isinstance(column, TextColumn) and isinstance(later, TextColumn):
                 new = sorted({*later.levels} - {*column.levels})
                 if new:
-                    found.append(f"{column.name} {name_some(new)}")
+                    found.append(f"{visible(column.name)} {name_some(new)}")
         return found
 
     def find_other_dates(self) -> list[str]:
@@ -263,12 +264,13 @@ class TableEncoding:
     def __str__(self) -> str:
         texts = []
         for column in self.features:
+            name = visible(column.name)
             if isinstance(column, TextColumn):
-                texts.append(f"{column.name} ({len(column.levels)} levels)")
+                texts.append(f"{name} ({len(column.levels)} levels)")
             elif isinstance(column, TimeColumn):
-                texts.append(f"{column.name} (time)")
+                texts.append(f"{name} (time)")
             else:
-                texts.append(column.name)
+                texts.append(name)
         return ", ".join(texts) or "none"
 
 

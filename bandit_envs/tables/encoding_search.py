@@ -7,8 +7,9 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from bandit_envs.names.visible import visible
 from bandit_envs.tables.cell_counts import CellCounts
-from bandit_envs.tables.cells import count_fractions, read_integers
+from bandit_envs.tables.cells import cells_of, count_fractions, read_integers
 from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.folders import NAMED
 from bandit_envs.tables.parts import Part, Parts
@@ -118,7 +119,7 @@ class EncodingSearch:
         if num_actions == 0:
             return encoding, 0
         if not found.actions.size:
-            named = ", ".join(part.name for part in self.parts.found[:NAMED])
+            named = ", ".join(visible(part.name) for part in self.parts.found[:NAMED])
             raise ValueError(f"the log has no rows in {named or 'frame'}, or none with an action")
         if encoding.actions:
             return encoding, _count_names(encoding, num_actions)
@@ -251,7 +252,7 @@ def _search_frame(
     """
     counts = {}
     for name in features:
-        cells = frame[name].dropna().to_numpy()
+        cells = cells_of(frame[[name]].dropna(), name)
         counts[name] = CellCounts.from_cells(cells, as_texts=name in texts)
     found = FoundCells(counts)
     for name in actions:
@@ -268,14 +269,15 @@ def _search_actions(part: Part, frame: DataFrame, name: str, are_texts: bool) ->
         name: of the column.
         are_texts: whether it is known to have texts.
     """
-    cells = CellCounts.from_cells(frame[name].to_numpy(), MAX_NAMES, as_texts=are_texts)
+    found = cells_of(frame, name)
+    cells = CellCounts.from_cells(found, MAX_NAMES, as_texts=are_texts)
     if are_texts:
         return FoundCells(actions=cells)
     try:
         with part.reading():
             actions = read_integers(frame, name)
     except ValueError as error:  # unless they are names, as other parts may tell
-        fractions = count_fractions(frame[name].to_numpy())
+        fractions = count_fractions(found)
         others = len(frame) - fractions
         return FoundCells(actions=cells, problem=str(error), fractions=fractions, others=others)
     return FoundCells(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from bandit_envs.arrays import Mask
 from bandit_envs.base.archives import CONTENT_ERRORS
 from bandit_envs.base.extras import import_extra
+from bandit_envs.names.visible import visible, visible_lines
 from bandit_envs.tables.suffixes import is_parquet
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ def errors_that_name(name: str) -> Iterator[None]:
     except Exception as error:
         if not is_of_reading(error):
             raise
-        raise ValueError(f"{name} cannot be read: {str(error).strip()}") from error
+        text = visible_lines(str(error).strip())
+        raise ValueError(f"{visible(name)} cannot be read: {text}") from error
 
 
 def is_of_reading(error: Exception) -> bool:
@@ -64,7 +66,7 @@ def name_row(frame: DataFrame, row: int) -> str:
     place = frame.index[row]
     if frame.index.nlevels == 2:  # of a folder
         file, number = place
-        return f"{'row' if is_parquet(file) else 'line'} {number} of {file}"
+        return f"{'row' if is_parquet(file) else 'line'} {number} of {visible(file)}"
     return f"{frame.index.name or 'row'} {place}"
 
 
@@ -94,7 +96,7 @@ def check_cells(frame: DataFrame, is_good: NDArray[np.bool_], expected: str) -> 
     bad = np.argwhere(~is_good)
     if len(bad):
         row, column = bad[0]
-        place = f"{name_row(frame, row)}, column {frame.columns[column]}"
+        place = f"{name_row(frame, row)}, column {visible(str(frame.columns[column]))}"
         found = str(frame.iat[row, column])
         raise ValueError(f"{place} is {found!r}; expected {expected}")
 
@@ -114,5 +116,7 @@ def warn_of_texts_among_numbers(frame: DataFrame, name: str, stacklevel: int) ->
     is_text = pandas.to_numeric(cells, errors="coerce").isna() & cells.notna()
     if 0 < is_text.sum() < len(cells) / 2:
         row = int(is_text.to_numpy().argmax())
-        found = f"{name_row(frame, row)}, column {name} is {str(cells.iloc[row])!r} among numbers"
-        warnings.warn(f"{found}; so all of the column counts as text", stacklevel=stacklevel + 1)
+        found = f"{name_row(frame, row)}, column {visible(name)} is {str(cells.iloc[row])!r} among"
+        warnings.warn(
+            f"{found} numbers; so all of the column counts as text", stacklevel=stacklevel + 1
+        )

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 from urllib.parse import unquote
 
+from bandit_envs.names.visible import visible
 from bandit_envs.tables.parts import FilePart, Key, Parts
 from bandit_envs.tables.suffixes import ends_with
 
@@ -112,7 +113,7 @@ def _check_files(folder: Path, files: Mapping[str, Path], suffixes: Sequence[str
         raise ValueError(f"{folder} has no files that are read; {expected}")
     foreign = [name for name in files if not ends_with(name, suffixes)]
     if foreign:
-        named = ", ".join(foreign[:NAMED])
+        named = ", ".join(map(visible, foreign[:NAMED]))
         more = f" and {len(foreign) - NAMED} more" if len(foreign) > NAMED else ""
         raise ValueError(f"{folder} has {named}{more}, which cannot be read; {expected}; {ADVICE}")
     stems: dict[str, str] = {}

@@ -36,7 +36,7 @@ def scan_parquet(
     """
     pandas = import_extra("pandas", "logged")
     row = 0
-    with _parquet().ParquetFile(file, pre_buffer=False, buffer_size=BUFFER) as table:
+    with _open(file, pre_buffer=False, buffer_size=BUFFER) as table:
         known = table.schema_arrow.names
         wanted = known if names is None else list(names)
         check_column_names("it", wanted, known)
@@ -51,7 +51,7 @@ def scan_parquet(
 
 def read_parquet(file: Path) -> DataFrame:
     """Returns all rows of a Parquet file, but for an index without a name of its own."""
-    with _parquet().ParquetFile(file) as table:
+    with _open(file) as table:
         # An index that has a name is a column, as in CSV; pandas gives others such names.
         found = table.read().to_pandas(ignore_metadata=True)
     unnamed = [name for name in found.columns if re.fullmatch(r"__index_level_\d+__", name)]
@@ -111,6 +111,11 @@ def find_range(file: Path, name: str) -> IntegerRange | None:
         smallest=min(each.smallest for each in found),
         largest=max(each.largest for each in found),
     )
+
+
+def _open(file: Path, **options: Any) -> Any:
+    """Opens a Parquet file, whose pages are compared with their checksums, if they have some."""
+    return _parquet().ParquetFile(file, page_checksum_verification=True, **options)
 
 
 def _parquet() -> Any:

@@ -9,28 +9,15 @@ import numpy as np
 from bandit_envs.arrays import Array
 from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.base.hook_results import check_run_optimum
-from bandit_envs.nests import Nest
+from bandit_envs.nests import Nest, flatten
 from bandit_envs.specs import add_outer_dims_nest, check_arrays_nest
 from bandit_envs.testing.comparison import assert_identical, require
+from bandit_envs.testing.drawn_rewards import draw_rewards
 from bandit_envs.testing.rollout import ContractPart, Rollout, availability, require_refusal
 
 STANDARD_ERRORS = 6.0
 MIN_REWARDS = 100
 """The smallest group of rewards whose mean is tested: of fewer, the spread is uncertain."""
-
-
-class Draws(NamedTuple):
-    """Rewards that were drawn, in n steps of B rows.
-
-    Fields:
-        errors: rewards less their expected rewards, [n, B] or [n, B, R].
-        means: the expected rewards, of the same shape.
-        actions: [n, B]; 0 where actions are not indices.
-    """
-
-    errors: Array
-    means: Array
-    actions: Array
 
 
 class Followed(NamedTuple):
@@ -107,6 +94,20 @@ class BanditContract(ContractPart):
             most = info["optimal_reward"]
             surplus = info["expected_reward"] - most
             require((surplus <= 1e-5 * (1.0 + np.abs(most))).all(), f"{name} is {info}")
+
+    def test_rows_of_one_problem_have_one_mean_where_they_look_alike(self) -> None:
+        """Holds the means after a reset: later, users may have states of their own."""
+        known = self._bandit_rollout("expected_rewards")
+        if known is None or known.environment.independent_rows:
+            return
+        environment, rollout, _ = known
+        means = rollout.views[0]["expected_rewards"]
+        for row in range(1, environment.batch_size):
+            seen = [time_step.observation for time_step in rollout.time_steps]
+            if all(_are_equal(each, 0, row) for each in seen) and not _are_equal(means, 0, row):
+                found = f"rows 0 and {row} look alike in each step, but {means} are their means"
+                advice = "set `independent_rows = True` in the class if rows are problems"
+                raise AssertionError(f"{found} after a reset; {advice}")
 
     def test_unavailable_actions_are_refused_and_have_no_expected_reward(self) -> None:
         known = self._bandit_rollout("current_time_step")
@@ -213,23 +214,26 @@ class BanditContract(ContractPart):
 
         The means are over all rewards, and over those of each row and of each action; one more,
         weighted by the expected rewards, finds rewards that went to other rows. The expected reward
-        of a slate is that of the sum over its slots.
+        of a slate is that of the sum over its slots. Late rewards are held where they arrive.
         """
         known = self._bandit_rollout("expected_rewards", "optimal_action")
         if known is None or self.num_rewards == 0:
             return
-        draws = self._draw_rewards(known.environment, known.indexed)
+        environment, _, indexed = known
+        draws = draw_rewards(environment, self.draw_action, self.num_rewards, indexed)
+        if draws is None:
+            return
         groups = {
             "all": draws.errors,
             "all, weighted by their means,": draws.errors * (draws.means - draws.means.mean()),
         }
-        for row in range(draws.errors.shape[1]):
-            groups[f"row {row}"] = draws.errors[:, row]
+        for row in range(environment.batch_size):
+            groups[f"row {row}"] = draws.errors[draws.rows == row]
         for action in np.unique(draws.actions):
             groups[f"action {action}"] = draws.errors[draws.actions == action]
         largest = 1.0 + np.abs(draws.errors).max()
         rounding = 1e-6 * (1.0 + np.abs(draws.means).max()) * largest
-        num_numbers = draws.errors.shape[2:]  # of a reward: none, or those of a vector
+        num_numbers = draws.errors.shape[1:]  # of a reward: none, or those of a vector
         for name, group in groups.items():
             values = group.reshape(-1, *num_numbers)
             if len(values) < MIN_REWARDS:
@@ -241,29 +245,6 @@ class BanditContract(ContractPart):
             found = f"{means} above the expected on average, over {len(values)}"
             close = (np.abs(means) <= bound).all()
             require(close, f"rewards of {name} are {found}; expected at most {bound}")
-
-    def _draw_rewards(self, environment: Any, indexed: bool) -> Draws:
-        """Draws `num_rewards` rewards or a few more, with what is expected of each."""
-        rng = np.random.default_rng(0)
-        rows = np.arange(environment.batch_size)
-        errors: list[Array] = []
-        means: list[Array] = []
-        actions: list[Array] = []
-        while len(errors) * len(rows) < self.num_rewards:
-            action = self.draw_action(rng, environment)
-            mean = environment.expected_rewards()[rows, action] if indexed else None
-            time_step = environment.step(action)
-            if time_step.is_first().all():
-                continue
-            reward = time_step.reward
-            if mean is None:
-                mean = environment.get_info()["expected_reward"]
-                action = np.zeros(len(rows))
-                reward = environment.action_kind.total(reward)
-            errors.append(reward - mean.astype(float))
-            means.append(mean)
-            actions.append(action)
-        return Draws(np.array(errors, float), np.array(means, float), np.array(actions))
 
     def _bandit_rollout(self, *known: str) -> BanditRollout | None:
         """Returns a bandit and its rollout.
@@ -278,6 +259,11 @@ class BanditContract(ContractPart):
         if not is_bandit(environment) or view.keys().isdisjoint(known):
             return None
         return BanditRollout(environment, rollout, indexed)
+
+
+def _are_equal(nest: Nest, row: int, other: int) -> bool:
+    """Returns whether two rows of a nest of arrays [B, ...] are equal."""
+    return all(np.array_equal(leaf[row], leaf[other]) for leaf in flatten(nest))
 
 
 def _follow(environment: Any, action: Nest) -> Followed:

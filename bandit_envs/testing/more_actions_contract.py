@@ -6,7 +6,7 @@ import numpy as np
 
 from bandit_envs.arrays import Array
 from bandit_envs.nests import Nest, map_structure
-from bandit_envs.policies import Policy
+from bandit_envs.policies import ContextualPolicy, Policy
 from bandit_envs.policies.learned import WARM
 from bandit_envs.testing.comparison import assert_identical, require
 from bandit_envs.testing.policy_contract_part import PolicyContractPart
@@ -18,6 +18,13 @@ SIZED = (
     "Hooks must read `self.num_actions` each time, and attributes that depend on it are set in "
     "`_set_num_actions`"
 )
+"""What to look for in a policy."""
+
+SIZED_MODEL = (
+    "What a model knows of each action is in arrays of `sizes.num_outputs`, which grow by "
+    "themselves, or in what its `add_actions` returns"
+)
+"""What to look for in the model of a contextual policy."""
 
 
 class MoreActionsContract(PolicyContractPart):
@@ -50,7 +57,8 @@ class MoreActionsContract(PolicyContractPart):
         try:
             wide(trajectory)
         except Exception as error:  # what a hook raises is what it did wrong
-            raise AssertionError(f"learning of new actions failed: {error}. {SIZED}") from error
+            problem = f"learning of new actions failed: {error}"
+            raise AssertionError(f"{problem}. {_sized(wide)}") from error
         self._require_choice(wide, asked)
 
     def _require_choice(self, wide: Policy, asked: TimeStep) -> None:
@@ -61,8 +69,13 @@ class MoreActionsContract(PolicyContractPart):
                 wide.probabilities(asked)
         except Exception as error:  # what a hook raises is what it did wrong
             raise AssertionError(
-                f"choosing after with_actions() failed: {error}. {SIZED}"
+                f"choosing after with_actions() failed: {error}. {_sized(wide)}"
             ) from error
+
+
+def _sized(policy: Policy) -> str:
+    """Returns what to look for where a policy does not grow."""
+    return SIZED_MODEL if isinstance(policy, ContextualPolicy) else SIZED
 
 
 def _with_more(observation: Nest) -> Nest:

@@ -13,7 +13,8 @@ from bandit_envs.nests import Nest
 def require_single_actions(env: PyEnvironment) -> KnownMeans:
     """Returns `env`; TypeError if it is not a bandit whose action is one integer."""
     if not env.action_kind.is_single or not is_bandit(env):
-        raise TypeError(f"env is {env.name}; expected a bandit whose action is one integer")
+        expected = f"expected a bandit whose action is one integer{env.action_kind.remedy}"
+        raise TypeError(f"env is {env.name}; {expected}")
     return env
 
 

@@ -11,8 +11,9 @@ from bandit_envs.base.actions import ActionKind
 from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.base.hook_results import RunOptimum
 from bandit_envs.base.known_means import KnownMeans, Means, TakenAction
+from bandit_envs.base.memo import Memo
 from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment, check_environment
-from bandit_envs.base.state import Memo, SavedState, check_saved, state_to_write
+from bandit_envs.base.state import SavedState, check_saved, state_to_write
 from bandit_envs.nests import Nest
 from bandit_envs.rendering import Knowledge
 from bandit_envs.seeding import Seed

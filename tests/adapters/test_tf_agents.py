@@ -19,6 +19,7 @@ from tf_agents.trajectories import time_step as ts
 from bandit_envs import (
     ArraySpec,
     BanditPyEnvironment,
+    BoundedArraySpec,
     KArmedTestbed,
     OutcomeStream,
     OutcomeTableBandit,
@@ -134,13 +135,6 @@ def test_only_an_episode_with_a_horizon_ends_and_starts_again(horizon, kinds):
     time_steps = [adapted.step(np.zeros(B, int)) for _ in range(6)]
     assert [int(time_step.step_type[0]) for time_step in time_steps] == kinds
     assert adapted.should_reset(time_steps[2]) == (horizon == 2)
-
-
-def test_an_environment_that_is_no_bandit_is_reset_after_its_episodes():
-    adapted = as_tf_agents(Countdown([2, 2]))
-    assert not isinstance(adapted, bandit_py_environment.BanditPyEnvironment)
-    action = {"push": np.zeros((2, 2), np.float32), "choice": np.ones(2, np.int32)}
-    assert [int(adapted.step(action).step_type[0]) for _ in range(5)] == [0, 1, 2, 0, 1]
 
 
 def test_the_hooks_of_a_bandit_are_there():
@@ -353,14 +347,14 @@ def test_baselines_of_a_bandit_with_masks_are_what_is_optimal(make):
 
 
 def test_a_bandit_with_a_horizon_is_not_for_bandit_agents():
-    with pytest.warns(UserWarning, match="k_armed_testbed has a horizon, so bandit agents"):
+    with pytest.warns(UserWarning, match="k-armed testbed has a horizon, so bandit agents"):
         as_tf_agents(k_armed(horizon=3))
     with pytest.raises(ValueError, match="expected a bandit of bandit_envs without a horizon"):
         TFAgentsBanditEnvironment(k_armed(horizon=3))
 
 
 def test_a_warning_says_that_agents_learn_one_model_from_several_problems():
-    with pytest.warns(UserWarning, match="2 rows of k_armed_testbed .* OneProblem"):
+    with pytest.warns(UserWarning, match="2 rows of k-armed testbed .* OneProblem"):
         as_tf_agents(k_armed())
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -529,3 +523,33 @@ def test_a_baseline_leaves_the_environment_as_it_is_though_a_generator_is_not_co
         observation = env.step([0] * B).observation
         found.append((reward_fn(observation).numpy()[0], action_fn(observation).numpy()[0]))
     assert found == [(1.0, 1), (1.0, 0), (1.0, 0), (1.0, 1)]
+
+
+class Ends(Countdown):
+    """Says itself whether a step resets, and has a discount of its own."""
+
+    def __init__(self, starts, handle_auto_reset):
+        super().__init__(starts)
+        self._handle_auto_reset = handle_auto_reset
+
+    def discount_spec(self):
+        return BoundedArraySpec((), np.float32, 0.0, 2.0, "mine")
+
+
+@pytest.mark.parametrize("handles", [False, True])
+def test_an_environment_says_itself_whether_a_step_resets(handles):
+    def steps(env):
+        env.reset()
+        action = {"push": np.zeros((2, 2), np.float32), "choice": np.ones(2, np.int32)}
+        return [env.step(action).step_type.tolist() for _ in range(4)]
+
+    env = Ends([2, 2], handles)
+    adapted = as_tf_agents(Ends([2, 2], handles))
+    assert not isinstance(adapted, bandit_py_environment.BanditPyEnvironment)
+    found = steps(env)
+    assert found == [[1, 1], [2, 2], [0, 0] if handles else [2, 2], [1, 1] if handles else [2, 2]]
+    assert steps(adapted) == found
+    assert adapted.discount_spec().name == "mine"
+    assert adapted.should_reset(adapted.current_time_step()) == env.should_reset(
+        env.current_time_step()
+    )

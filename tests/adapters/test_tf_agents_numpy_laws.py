@@ -1,8 +1,5 @@
 """What NumPy draws in place of distributions of TensorFlow Probability has their law."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -121,26 +118,3 @@ def test_variables_of_distributions_are_those_of_the_moment():
     draw = sampler_of(tfd.Normal(mean, 1.0))
     mean.assign(1e6)
     assert draw(np.random.default_rng(0), ()) > 1e5
-
-
-IN_ONE_THREAD = """
-import tensorflow as tf
-import tensorflow_probability as tfp
-
-tf.config.threading.set_inter_op_parallelism_threads(1)
-tf.config.threading.set_intra_op_parallelism_threads(1)
-
-from bandit_envs.adapters import tf_agents as adapter
-
-tfd = tfp.distributions
-gumbel = lambda *shape: tfd.Gumbel(tf.zeros(shape), tf.ones(shape))
-drifting = adapter.DriftingLinearEnvironment(gumbel(2, 3), gumbel(3, 4), gumbel(), gumbel(4))
-step = tf.function(drifting.step)
-for _ in range(10):
-    step(tf.zeros([2], tf.int32))
-"""
-
-
-@pytest.mark.slow
-def test_tensorflow_draws_within_graphs_where_tensorflow_has_one_thread():
-    subprocess.run([sys.executable, "-c", IN_ONE_THREAD], check=True, timeout=240)

@@ -410,7 +410,7 @@ def test_a_rule_that_a_network_cannot_serve_names_the_models_that_can():
 def test_a_state_of_another_network_is_refused():
     small, large = make(Network(width=5)), make(Network(width=6))
     before = small.get_state()
-    with pytest.raises(ValueError, match=r"Networks of torch.float32 with \[\[6, 3\]"):
+    with pytest.raises(ValueError, match="with other arguments"):
         small.set_state(large.get_state())
     assert_identical(small.get_state(), before)
 

@@ -227,9 +227,21 @@ def test_a_users_table_is_one_problem(evaluate, table, spec, policy):
     assert float(row["value"]) == pytest.approx(estimate.value)
 
 
-def test_replay_takes_a_deterministic_policy(evaluate, table):
-    _, (row,) = evaluate(table, "--policy", f"{MINE}:Always:action=1", "--estimator", "replay")
+def test_replay_takes_a_deterministic_policy_and_a_uniform_log(evaluate, table):
+    uniform = dataclasses.replace(table, propensity=np.full(len(table), 1 / table.num_actions))
+    options = ("--policy", f"{MINE}:Always:action=1", "--estimator", "replay")
+    _, (row,) = evaluate(uniform.drop("action_probabilities"), *options)
     assert float(row["value"]) == pytest.approx(table.reward[table.action == 1].mean())
+
+
+def test_replay_refuses_a_log_that_is_not_uniform(tmp_path, table):
+    propensity = np.where(np.arange(len(table)) % 2, 0.25, 0.5)
+    log = dataclasses.replace(table, propensity=propensity).drop("action_probabilities")
+    write_log(tmp_path / "log.npz", log)
+    options = ("--policy", f"{MINE}:Always:action=1", "--estimator", "replay")
+    outcome = run("evaluate", tmp_path / "log.npz", *options, "--output", tmp_path / "out")
+    assert outcome.code == 2
+    assert "with different propensities" in " ".join(outcome.err.split())
 
 
 def test_warnings_are_shown_and_written(evaluate, table):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bandit_envs import ClassificationBandit, datasets
-from bandit_envs.datasets import read_dataset
+from bandit_envs.datasets import Dataset, read_dataset
 from bandit_envs.environments.registry import ENVIRONMENTS
 from tests.command_line import rows, run
 
@@ -39,6 +39,16 @@ def test_standardized_features_have_mean_0_and_variance_1():
     contexts = read_dataset(frame, "kind").standardized().contexts
     assert contexts.mean(axis=0) == pytest.approx(0.0, abs=1e-6)
     assert contexts.std(axis=0) == pytest.approx([1.0, 1.0, 1.0, 0.0])
+
+
+@pytest.mark.parametrize("constant", [0.1, 0.25, 1 / 3])
+def test_standardized_constants_are_0(constant):
+    varied = np.arange(1000.0)
+    table = np.column_stack([np.full(1000, constant), varied]).astype(np.float32)
+    contexts = Dataset(table, np.zeros(1000, np.intp)).standardized().contexts
+    assert contexts.dtype == np.float32
+    assert not contexts[:, 0].any()
+    assert contexts[:, 1].std() == pytest.approx(1.0, abs=1e-5)
 
 
 def test_categories_of_pandas_are_text():

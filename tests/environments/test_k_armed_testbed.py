@@ -116,6 +116,6 @@ def test_the_observation_tells_nothing(batch_size, num_steps):
 def test_the_defaults_are_those_of_the_book():
     env = KArmedTestbed()
     assert (env.num_actions, env.batch_size, env.horizon) == (10, 1, None)
-    assert env.name == "k_armed_testbed"
+    assert env.name == "k-armed testbed"
     assert env.reset().reward.dtype == np.float32
     assert KArmedTestbed(name="mine").name == "mine"

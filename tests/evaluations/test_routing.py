@@ -302,6 +302,21 @@ def test_prices_are_around_those_at_which_the_best_single_model_changes():
     assert all(np.diff(one_is_best) > 0.0)
 
 
+@pytest.mark.parametrize("constant", [0.1, 0.25, 1 / 3])
+def test_rounding_of_costs_makes_no_prices(constant):
+    rng = np.random.default_rng(0)
+    scores = rng.random((1000, 3))
+    expected = choose_prices(scores, np.ones((1000, 3)))
+    assert choose_prices(scores, np.full((1000, 3), constant)) == expected
+    assert choose_prices(np.full((1000, 3), constant), rng.random((1000, 3))) == [0.0]
+    costs = rng.random(1000)
+    orders = np.stack([costs, rng.permutation(costs), rng.permutation(costs)], axis=1)
+    assert len(set(orders.mean(axis=0))) > 1
+    prices = choose_prices(scores, orders)
+    assert prices[-1] < 1e3
+    assert len(Frontier(scores, orders).vertices) == 1
+
+
 def test_what_is_given_stays_as_it_is_and_runs_repeat():
     table = make_table()
     env = OutcomeTableBandit(table.contexts, table.rewards)

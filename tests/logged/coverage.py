@@ -16,7 +16,6 @@ from bandit_envs.logged import (
     DoublyRobust,
     DRWithOptimisticShrinkage,
     InversePropensityScoring,
-    ReplayMethod,
     RewardRegression,
     SelfNormalizedDR,
     SelfNormalizedIPS,
@@ -42,7 +41,6 @@ ESTIMATORS = {
     "SGIPS .1": SubGaussianIPS(0.1),
     "SGDR .1": SubGaussianDR(0.1),
     "DM": DirectMethod(),
-    "replay": ReplayMethod(),
 }
 
 
@@ -58,11 +56,6 @@ class Law(NamedTuple):
     def value(self, policy):
         """The exact value of a policy [C, 4]."""
         return (policy * self.means).sum(axis=1).mean()
-
-    @property
-    def greedy(self):
-        """The policy that always takes the action that `policy` prefers."""
-        return np.eye(4)[self.policy.argmax(axis=1)]
 
 
 def contexts():
@@ -122,12 +115,11 @@ def find_held(law, rows, seed, knows_all):
     predicted = RewardRegression().predict(log)
     found = {}
     for name, estimator in ESTIMATORS.items():
-        policy = law.greedy if name == "replay" else law.policy
-        estimate = estimator.estimate(log, policy[context], predicted)
+        estimate = estimator.estimate(log, law.policy[context], predicted)
         low, high = estimate.interval()
         normal = np.diff(estimate.normal_interval())[0]
         is_silent = not estimate.sums.find_problems()
-        holds = low <= law.value(policy) <= high
+        holds = low <= law.value(law.policy) <= high
         found[name] = (holds, is_silent, (high - low) / normal if normal > 0.0 else np.nan)
     return found
 

@@ -39,7 +39,15 @@ def drawn(rng, size, num_actions=3, **columns):
     return BanditLog(context, action, reward, propensity, num_actions, **columns)
 
 
-OPTIONAL = ("action_probabilities", "available", "expected_rewards", "step", "row", "embedding")
+OPTIONAL = (
+    "action_probabilities",
+    "available",
+    "expected_rewards",
+    "step",
+    "row",
+    "embedding",
+    "own_propensity",
+)
 
 
 @st.composite
@@ -61,6 +69,7 @@ def logs(draw, observations=("array", "dict"), optional=OPTIONAL):
         "step": np.arange(size),
         "row": np.arange(size) % 2,
         "embedding": rng.integers(3, size=(size, 2)),
+        "own_propensity": chances,
     }
     chosen = draw(st.sets(st.sampled_from(optional))) if optional else ()
     dtype = draw(st.sampled_from(["f4", "f8"]))

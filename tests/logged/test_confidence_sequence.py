@@ -1,5 +1,7 @@
 """Confidence sequences: the published formula, and what they promise."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -174,3 +176,15 @@ def test_a_refused_row_leaves_the_sequence_as_it_was():
         sequence.update(*log_of(np.ones(1), np.full(1, 2.0)))
 
     assert sequence.interval == before
+
+
+@pytest.mark.parametrize(
+    "sequence", [IPSConfidenceSequence(), DRConfidenceSequence(max_weight=9.0)]
+)
+def test_propensities_of_a_mixture_are_refused(sequence):
+    log, policy = log_of(WEIGHTS, REWARDS)
+    mixed = dataclasses.replace(log, own_propensity=log.propensity)
+    predicted = [] if isinstance(sequence, IPSConfidenceSequence) else [np.zeros((10, 2))]
+    with pytest.raises(ValueError, match="of a mixture of logging policies; expected each row's"):
+        sequence.update(mixed, policy, *predicted)
+    assert sequence.interval == (0.0, 1.0)

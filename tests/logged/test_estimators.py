@@ -1,3 +1,4 @@
+import dataclasses
 import warnings
 
 import numpy as np
@@ -60,7 +61,8 @@ def test_estimates_are_those_of_the_reference(estimator, value):
 
 def test_replay_takes_the_mean_of_the_rows_that_match():
     probabilities = np.eye(3)[[0, 2, 2, 1, 1, 2]]
-    assert ReplayMethod().estimate(small_log(), probabilities).value == 0.75
+    log = dataclasses.replace(small_log(), propensity=np.full(6, 1 / 3))
+    assert ReplayMethod().estimate(log, probabilities).value == 0.75
 
 
 @pytest.mark.parametrize(

@@ -379,3 +379,29 @@ def test_a_type_of_parquet_that_holds_a_pickle_is_not_unpickled(tmp_path):
 
     assert np.array_equal(read_log(path).reward, small_log().reward)
     assert len(read_dataset(path, label="action").labels) == len(small_log())
+
+
+def test_a_damaged_page_of_parquet_is_no_other_number(tmp_path):
+    pytest.importorskip("pyarrow")
+    rng = np.random.default_rng(0)
+    size = 500
+    propensity = np.full(size, 0.5)
+    log = BanditLog(rng.normal(size=(size, 3)), np.arange(size) % 2, rng.random(size), propensity)
+    file = tmp_path / "log.parquet"
+    write_log(file, log)
+    content = file.read_bytes()
+    footer = int.from_bytes(content[-8:-4], "little")
+    refused = 0
+    for _ in range(60):
+        damaged = bytearray(content)
+        damaged[rng.integers(len(content) - footer - 8)] ^= 1 << rng.integers(8)
+        file.write_bytes(damaged)
+        for read in (read_log, lambda path: concatenate(list(scan_log(path)))):
+            try:
+                found = read(file)
+            except ValueError:
+                refused += 1
+            else:
+                np.testing.assert_array_equal(found.observation, log.observation)
+                np.testing.assert_array_equal(found.reward, log.reward)
+    assert refused > 100

@@ -24,11 +24,13 @@ from bandit_envs.logged.estimators.estimate import sum_terms
 from bandit_envs.logged.estimators.gains import (
     invert_interval,
     logged_terms,
+    mean_terms,
     p_value_of,
     subtract_terms,
 )
+from bandit_envs.logged.intervals import InfluenceSums
 from bandit_envs.metrics.holm import holm
-from tests.logged.known_logs import POLICY, PREDICTED, short_log
+from tests.logged.known_logs import POLICY, PREDICTED, heavy_log, short_log
 
 pytestmark = pytest.mark.filterwarnings("ignore:the effective", "ignore:the estimate is about")
 
@@ -123,6 +125,39 @@ def test_a_p_value_is_small_exactly_if_the_interval_leaves_out_0(estimator):
     outside = found.interval(1.0 - 1.001 * p_value)
     assert inside[0] <= 0.0 <= inside[1]
     assert not outside[0] <= 0.0 <= outside[1]
+
+
+@pytest.mark.filterwarnings("ignore:the policy takes actions")
+def test_p_values_where_few_rows_decide_are_those_of_other_programs():
+    log, policy = heavy_log()
+    gain = gain_over(SelfNormalizedIPS().estimate(log, policy), estimate_logged(log))
+    assert p_value_of(gain) == pytest.approx(0.681192811, abs=1e-9)
+    rows = InfluenceSums.from_values(policy[:, 0] / log.propensity * log.reward - 0.75)
+    assert invert_interval(rows.interval) == pytest.approx(0.290089087, abs=1e-9)
+
+
+def rare_clicks(seed):
+    """A log of a rare action, which is clicked less often, and the policy that always takes it."""
+    rng = np.random.default_rng(seed)
+    rare = np.where(rng.random(30_000) < 0.5, 0.005, 0.1)
+    action = (rng.random(30_000) < rare).astype(int)
+    reward = rng.random(30_000) < np.where(action == 1, 0.17, 0.30)
+    chances = np.where(action == 1, rare, 1.0 - rare)
+    log = BanditLog(np.ones((30_000, 1)), action, reward, chances, 2)
+    return log, np.tile([0.0, 1.0], (30_000, 1))
+
+
+def test_a_clear_loss_that_few_rows_decide_has_a_small_p_value_but_none_below_a_thousandth():
+    for seed in range(8):
+        log, policy = rare_clicks(seed)
+        estimate = InversePropensityScoring().estimate(log, policy)
+        gain = gain_over(estimate, estimate_logged(log))
+        assert gain.influence_sums().few_rows_decide
+        assert 0.001 <= p_value_of(gain) < 0.2
+    clear = InfluenceSums.from_values(np.append(np.full(999, 1.0), 1.2))
+    assert invert_interval(clear.interval) < 1e-6
+    terms = mean_terms(np.append(np.full(999, 1.0), 1.2))
+    assert p_value_of(terms.sums().estimate()) == 0.001
 
 
 def test_p_values_without_a_gain_or_an_error_are_1_and_0():

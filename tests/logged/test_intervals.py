@@ -12,8 +12,6 @@ from bandit_envs.logged import (
     DoublyRobust,
     DRWithOptimisticShrinkage,
     InversePropensityScoring,
-    MarginalizedIPS,
-    ReplayMethod,
     SelfNormalizedDR,
     SelfNormalizedIPS,
     SlateIndependentIPS,
@@ -22,6 +20,7 @@ from bandit_envs.logged import (
     SwitchDR,
     combine_estimates,
 )
+from bandit_envs.logged.estimators import estimate_logged, gain_over
 from bandit_envs.logged.estimators.estimate import Terms
 from bandit_envs.logged.intervals import InfluenceSums
 from bandit_envs.logged.intervals.blocks import blocks_of_rows
@@ -130,9 +129,37 @@ def test_few_degrees_of_freedom_widen_an_interval_by_means_of_blocks():
     means = [values[block == number].mean() for number in range(8)]
     assert sums.median_of_means() == pytest.approx((min(means), max(means)), rel=1e-12)
     assert sums.freedom < 40
-    parts = (sums.student_interval(), sums.hall_interval(), sums.median_of_means())
+    share = sums.freedom / 40
+    parts = (sums.student_interval(), sums.hall_interval())
     lows, highs = zip(*parts)
-    assert sums.interval() == pytest.approx((min(lows), max(highs)), rel=1e-12)
+    low = min(*lows, share * min(lows) + (1.0 - share) * min(means))
+    high = max(*highs, share * max(highs) + (1.0 - share) * max(means))
+    assert sums.interval() == pytest.approx((low, high), rel=1e-12)
+    assert low < min(lows)
+
+
+@quiet
+def test_intervals_of_few_rows_have_known_ends_at_each_confidence():
+    log, policy = heavy_log()
+    gain = gain_over(SelfNormalizedIPS().estimate(log, policy), estimate_logged(log))
+    assert gain.influence_sums().freedom == pytest.approx(5.042632564, abs=1e-9)
+    for confidence, ends in (
+        (0.5, (-0.040049956, 0.129619237)),
+        (0.95, (-0.293256102, 0.312749379)),
+        (0.99, (-0.493110413, 0.962130046)),
+    ):
+        assert gain.interval(confidence) == pytest.approx(ends, abs=1e-9)
+    weighted = policy[:, 0] / log.propensity * log.reward
+    rows = InfluenceSums.from_values(weighted - 0.75)
+    assert rows.interval() == pytest.approx((-0.623369418, 0.789778742), abs=1e-9)
+
+
+def test_an_interval_is_wider_for_each_higher_confidence():
+    sums = InfluenceSums.from_values(drawn_influences())
+    ends = [sums.interval(confidence) for confidence in (0.01, 0.2, 0.5, 0.8, 0.9, 0.95, 0.999)]
+    lows, highs = zip(*ends)
+    assert list(lows) == sorted(set(lows), reverse=True)
+    assert list(highs) == sorted(set(highs))
 
 
 def test_a_row_belongs_to_a_block_by_its_number_alone():
@@ -311,58 +338,6 @@ def test_a_log_without_a_click_is_warned_of(estimator):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         estimator.estimate(*biased_log(4000, 0.5, True), np.zeros((4000, 2)))
-
-
-@quiet
-def test_replay_of_a_log_that_is_not_uniform_has_the_interval_of_weighted_rows():
-    rng = np.random.default_rng(0)
-    context = rng.integers(2, size=4000)
-    chance = np.where(context == 0, 0.9, 0.1)
-    action = (rng.random(4000) < chance).astype(int)
-    propensity = np.where(action == 1, chance, 1.0 - chance)
-    reward = context + 0.1 * rng.normal(size=4000)
-    log = BanditLog(context[:, np.newaxis] * 1.0, action, reward, propensity, 2)
-    policy = np.tile([0.0, 1.0], (4000, 1))  # is worth 0.5
-    found = ReplayMethod().estimate(log, policy)
-    weighted = SelfNormalizedIPS().estimate(log, policy)
-    assert found.value == pytest.approx(0.1, abs=0.05)
-    assert found.bias == pytest.approx(found.value - weighted.value, abs=1e-12)
-    normal = found.normal_interval()
-    assert found.interval() == (normal[0], weighted.interval()[1])
-
-
-@pytest.mark.parametrize("is_true", [True, False])
-def test_a_false_assumption_of_embeddings_is_warned_of(is_true):
-    rng = np.random.default_rng(0)
-    table = np.tile([0.4, 0.1, 0.4, 0.1], (20_000, 1))
-    action = rng.choice(4, 20_000, p=table[0])
-    means = np.array([0.2, 0.2, 0.6, 0.6] if is_true else [0.2, 0.4, 0.6, 0.6])
-    reward = (rng.random(20_000) < means[action]).astype(float)
-    columns = {"action_probabilities": table, "embedding": action[:, np.newaxis] // 2}
-    propensity = table[0, action]
-    log = BanditLog(np.ones((20_000, 1)), action, reward, propensity, 4, **columns)
-    policy = np.tile([0.1, 0.4, 0.1, 0.4], (20_000, 1))
-    likelihoods = MarginalizedIPS.likelihoods_by_counts(log)
-    found = MarginalizedIPS().terms(log, policy, likelihoods).sums().find_problems()
-    assert found == [] if is_true else "assumes of rewards seems wrong" in "".join(found)
-
-
-@pytest.mark.parametrize("is_true", [True, False])
-def test_a_false_assumption_of_slots_is_warned_of(is_true):
-    rng = np.random.default_rng(0)
-    size = 20_000
-    item = (rng.random((size, 2)) < 0.5).astype(int)
-    new = np.where(item == 1, 0.7, 0.3)
-    chance = 0.2 + 0.3 * item
-    if not is_true:  # the second slot pays less below a first one of the same kind
-        chance[:, 1] = np.where(item[:, 0] == item[:, 1], 0.1, 0.5)
-    reward = (rng.random((size, 2)) < chance).astype(float)
-    given = [
-        SlateProbabilities(slate=table.prod(axis=1), slot=table)
-        for table in (np.full((size, 2), 0.5), new)
-    ]
-    found = SlateIndependentIPS().terms(reward, *given).sums().find_problems()
-    assert found == [] if is_true else "assumes of rewards seems wrong" in "".join(found)
 
 
 def test_an_interval_of_combined_estimates_adds_up_what_theirs_reach():

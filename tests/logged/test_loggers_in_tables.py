@@ -1,13 +1,17 @@
 """One table of several logging policies: a column says which wrote a row."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 from bandit_envs.evaluations import evaluate, learn
 from bandit_envs.logged import (
+    DoublyRobust,
     DoublyRobustLearner,
     InversePropensityScoring,
     PolicyGradientLearner,
+    SelfNormalizedIPS,
     balance_loggers,
     combine_estimates,
     concatenate,
@@ -16,7 +20,7 @@ from bandit_envs.logged import (
     scan_log,
     write_log,
 )
-from bandit_envs.logged.loggers import logs_of_loggers
+from bandit_envs.logged.loggers import logs_of_loggers, stratify_estimates
 from tests.command_line import rows, run
 
 pandas = pytest.importorskip("pandas")
@@ -98,7 +102,21 @@ def test_rows_without_a_logger_and_gaps_are_refused():
         logs_of_loggers(frame, "logger", **ROLES)
 
 
-BALANCED = {**ROLES, "logger": "logger", "propensity": {"a": "p_a", "b": "p_b"}}
+LOGGERS = {**ROLES, "logger": "logger", "propensity": {"a": "p_a", "b": "p_b"}}
+BALANCED = {**LOGGERS, "balance": True}
+
+
+def test_each_row_has_the_propensity_of_its_own_policy(tmp_path):
+    frame = table(500)
+    frame["p_a"] = np.where(frame["logger"] == "a", frame["p_a"], 0.77)  # others do not count
+    found = from_frame(frame, **LOGGERS)
+    expected = from_frame(frame.drop(columns=["logger", "p_a", "p_b"]), **ROLES)
+    assert found == expected
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    scan = scan_log(tmp_path / "table.csv", 70, **LOGGERS)
+    assert concatenate([*scan]) == expected
+    assert scan.balance(0, 100) is scan
+    assert read_log(tmp_path / "table.csv", **LOGGERS) == expected
 
 
 def test_a_balanced_log_is_that_of_balance_loggers_in_the_order_of_the_table():
@@ -110,6 +128,8 @@ def test_a_balanced_log_is_that_of_balance_loggers_in_the_order_of_the_table():
     order = np.argsort(frame["logger"].to_numpy(), kind="stable")
     np.testing.assert_allclose(found.propensity[order], expected.propensity, rtol=1e-12)
     np.testing.assert_array_equal(found.action[order], expected.action)
+    np.testing.assert_array_equal(found.own_propensity, frame["p"])
+    np.testing.assert_array_equal(found.own_propensity[order], expected.own_propensity)
     assert not found.estimated
 
 
@@ -159,11 +179,17 @@ def test_three_loggers_that_all_take_the_action_have_a_propensity_of_1():
     frame = pandas.DataFrame({"logger": ["a"] + ["b"] * 2 + ["c"] * 7, "p": [1.0] * 10})
     frame["item"] = [0, 1] * 5
     frame["paid"] = 1.0
-    roles = {"action": "item", "reward": "paid", "logger": "logger", "features": ()}
+    roles = {
+        "action": "item",
+        "reward": "paid",
+        "logger": "logger",
+        "features": (),
+        "balance": True,
+    }
     log = from_frame(frame, propensity=dict.fromkeys("abc", "p"), **roles)
     assert log.propensity == pytest.approx(np.ones(10), abs=1e-15)
     frame["p"] = 0.0
-    with pytest.raises(ValueError, match="no logging policy takes the action in row 0"):
+    with pytest.raises(ValueError, match="expected above 0, as 'a' took the action"):
         from_frame(frame, propensity=dict.fromkeys("abc", "p"), **roles)
 
 
@@ -179,9 +205,14 @@ def test_three_loggers_that_all_take_the_action_have_a_propensity_of_1():
         ({"logger": "item"}, "column 'item' has two roles"),
         ({"propensity": "p"}, "propensity is 'p'; expected a dict"),
         ({"propensity": {}}, "propensity is {}; expected a dict"),
-        ({"logger": None}, "expected logger, the column that says"),
+        ({"logger": None, "balance": False}, "expected logger, the column that says"),
+        ({"logger": None, "propensity": "p"}, "balance is True, and logger is None"),
+        (
+            {"action": "p", "num_actions": 0, "features": ()},
+            "balance is True, and actions are real numbers",
+        ),
     ],
-    ids=range(10),
+    ids=range(12),
 )
 def test_columns_that_cannot_be_those_of_loggers_are_refused(changes, message, tmp_path):
     table(50).to_csv(tmp_path / "table.csv", index=False)
@@ -197,7 +228,81 @@ def test_a_log_that_was_written_has_no_loggers(tmp_path):
         scan_log(tmp_path / "log.csv", logger="logger", propensity={"a": "p_a"})
 
 
-def test_the_command_balances_loggers(tmp_path):
+def followed(size, seed=0):
+    """One policy follows another, in a season that pays more; the item has no effect."""
+    rng = np.random.default_rng(seed)
+    late = np.arange(size) >= size // 2
+    item = (rng.random(size) < np.where(late, 0.8, 0.2)).astype(int)
+    frame = pandas.DataFrame({"item": item, "month": late + 3})
+    frame["logger"] = np.where(late, "new", "old")
+    frame["paid"] = (rng.random(size) < np.where(late, 0.6, 0.2)).astype(float)
+    frame["p_old"] = np.where(item, 0.2, 0.8)
+    frame["p_new"] = np.where(item, 0.8, 0.2)
+    return frame
+
+
+FOLLOWED = {
+    "action": "item",
+    "reward": "paid",
+    "features": "month",
+    "logger": "logger",
+    "propensity": {"old": "p_old", "new": "p_new"},
+}
+ALWAYS = [InversePropensityScoring(), SelfNormalizedIPS(), DoublyRobust()]
+DIFFERENT = "met other contexts, or other times"
+
+
+@pytest.mark.parametrize("estimator", ALWAYS)
+def test_policies_that_followed_each_other_are_estimated_rightly_unless_balanced(estimator):
+    frame = followed(20_000)
+    found = {}
+    for balance in (False, True):
+        log = from_frame(frame, **FOLLOWED, balance=balance)
+        policy = np.tile([0.0, 1.0], (len(log), 1))
+        found[balance] = estimator.terms(log, policy, np.zeros((len(log), 2))).sums()
+    right = found[False].estimate()
+    assert abs(right.value - 0.4) < 4 * right.standard_error
+    assert right.interval()[0] < 0.4 < right.interval()[1]
+    assert not found[False].find_problems()
+    (problem,) = found[True].find_problems()
+    assert DIFFERENT in problem
+    assert "too high" in problem
+
+
+@pytest.mark.parametrize("estimator", ALWAYS)
+def test_policies_that_took_turns_may_be_balanced(estimator):
+    frame = table(20_000)
+    log = from_frame(frame, **BALANCED)
+    sums = estimator.terms(log, np.tile([0.5, 0.5, 0.0], (20_000, 1)), np.zeros((20_000, 3))).sums()
+    assert not sums.find_problems()
+
+
+def estimates_of(frame, roles):
+    logs = logs_of_loggers(frame, "logger", **roles)
+    return [
+        SelfNormalizedIPS().estimate(
+            log, np.tile([0.0, 1.0, 0.0][: log.num_actions], (len(log), 1))
+        )
+        for log in logs.values()
+    ]
+
+
+def test_estimates_that_differ_count_by_their_rows():
+    frame = followed(20_000)
+    frame["p"] = np.where(frame["logger"] == "old", frame["p_old"], frame["p_new"])
+    roles = {**ROLES, "features": "month"}
+    estimates = estimates_of(frame, roles)
+    with pytest.warns(UserWarning, match=DIFFERENT):
+        found = combine_estimates(estimates)
+    assert found.shares == (0.5, 0.5)
+    assert found == stratify_estimates(estimates)
+    assert found.interval()[0] < 0.4 < found.interval()[1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        combine_estimates(estimates_of(table(4000), ROLES))
+
+
+def test_the_command_takes_own_propensities_and_balances_on_request(tmp_path):
     for package in ("joblib", "matplotlib", "rich"):
         pytest.importorskip(package)
     table(2000).to_csv(tmp_path / "table.csv", index=False)
@@ -215,17 +320,28 @@ def test_the_command_balances_loggers(tmp_path):
     ]
     outcome = run("evaluate", tmp_path / "table.csv", *options, "--propensity", "a=p_a,b=p_b")
     assert outcome.code == 0, outcome.err
-    log = from_frame(table(2000), **BALANCED)
-    expected = InversePropensityScoring().estimate(log, np.full((2000, 3), 1 / 3)).value
-    estimates = rows(tmp_path / "out" / "estimates.csv")
-    (found,) = [row for row in estimates if row["estimator"] == "ips"]
-    assert float(found["value"]) == pytest.approx(expected)
+    assert "mixture" not in outcome.out
+    check_value(tmp_path / "out", LOGGERS)
+    options += ["--overwrite"]
+    balanced = [*options, "--propensity", "a=p_a,b=p_b", "--balance"]
+    outcome = run("evaluate", tmp_path / "table.csv", *balanced)
+    assert outcome.code == 0, outcome.err
+    assert "propensities are of their mixture" in outcome.out
+    check_value(tmp_path / "out", BALANCED)
     counts = table(2000)["logger"].value_counts()
     assert f"logging policies: a ({counts['a']} rows), b ({counts['b']} rows)" in outcome.out
-    options += ["--propensity", "p_a", "--overwrite"]
+    options += ["--propensity", "p_a"]
     outcome = run("evaluate", tmp_path / "table.csv", *options)
     assert outcome.code == 2
     assert "expected NAME=COLUMN,NAME=COLUMN" in " ".join(outcome.err.split())
+
+
+def check_value(folder, roles):
+    """Checks that the value of a uniform policy is that of a log in memory."""
+    log = from_frame(table(2000), **roles)
+    expected = InversePropensityScoring().terms(log, np.full((2000, 3), 1 / 3)).sums().main.value()
+    (found,) = [row for row in rows(folder / "estimates.csv") if row["estimator"] == "ips"]
+    assert float(found["value"]) == pytest.approx(expected)
 
 
 def test_policies_that_learn_are_evaluated_by_the_loggers_of_the_rows_that_are_left(tmp_path):

@@ -12,6 +12,8 @@ import pytest
 from bandit_envs import logged
 from bandit_envs.logged import BanditLog, SlateProbabilities
 from bandit_envs.logged.estimators import kernels
+from bandit_envs.logged.loggers import cochran_test, stratify_estimates
+from bandit_envs.metrics.statistics import exceed_chi_squared
 from tests.logged.known_logs import ACTION, CONTEXT, LOGGER, POLICY, PREDICTED, REWARD
 
 pytestmark = [
@@ -202,6 +204,48 @@ class TestSeveralLoggers:
         assert combined.value == pytest.approx(value, abs=1e-9)
         assert sum(combined.shares) == pytest.approx(1.0)
         assert combined.standard_error <= min(each.standard_error for each in estimates) * 1.01
+
+    @pytest.mark.parametrize(
+        ("estimator", "values", "errors", "error"),
+        [
+            (
+                logged.InversePropensityScoring(),
+                (0.673397397, 0.218249383),
+                (0.547469099, 0.071754830),
+                0.343224579,
+            ),
+            (logged.SelfNormalizedIPS(), (0.578416140, 0.188303739), None, 0.085561876),
+        ],
+    )
+    def test_stratified_estimates_count_by_their_rows(self, estimator, values, errors, error):
+        logs, _ = separate_logs()
+        estimates = [
+            estimator.estimate(log, POLICY[logger_of_row == k]) for k, log in enumerate(logs)
+        ]
+        found = stratify_estimates(estimates)
+        assert [each.value for each in estimates] == pytest.approx(values, abs=1e-9)
+        assert found.shares == (5 / 8, 3 / 8)
+        assert found.value == pytest.approx(5 / 8 * values[0] + 3 / 8 * values[1], abs=1e-9)
+        assert found.standard_error == pytest.approx(error, abs=1e-9)
+        if errors is not None:
+            assert [each.standard_error for each in estimates] == pytest.approx(errors, abs=1e-9)
+            assert cochran_test(estimates) == pytest.approx((0.679499194, 0.409759228), abs=1e-9)
+
+    def test_balanced_estimates_are_compared_with_those_of_own_propensities(self):
+        balanced = logged.balance_loggers(*separate_logs())
+        for estimator in (logged.InversePropensityScoring(), logged.SelfNormalizedIPS()):
+            sums = estimator.terms(balanced, POLICY).sums()
+            assert sums.compared.compare_first()[0] == pytest.approx(0.112635515, abs=1e-9)
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 6, 7])
+def test_tails_of_chi_squared_are_those_of_scipy(freedom):
+    stats = pytest.importorskip("scipy.stats")
+    for value in (0.01, 0.7, 5.0, 40.0):
+        assert exceed_chi_squared(value, freedom) == pytest.approx(
+            stats.chi2.sf(value, freedom), rel=1e-10
+        )
+    assert exceed_chi_squared(0.0, freedom) == 1.0
 
 
 KERNELS = [

@@ -1,6 +1,7 @@
 """Estimated propensities, beside those of scikit-learn's regression of the same rows."""
 
 import dataclasses
+import warnings
 
 import numpy as np
 import pytest
@@ -15,7 +16,9 @@ from bandit_envs.logged import (
     ReplayEnvironment,
     SelfNormalizedIPS,
     estimate_propensities,
+    from_frame,
     read_log,
+    scan_log,
     write_log,
 )
 from bandit_envs.logged.propensities import Calibration
@@ -217,3 +220,96 @@ def test_features_without_unique_weights_are_refused_with_advice(monkeypatch):
     log = BanditLog(np.ones((60, 1)), np.arange(60) % 3, np.ones(60))
     with pytest.raises(ValueError, match="give a larger penalty"):
         estimate_propensities(log, penalty=0.0)
+
+
+def shop(size=4000, seed=0):
+    """A table whose actions depend on the country alone; other columns tell nothing more."""
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(seed)
+    country = rng.choice(["DE", "FR", "IT"], size)
+    is_boots = rng.random(size) < np.where(country == "DE", 0.7, 0.4)
+    frame = pandas.DataFrame({"age": rng.integers(18, 80, size), "country": country})
+    frame["price"] = rng.normal(size=size)
+    frame["user"] = [f"user {row}" for row in range(size)]
+    frame["browser"] = np.where(rng.random(size) < 0.3, None, "firefox")  # with gaps
+    frame["item"] = np.where(is_boots, "boots", "hats")
+    frame["paid"] = rng.random(size)
+    return frame
+
+
+ROLES = {"action": "item", "reward": "paid", "propensity": None}
+LEFT_OUT = "column 'country' is no feature, and predicts the action"
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("by", ["regression", "classifier"])
+def test_a_column_that_predicts_the_actions_and_is_no_feature_is_named(suffix, by, tmp_path):
+    path = tmp_path / f"table.{suffix}"
+    if suffix == "csv":
+        shop().to_csv(path, index=False)
+    else:
+        pytest.importorskip("pyarrow")
+        shop().to_parquet(path, index=False)
+    model = None
+    if by == "classifier":
+        model = pytest.importorskip("sklearn.linear_model").LogisticRegression()
+    scan = scan_log(path, 700, features="age", **ROLES)
+    with pytest.warns(UserWarning, match=LEFT_OUT):
+        found = estimate_propensities(scan, model)
+    assert list(found.predictive) == ["country"]
+    assert LEFT_OUT in str(found)
+    log = found.log if by == "classifier" else next(iter(found.log))
+    assert "actions also depend on what is no feature: 'country'" in log.estimated
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = estimate_propensities(scan_log(path, features=["age", "country"], **ROLES), model)
+    assert not found.predictive
+    assert "no feature" not in str(found)
+
+
+def test_a_time_that_predicts_the_actions_is_named(tmp_path):
+    frame = shop()
+    frame["day"] = np.arange(len(frame)) // 400
+    frame["item"] = np.where(frame["day"] < 5, "boots", frame["item"])
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    roles = {**ROLES, "features": ["age", "country"], "time": "day"}
+    with pytest.warns(UserWarning, match="column 'day' is no feature"):
+        estimate_propensities(scan_log(tmp_path / "table.csv", **roles))
+
+
+def test_columns_beside_a_log_in_memory_are_tested_too():
+    frame = shop()
+    log = from_frame(frame, features="age", **ROLES)
+    with pytest.warns(UserWarning, match=LEFT_OUT):
+        found = estimate_propensities(log, others=frame[["country", "price"]])
+    assert list(found.predictive) == ["country"]
+    with pytest.raises(ValueError, match=r"others has 'x' of shape \(2,\); expected \(4000,\)"):
+        estimate_propensities(log, others={"x": [1, 2]})
+    with pytest.raises(TypeError, match="log is of type list, not BanditLog"):
+        estimate_propensities([log], others={"x": [1, 2]})
+
+
+def test_columns_that_tell_nothing_are_hardly_ever_named():
+    for seed in range(40):
+        frame = shop(600, seed)
+        log = from_frame(frame, features="country", **ROLES)
+        others = frame[["age", "price", "user", "browser"]]
+        assert not estimate_propensities(log, others=others).predictive
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.arange(900) % 3,
+        (np.arange(900) % 3 == 0) + np.random.default_rng(0).normal(scale=0.1, size=900),
+        np.array(["2024-01-01", "2024-02-01", "2024-03-01"], "M8[D]")[np.arange(900) % 3],
+        np.where(np.arange(900) % 3 == 0, None, "k"),
+        np.where(np.arange(900) % 3 == 0, np.nan, 1.0),
+    ],
+    ids=["integers", "numbers", "dates", "gaps", "gaps of numbers"],
+)
+def test_columns_of_all_kinds_are_tested(column):
+    action = (np.arange(900) % 3 == 0).astype(int)
+    log = BanditLog(np.ones((900, 1)), action, action, None, 2)
+    with pytest.warns(UserWarning, match="column 'x' is no feature"):
+        estimate_propensities(log, others={"x": column})

@@ -11,7 +11,15 @@ from bandit_envs import (
     StepDriver,
     UCBPolicy,
 )
-from bandit_envs.logged import BanditLog, ReplayEnvironment, evaluate_by_replay
+from bandit_envs.logged import (
+    BanditLog,
+    ReplayEnvironment,
+    ReplayMethod,
+    SelfNormalizedIPS,
+    evaluate_by_replay,
+    merge_sums,
+)
+from bandit_envs.logged.estimators import estimate_logged, gain_over
 from bandit_envs.logged.replay import MatchedRows
 from bandit_envs.testing import EnvironmentContract
 from tests.logged.logs import drawn, small_log
@@ -112,3 +120,38 @@ def test_a_policy_that_is_replayed_and_learns_nothing_is_not_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         evaluate_by_replay(Constant(3, 1), log, seed=0)
+
+
+def log_of_two_groups(chances):
+    """A log of two actions, the second of which two groups get with different chances."""
+    rng = np.random.default_rng(1)
+    group = np.repeat([0, 1], 2000)
+    chance = np.array(chances)[group]
+    action = (rng.random(4000) < chance).astype(int)
+    reward = (rng.random(4000) < 0.3 + 0.4 * group + 0.1 * action).astype(float)
+    propensity = np.where(action == 1, chance, 1.0 - chance)
+    return BanditLog(group[:, np.newaxis] * 1.0, action, reward, propensity, 2)
+
+
+ALWAYS = np.tile([0.0, 1.0], (4000, 1))
+
+
+def test_a_log_that_is_not_uniform_is_no_log_for_replay_also_in_parts():
+    log = log_of_two_groups([0.75, 0.25])
+    with pytest.raises(ValueError, match="with different propensities; expected a log of a uni"):
+        ReplayMethod().estimate(log, ALWAYS)
+    parts = [
+        ReplayMethod().sums(log[rows], ALWAYS[rows]) for rows in (slice(2000), slice(2000, 4000))
+    ]
+    with pytest.raises(ValueError, match="with different propensities"):
+        merge_sums(parts).estimate()
+
+
+@pytest.mark.parametrize("chances", [[0.5, 0.5], [0.7, 0.7], [0.3333, 0.33334]])
+def test_replay_is_right_where_the_policy_meets_all_contexts_alike(chances):
+    log = log_of_two_groups(chances)
+    found = ReplayMethod().estimate(log, ALWAYS)
+    assert found.value == pytest.approx(log.reward[log.action == 1].mean())
+    assert found.value == pytest.approx(SelfNormalizedIPS().estimate(log, ALWAYS).value, abs=1e-4)
+    gain = gain_over(found, estimate_logged(log))
+    assert gain.value == pytest.approx(found.value - log.reward.mean())

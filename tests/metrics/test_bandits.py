@@ -132,5 +132,5 @@ def test_an_environment_of_unknown_values_is_said_to_be_one():
 
     env = Unknown(3, batch_size=2, seed=0)
     driver = StepDriver(env, RandomPolicy(num_actions=3, batch_size=2), [RegretMetric(env)])
-    with pytest.raises(NotImplementedError, match="k_armed_testbed does not know"):
+    with pytest.raises(NotImplementedError, match="k-armed testbed does not know"):
         driver.run()

@@ -45,6 +45,18 @@ def rewards():
     return np.random.default_rng(0).normal(3.0, 2.0, (30, 12))
 
 
+def test_statistics_of_numbers_are_numbers_that_round_takes():
+    sums = np.array([[1.0, 3.0], [3.0, 5.5], [3.0, 6.0]])
+    last = Statistics.from_values(sums).at(-1)
+    for each in (last, last.merge(last), Statistics.from_values(sums[:, 1])):
+        assert round(each.mean, 2) == 4.83
+        assert round(each.standard_error, 9) == pytest.approx(each.standard_error, abs=1e-9)
+        assert [round(end, 9) for end in each.interval()] == pytest.approx(each.interval())
+    assert round(Statistics.from_values(sums[:, 0] > 2.0).wilson_interval()[1], 2) == 0.94
+    assert str(round(Statistics.from_values(sums[:1, 0]).standard_error, 2)) == "nan"
+    assert Statistics.from_values(sums).mean.shape == (2,)
+
+
 def test_each_step_has_the_mean_and_standard_error_over_rows(rewards):
     per_step = average_reward(rewards).per_step
     np.testing.assert_allclose(per_step.mean, rewards.mean(axis=1), rtol=1e-12)

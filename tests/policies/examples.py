@@ -90,8 +90,11 @@ def make_environment(name, batch_size=5, seed=0):
     return BernoulliPyEnvironment([0.2, 0.4, 0.6, 0.8], **sizes)
 
 
-def make_policy(name, env, seed=0):
-    """Returns the policy `name` for an environment; the test is skipped if it needs a library."""
+def make_policy(name, env, seed=0, **others):
+    """Returns the policy `name` for an environment; the test is skipped if it needs a library.
+
+    `others` are arguments in place of those of the examples.
+    """
     entry = POLICIES[name]
     arguments = dict(ARGUMENTS.get(name, {}))
     if "budget" in arguments and "rounds" not in arguments:  # halving takes so many steps
@@ -105,6 +108,6 @@ def make_policy(name, env, seed=0):
         num_slots = entry.make.arguments_for(env)["num_slots"]
         arguments["observation_probs"] = [0.9**slot for slot in range(num_slots)]
     try:
-        return entry.make_for(env, arguments, seed)
+        return entry.make_for(env, {**arguments, **others}, seed)
     except ModuleNotFoundError as error:
         pytest.skip(f"{error.name} is not installed")

@@ -346,7 +346,7 @@ def test_a_log_without_rewards_says_so(tmp_path):
 
 def test_features_are_not_chosen_when_a_file_of_decisions_is_read(tmp_path):
     open_arms(tmp_path).close()
-    with pytest.raises(ValueError, match="features is given"):
+    with pytest.raises(ValueError, match="features is for a table of your own"):
         scan_log(tmp_path / "shop.sqlite", features=["age"])
 
 
@@ -373,3 +373,24 @@ def test_features_that_a_policy_has_not_read_do_not_matter(tmp_path):
     policy.encoding = TableEncoding(tuple(NAMES), make_encoding({"size": "number"}).features)
     with DecisionService(tmp_path / "shop.sqlite", policy, NAMES, features=FEATURES) as service:
         assert service.decide(CONTEXT).action in NAMES
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        ArraySpec((), np.float64),
+        ArraySpec((2, 3), np.float64),
+        (ArraySpec((2,), np.float64), ArraySpec((1,), np.float64)),
+    ],
+    ids=["scalar", "matrix", "tuple"],
+)
+def test_observations_that_no_context_can_be_are_refused_at_the_opening(tmp_path, spec):
+    policy = ContextualPolicy(Ridge(), EpsilonGreedy(0.1), observation_spec=spec, num_actions=3)
+    with pytest.raises(ValueError, match="expected an observation_spec such as ArraySpec"):
+        DecisionService(tmp_path / "shop.sqlite", policy, NAMES)
+
+
+def test_a_message_about_an_unknown_id_has_no_path(tmp_path):
+    with open_arms(tmp_path) as service, pytest.raises(ValueError, match="'nobody'") as error:
+        service.reward("nobody", 1.0)
+    assert str(tmp_path) not in str(error.value)

@@ -1,5 +1,6 @@
 """Decisions, their rewards, and what the policy learns from them."""
 
+import contextlib
 import datetime
 import sqlite3
 import threading
@@ -220,7 +221,7 @@ def test_a_decision_without_a_reward_counts_as_the_timeout_says(
         assert service.reward(service.decide().id, 1.0)
 
 
-def test_a_clock_that_goes_back_stands_still(tmp_path, monkeypatch):
+def test_times_do_not_go_back_with_a_clock(tmp_path, monkeypatch):
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now)
     with open_arms(tmp_path, timeout=60.0, timeout_reward=0.0) as service:
@@ -231,6 +232,41 @@ def test_a_clock_that_goes_back_stands_still(tmp_path, monkeypatch):
         assert service.reward(second.id, 1.0)
         earlier, later = scan_log(service.path, time="time").split("2100-01-01")
     assert (len(earlier), len(later)) == (2, 0)
+
+
+@pytest.mark.parametrize("is_opened_anew", [True, False])
+def test_a_clock_that_was_ahead_does_not_stop_timeouts(tmp_path, monkeypatch, is_opened_anew):
+    now = 1e9
+    monkeypatch.setattr(time, "time", lambda: now)
+    options = {"timeout": 600.0, "timeout_reward": 0.0}
+    with contextlib.ExitStack() as stack:
+        service = stack.enter_context(open_arms(tmp_path, **options))
+        now += 3600.0
+        service.decide(id="ahead")
+        now -= 3590.0
+        if is_opened_anew:
+            service.close()
+            service = stack.enter_context(open_arms(tmp_path, **options))
+        service.decide(id="early")
+        service.decide(id="late")
+        now += 590.0
+        assert service.reward("early", 1.0)
+        now += 20.0
+        assert not service.reward("late", 1.0)
+        service.learn()
+        assert service.log().reward.tolist() == [1.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("clock", [-1.0, float("inf"), float("nan"), 1e12])
+def test_a_clock_that_tells_no_time_is_named(tmp_path, monkeypatch, clock):
+    with open_arms(tmp_path) as service:
+        service.decide(id="one")
+        with monkeypatch.context() as patch:
+            patch.setattr(time, "time", lambda: clock)
+            with pytest.raises(ValueError, match=f"the clock is at {clock}; expected 0 to"):
+                service.decide()
+        assert service.reward("one", 1.0)
+        assert len(service.log()) == 1
 
 
 def test_samples_stand_for_probabilities_that_are_not_known(tmp_path):

@@ -121,7 +121,7 @@ def test_the_web_service_refuses_what_is_wrong_and_goes_on(folder):
         assert wrong.status_code == 422
         unknown = client.post("/reward/nobody", params={"value": 1.0})
         assert unknown.status_code == 422
-        assert "has no such decision" in unknown.json()["detail"]
+        assert unknown.json()["detail"] == "id is 'nobody'; there is no such decision"
         assert client.post("/reward/visit-1", params={"value": 1.0}).json() == {"is_new": True}
         assert client.post("/reward/visit-1", params={"value": 0.0}).json() == {"is_new": False}
         assert "1 decision, 1 reward, mean 1" in client.get("/report").text

@@ -84,6 +84,12 @@ def test_intervals_fill_their_axis_wherever_they_are():
     assert 1001.5 < high < 1002.0
 
 
+def test_an_axis_does_not_show_rounding():
+    intervals = [Interval("a", "ips", 0.3, 0.3, 0.1 + 0.2)]
+    chart = draw_intervals([Dots("Mean reward", intervals, (0.3, 0.3, 0.3))])
+    assert chart.layout.xaxis.range is None
+
+
 def test_only_the_first_chart_of_a_page_has_the_script_and_none_an_upload():
     chart = draw(1)
     first, second = (to_html(chart, place) for place in (0, 1))

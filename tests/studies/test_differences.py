@@ -1,6 +1,7 @@
 """Differences between policies: intervals, p-values and their correction."""
 
 import importlib
+import time
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ pytest.importorskip("pandas")
 pytest.importorskip("scipy")
 
 from bandit_envs.metrics.holm import holm
+from bandit_envs.policies import Policy
 from bandit_envs.showing.latex import escape
 from bandit_envs.studies import Study, load, run
 from bandit_envs.studies.results import differences
@@ -93,6 +95,63 @@ def test_policies_that_do_the_same_do_not_differ(tmp_path):
     assert (frame[["p_t", "p_wilcoxon", "p_t_holm"]] == 1.0).all(axis=None)
 
 
+class Turns(Policy):
+    """Takes all actions in turn, up or down."""
+
+    def __init__(self, down=False, **options):
+        self._down = down
+        super().__init__(**options)
+
+    def _initial(self):
+        return np.zeros(self.batch_size, np.intp)
+
+    def _select(self, rng, learned, time_step):
+        action = learned % self.num_actions
+        return self.num_actions - 1 - action if self._down else action
+
+    def _learn(self, learned, trajectory):
+        return learned + 1
+
+
+def test_the_same_regrets_in_another_order_do_not_differ(tmp_path):
+    names = [f"tests.studies.test_differences:Turns:down={down}" for down in ("false", "true")]
+    environment = "bernoulli:means=[0.13,0.29,0.37]"
+    values = {"title": "Turns", "environment": [environment], "policy": names, "runs": 20}
+    frame = run(Study.from_dict({**values, "steps": 300}), tmp_path).differences()
+    (row,) = frame[frame.quantity == "cumulative_regret"].itertuples()
+    assert (row.difference, row.low, row.high) == (0.0, 0.0, 0.0)
+    assert (row.bootstrap_low, row.bootstrap_high) == (0.0, 0.0)
+    assert (row.p_t, row.p_wilcoxon, row.p_t_holm, row.p_wilcoxon_holm) == (1.0, 1.0, 1.0, 1.0)
+
+
+def test_rounding_of_regrets_breaks_no_tie():
+    rng = np.random.default_rng(0)
+    ours = rng.integers(100, 130, 200) * 1.0
+    theirs = rng.integers(100, 130, 200) * 1.0
+    noise = 1.0 + 1e-15 * rng.normal(size=200)
+    found = differences._subtract(ours * noise, theirs / noise)
+    expected = stats.wilcoxon(ours - theirs).pvalue
+    assert differences._test(found[:, np.newaxis])[1] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("runs", [2, 3, 7, 12, 13])
+def test_few_differences_with_ties_have_the_p_values_of_all_signs(runs):
+    rng = np.random.default_rng(runs)
+    for digits in (0, 0, 1):
+        values = rng.normal(size=runs).round(digits)
+        values[0] = -values[1] or 0.5
+        values[-1] = 0.0
+        (p_value,) = differences._test(values[:, np.newaxis])[1]
+        assert p_value == pytest.approx(stats.wilcoxon(values).pvalue, abs=1e-12)
+
+
+def test_ties_in_few_runs_take_no_time():
+    values = np.random.default_rng(0).normal(size=(13, 400)).round(1)
+    start = time.process_time()
+    differences._test(values)
+    assert time.process_time() - start < 2.0  # all signs of one column take 0.3 s
+
+
 def test_bootstrap_intervals_repeat_and_are_near_those_of_students_t(folder):
     first = load(folder).differences(resamples=4000)
     assert first.equals(load(folder).differences(resamples=4000))
@@ -149,6 +208,9 @@ def test_the_report_compares_with_any_policy_and_tells_p_values(folder):
     assert outcome.code == 0
     shown = outcome.out.partition("Differences to UCB, c=1")[2]
     assert shown.count("ε-greedy, ε=0.1") == 2
+    assert "corrected by Holm for the number of policies in an environment" in " ".join(
+        shown.split()
+    )
     row = load(folder).differences("ucb:c=1").iloc[0]
     assert f"p {row.p_t_holm:.2g}, {row.p_wilcoxon_holm:.2g}" in shown
     code, _, err = command_line.run("report", folder, "--baseline", "thompson")

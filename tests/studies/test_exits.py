@@ -95,10 +95,18 @@ def test_it_has_failed_on_a_cluster(tmp_path, how, cluster):
 
 
 @pytest.mark.parametrize("how", ENDS)
-@pytest.mark.parametrize("kind", ["Ending", "EndingArms"])
-def test_what_ends_at_once_is_refused_with_one_line(tmp_path, how, kind):
-    text = f'{MINE}:{kind}:how="{how}",hook="init"'
-    study = ending([text]) if kind == "Ending" else ending([], text)
+def test_a_policy_that_ends_at_once_is_left_out_and_named(tmp_path, how):
+    code, out, _ = sweep(tmp_path, ending([f'{MINE}:Ending:how="{how}",hook="init"']))
+    assert code == 1
+    assert "(failed)" in out
+    (line,) = [line for line in out.splitlines() if line.startswith("Failed: ")]
+    assert WHAT[how] in line
+    assert re.search(r"mine\.py:\d+\)$", line)
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_an_environment_that_ends_at_once_is_refused_with_one_line(tmp_path, how):
+    study = ending([], f'{MINE}:EndingArms:how="{how}",hook="init"')
     code, out, err = sweep(tmp_path, study)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert WHAT[how] in err

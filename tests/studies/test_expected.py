@@ -65,6 +65,16 @@ def test_a_mean_may_be_off_by_the_tolerance_and_four_standard_errors(expected, v
     assert verdicts({"policy": "greedy", "metric": "reward", **expected}) == [verdict]
 
 
+def test_rounding_misses_no_value_and_makes_no_order():
+    above = 0.3 + 1e-15
+    one = {"policy": "greedy", "metric": "reward"}
+    measured = [(0.3, 0.3), (above, above)]
+    assert verdicts({**one, "at_most": 0.3}, measured=measured[::-1]) == ["met"]
+    assert verdicts({**one, "value": 0.3}, measured=measured[::-1]) == ["met"]
+    assert verdicts({**one, "policy": [*TWO]}, measured=measured) == ["undecided"]
+    assert verdicts({**one, "policy": [*TWO]}, measured=measured[::-1]) == ["undecided"]
+
+
 def test_a_mean_may_be_of_the_last_steps_only():
     item = {"policy": "greedy", "metric": "reward", "source": "exact", "since": 1, "value": 4.0}
     one = study(policies=["greedy"], runs=4, steps=3, expected=[item])
@@ -106,11 +116,17 @@ def test_what_was_measured_is_shown_with_the_standard_errors_that_decide():
     (row,) = compared(one)
     assert row.measured == "10.0 ±1.0"
     (row,) = compared(one | {"standard_deviation": 3})
-    assert row.measured == "10.0 ±2.1"
+    assert row.measured == "10.0 ±2.1 (given)"
     (row,) = compared(one | {"standard_error": 1234, "value": 98765})
     assert row.expected == "98800 ±1200"
     (row,) = compared({"policy": [*TWO], "metric": "reward"})
     assert row.measured == "10.0 ±1.0 < 20.0 ±1.0"
+
+
+def test_a_standard_error_of_0_is_shown():
+    one = {"policy": "greedy", "metric": "reward", "value": 10}
+    (row,) = compared(one, measured=[(10.0, 10.0)])
+    assert row.measured == "10 ±0.0"
 
 
 def test_what_has_not_run_is_not_measured():
@@ -234,7 +250,9 @@ def test_the_testbed_command_runs_the_figures_of_the_gallery(tmp_path):
 
 
 def test_a_figure_of_few_runs_is_not_compared_with_the_book(tmp_path):
-    assert run("testbed", "--figure", "2.4", "--runs", 5, "--output", tmp_path).code == 0
+    code, out, _ = run("testbed", "--figure", "2.4", "--runs", 5, "--output", tmp_path)
+    assert code == 0
+    assert "Not compared with the book: standard errors of fewer than 50 runs" in out
     assert not (tmp_path / "comparison.csv").exists()
 
 

@@ -10,9 +10,11 @@ pytest.importorskip("filelock")
 pytest.importorskip("joblib")
 pytest.importorskip("rich")
 pytest.importorskip("matplotlib")
+pytest.importorskip("scipy")
 pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 from bandit_envs.names.notation import parse_toml
+from bandit_envs.showing.tables import p_text
 from bandit_envs.studies import Study, load, run
 from bandit_envs.studies.definition.study_file import study_text
 from bandit_envs.studies.showing.ranked_policies import rank_policies
@@ -55,6 +57,18 @@ def test_a_page_has_all_that_it_needs_in_itself(page):
     assert "<h1>Greed &amp; &lt;optimism&gt;</h1>" in text
     for part in ("20 runs of 60 steps", "Expected values", "UCB (2)", "k-armed testbed, k=5"):
         assert part in text
+
+
+def test_a_page_has_the_p_values_of_differences(page):
+    text = page.read_text("utf-8")
+    assert "<h2>Differences to greedy on the same problems</h2>" in text
+    rows = re.findall(r"<tr>(.*?)</tr>", text.partition("Differences to greedy")[2])[1:5]
+    found = load(page.parent).differences(resamples=1)
+    for row, label in zip(rows, ["UCB (1)", "UCB (2)"] * 2):
+        assert f"<td>{label}</td>" in row
+    means = found[found.quantity == "mean_reward"].p_t_holm
+    assert [re.findall(r">([^<>]+)</td>", row)[3] for row in rows] == list(map(p_text, means))
+    assert "corrected by Holm for the number of policies in an environment" in text
 
 
 def test_a_page_has_the_text_of_the_study(page):
@@ -157,6 +171,16 @@ def test_ranks_are_means_over_environments_and_ties_share_the_better_one():
     expected = [("a", [1.0, 2.0]), ("c", [1.0, 3.0]), ("b", [3.0, 1.0]), ("new", [])]
     assert [(each.policy, each.ranks) for each in ranked] == expected
     assert rank_policies(SimpleNamespace(quantities=()), pairs) == []
+
+
+def test_rounding_gives_no_better_rank():
+    means = {"a": 0.3, "b": 0.1 + 0.2, "c": 0.2}
+    pairs = [
+        SimpleNamespace(environment="here", policy=policy, statistics=lambda _, m=m: mean_of(m))
+        for policy, m in means.items()
+    ]
+    study = SimpleNamespace(policy=["a", "b", "c"], quantities={"mean_reward"})
+    assert [each.ranks for each in rank_policies(study, pairs)] == [[1.0], [1.0], [3.0]]
 
 
 def mean_of(value):

@@ -551,7 +551,7 @@ def test_no_link_in_results_of_others_leads_to_another_file(results, tmp_path, n
     else:
         found = sweep(tmp_path, TINY.replace("steps = 5", "steps = 6"), "--overwrite")
     assert found.code == 2
-    assert f"has {name}, which is a link" in " ".join(found.err.split())
+    assert f"{name} is a link" in " ".join(found.err.split())
     assert [file.read_bytes() for file in files] == before
 
 
@@ -560,7 +560,7 @@ def test_no_link_in_results_of_others_leads_to_another_file(results, tmp_path, n
 def test_a_pipe_in_results_of_others_is_not_waited_for(results, name):
     (results / name).unlink(missing_ok=True)
     os.mkfifo(results / name)
-    with pytest.raises(ValueError, match=f"has {name}, which is not a regular file"):
+    with pytest.raises(ValueError, match=f"{name} is not a regular file"):
         load(results)
 
 

@@ -93,10 +93,10 @@ def test_a_line_says_which_policies_have_a_model_for_each_run(environments, valu
     assert found == "" if line is None else line in found
 
 
-def test_arrays_that_runs_would_share_are_refused_before_anything_runs(tmp_path):
-    one = study(["testbed:k=4"], ["tests.policies.shared:Unsaid"], runs=4)
-    with pytest.raises(ValueError, match=r"Unsaid.learns_by_row is True"):
-        run(one, tmp_path)
+def test_arrays_that_runs_would_share_are_refused_with_the_line_of_their_class():
+    message = r"policy tests\.policies\.shared:Unsaid in .*Unsaid.learns_by_row is True.*shared\.py"
+    with pytest.raises(ValueError, match=message):
+        study(["testbed:k=4"], ["tests.policies.shared:Unsaid"], runs=4)
 
 
 @pytest.mark.parametrize("value", [None, 3, [1, "a"], [["testbed:k=4"]], [["testbed:k=4", 2]]])

@@ -12,7 +12,7 @@ pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 from bandit_envs.names.notation import parse_toml
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.running.tasks import run_task
-from tests.command_line import TINY, example_text
+from tests.command_line import TINY, example_text, run
 
 
 def parse(text):
@@ -231,6 +231,18 @@ def test_a_run_is_the_same_alone_and_in_a_task_of_several():
     np.testing.assert_allclose(result.squared_deviation, np.var(totals, axis=0) * 3)
 
 
+def test_printed_tables_set_environments_apart(tmp_path):
+    file = tmp_path / "study.toml"
+    text = 'title = "Two"\nruns = 2\nsteps = 2\nenvironment = ["testbed:k=3", "testbed:k=4"]\n'
+    file.write_text(text + 'policy = ["greedy", "ucb:c=1"]\n')
+    folder = tmp_path / "out"
+    outcome = run("sweep", file, "--output", folder)
+    lines = [line.strip() for line in outcome.out.splitlines()]
+    named = [bool(line) for line in lines if not line or line.startswith(("greedy", "UCB"))]
+    start = named.index(True)
+    assert named[start : start + 5] == [True, True, False, True, True]
+
+
 def test_a_paired_study_pairs_policies_and_environments():
     values = {"environments": ["testbed:k=2", "testbed:k=3"], "policies": ["ucb:c=1", "ucb:c=2"]}
     pairs = [(str(t.environment), str(t.policy)) for t in study(**values, paired=True).tasks()]
@@ -241,6 +253,18 @@ def test_a_paired_study_pairs_policies_and_environments():
     for wrong in ({"a": [1, 2], "b": [1, 2]}, [1, 2]):
         with pytest.raises(ValueError, match="expected one name"):
             study(**values, over=wrong)
+
+
+def test_a_study_is_counted_before_anything_is_made():
+    many = {"name": "no_such_policy", "c": list(range(20_000)), "d": list(range(40_000))}
+    found = r"1 environments and 800,000,001 policies, which are 800,000,001 pairs"
+    with pytest.raises(ValueError, match=f"{found}; expected at most 100,000; divide it"):
+        study(policies=["greedy", many])
+    places = [{"name": "testbed", "k": list(range(2, 402))}] * 2
+    with pytest.raises(ValueError, match="which are 320,000 pairs; expected at most"):
+        study(places, [{"name": "ucb", "c": list(range(400))}])
+    with pytest.raises(ValueError, match="listed twice"):
+        study(places, [{"name": "ucb", "c": list(range(400))}] * 2, paired=True)
 
 
 def test_a_study_compares_policies_with_and_without_pending_choices():

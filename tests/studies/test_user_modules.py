@@ -33,7 +33,10 @@ def _folder(tmp_path, monkeypatch):
     known = set(sys.modules)
     yield
     for name in set(sys.modules) - known:
-        del sys.modules[name]
+        module = sys.modules[name]  # libraries that a test was the first to import stay
+        places = [getattr(module, "__file__", None), *getattr(module, "__path__", ())]
+        if any(str(tmp_path) in str(place) for place in places):
+            del sys.modules[name]
 
 
 def write(texts):

@@ -6,6 +6,7 @@ import numpy as np
 
 from bandit_envs import (
     ArraySpec,
+    DelayedRewards,
     KArmedTestbed,
     RestedBandit,
     StationaryStochasticPerArmPyEnvironment,
@@ -359,6 +360,25 @@ class ExpectsRewardsOfUnavailableActions(PerArm):
         known = super().means_in(state, batch_size)
         known._table = self._expected_rewards(state)
         return known
+
+
+@caught_by("test_rows_of_one_problem_have_one_mean_where_they_look_alike")
+class ForgetsItsRows(KArmedTestbed):
+    """Each row has arms of its own, and it says that they share them."""
+
+    independent_rows = False
+
+
+@caught_by("test_the_mean_of_many_rewards_is_the_expected_reward")
+class PaysTooMuchLater(DelayedRewards):
+    """The reward that arrives is too large."""
+
+    def __init__(self, **options):
+        super().__init__(KArmedTestbed(**options), delay=[0, 1, 2, 1])
+
+    def _pay_due(self, time_step, pending):
+        more = np.where(pending.action == 1, np.float32(0.5), np.float32(0.0))
+        return super()._pay_due(time_step, pending._replace(reward=pending.reward + more))
 
 
 @caught_by("test_the_mean_of_many_rewards_is_the_expected_reward")

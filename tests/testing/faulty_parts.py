@@ -69,6 +69,18 @@ class LearnsWhenItPredicts(UsersModel):
         return super().means(learned, inputs)
 
 
+@caught_by("a_copy_with_more_actions_chooses_and_learns", r"`sizes\.num_outputs`.*`add_actions`")
+@dataclasses.dataclass(frozen=True)
+class KeepsTheNumberOfItsActions(UsersModel):
+    """Predicts for as many actions as it has known at first."""
+
+    def initial(self, sizes, rng):
+        return {**super().initial(sizes, rng), "known": sizes.num_outputs}
+
+    def means(self, learned, inputs):
+        return super().means(learned, inputs)[:, : learned["known"]]
+
+
 @caught_by("only_available_actions_are_chosen", "chose 0 in row .*, and a rule `available`")
 @dataclasses.dataclass(frozen=True)
 class WritesIntoTheMask(Rule):

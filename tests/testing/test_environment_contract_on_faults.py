@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 
-from bandit_envs import KArmedTestbed
+from bandit_envs import DelayedRewards, KArmedTestbed
 from bandit_envs.testing import EnvironmentContract
 from tests.testing.faulty_environments import FAULTS, SavesANumberContract
 
@@ -19,7 +19,7 @@ def contract_for(environment_class):
 
         def make_environment(self, seed):
             is_testbed = isinstance(environment_class, type) and issubclass(
-                environment_class, KArmedTestbed
+                environment_class, (KArmedTestbed, DelayedRewards)
             )
             arms = {"k": 4} if is_testbed else {}
             return environment_class(batch_size=3, horizon=3, seed=seed, **arms)

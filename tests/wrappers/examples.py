@@ -82,6 +82,8 @@ def per_arm_bandit(seed=0, batch_size=3, num_actions=4, horizon=None):
 class Coins(BanditPyEnvironment):
     """Coins that pay 0 or 1: the rewards' range is bounded, and their means are known."""
 
+    independent_rows = True
+
     def __init__(self, batch_size=3, seed=None, horizon=None):
         spec = BoundedArraySpec((), np.float32, 0.0, 1.0, "reward")
         super().__init__(

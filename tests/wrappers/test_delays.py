@@ -24,7 +24,6 @@ LAWS = [rewards.Geometric(0.5), rewards.Exponential(3.0), rewards.Poisson(1.0)]
 
 class DelayedContract(EnvironmentContract):
     num_steps = 9
-    num_rewards = 0  # what is paid belongs to several actions
 
 
 @pytest.mark.slow

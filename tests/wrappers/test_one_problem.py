@@ -37,7 +37,7 @@ from bandit_envs.wrappers import (
     OneProblem,
     RandomActionMask,
 )
-from tests.wrappers.examples import Coins, Payer, per_arm_bandit
+from tests.wrappers.examples import Payer, per_arm_bandit
 
 B = 4
 INDEPENDENT = [
@@ -251,7 +251,7 @@ def test_what_the_class_says_of_a_step_is_said_of_one_problem():
     shown = OneProblem(KArmedTestbed(k=3, batch_size=2, seed=0))
     shown.reset()
     shown.step([2, 0])
-    assert "k_armed_testbed, row 1" in shown.render("ansi", row=1)
+    assert "k-armed testbed, row 1" in shown.render("ansi", row=1)
 
 
 @pytest.mark.parametrize("make", [BernoulliPyEnvironment, CascadeBandit])
@@ -320,7 +320,7 @@ def test_masks_and_delays_are_the_users_own():
 
 
 def test_rows_that_are_users_already_are_refused():
-    for env in (per_arm_bandit(), OneProblem(KArmedTestbed(batch_size=2)), Coins()):
+    for env in (per_arm_bandit(), OneProblem(KArmedTestbed(batch_size=2))):
         with pytest.raises(ValueError, match="users of one problem already"):
             OneProblem(env)
     with pytest.raises(TypeError, match="expected a bandit"):
@@ -496,7 +496,7 @@ def test_an_id_makes_one_problem_of_an_environment_with_parameters():
     assert ENVIRONMENTS["one_problem"].make(module, batch_size=B).num_actions == 2
     with pytest.raises(ValueError, match="users of one problem already"):
         ENVIRONMENTS["one_problem"].make("wheel")
-    with pytest.raises(TypeError, match=r"go around OneProblem\(k_armed_testbed\)"):
+    with pytest.raises(TypeError, match=r"go around OneProblem\(k-armed testbed\)"):
         ENVIRONMENTS["one_problem"].make("scheduled_arms")
     arms = 'one_problem:environment="testbed:k=3"'
     scheduled = ENVIRONMENTS["scheduled_contexts"].make(arms, [0, 0, 2], batch_size=B, seed=0)

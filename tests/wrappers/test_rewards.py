@@ -136,7 +136,7 @@ def test_expected_rewards_that_are_not_exact_are_refused(wrapped):
     env.reset()
     env.step([0])
     for question in (env.expected_rewards, env.optimal_action, env.optimal_reward, env.get_info):
-        with pytest.raises(NotImplementedError, match=r"\(k_armed_testbed\) does not know its exp"):
+        with pytest.raises(NotImplementedError, match=r"\(k-armed testbed\) does not know its exp"):
             question()
 
 

@@ -62,8 +62,8 @@ def test_wrappers_compose_in_the_order_in_which_they_are_put_on():
     bare.reset()
     assert np.allclose(env.expected_rewards(), 2.0 * (bare.expected_rewards() + 1.0))
     assert np.allclose(env.step([0, 1, 2]).reward, 2.0 * (bare.step([0, 1, 2]).reward + 1.0))
-    assert env.name == "AffineReward(AffineReward(k_armed_testbed))"
-    assert env.wrapped_env().wrapped_env().name == "k_armed_testbed"
+    assert env.name == "AffineReward(AffineReward(k-armed testbed))"
+    assert env.wrapped_env().wrapped_env().name == "k-armed testbed"
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_expected_rewards_are_refused_where_only_rewards_are_mapped():
     env.reset()
     env.step([0, 1, 2])
     for question in (env.expected_rewards, env.optimal_action, env.optimal_reward, env.get_info):
-        with pytest.raises(NotImplementedError, match=r"^Squared\(k_armed_testbed\) does not know"):
+        with pytest.raises(NotImplementedError, match=r"^Squared\(k-armed testbed\) does not know"):
             question()
 
 

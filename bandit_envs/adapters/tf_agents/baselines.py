@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike
 from tf_agents.environments import py_environment, tf_py_environment
 
 from bandit_envs.adapters.tf_agents.environment import STEPPING, TFAgentsEnvironment, is_endless
-from bandit_envs.adapters.tf_agents.tf_environment import as_it_is
+from bandit_envs.adapters.tf_agents.numpy_calls import as_it_is, numpy_function
 from bandit_envs.arrays import Array
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.py_environment import PyEnvironment
@@ -159,7 +159,7 @@ def _baseline(
             observation = map_structure(_as_bandit_shows_it, spec, seen)
             return optimum(observation).astype(dtype)
 
-        optima = tf.numpy_function(on_arrays, tf.nest.flatten(observation), dtype)
+        optima = numpy_function(on_arrays, tf.nest.flatten(observation), dtype)
         optima.set_shape([None, *shape])
         return optima
 

@@ -14,9 +14,9 @@ from tf_agents.policies import epsilon_greedy_policy, tf_policy
 from tf_agents.trajectories import time_step as ts
 
 from bandit_envs.adapters.tf_agents.environment import with_boolean_mask
+from bandit_envs.adapters.tf_agents.numpy_calls import as_it_is, numpy_function
 from bandit_envs.adapters.tf_agents.policies.compiled import CompiledFunction, initial_state
 from bandit_envs.adapters.tf_agents.policies.probability_tables import ProbabilityTable
-from bandit_envs.adapters.tf_agents.tf_environment import as_it_is
 from bandit_envs.arrays import Array
 from bandit_envs.base.checks import short_repr
 from bandit_envs.logged import LogRecorder
@@ -52,12 +52,14 @@ def log_observer(
 
     @as_it_is
     def observe(trajectory: Nest) -> tf.Operation:
+        shown = (trajectory, () if table_of is None else table_of.of_step(trajectory))
+
         def record(*leaves: Array) -> None:
-            step = tf.nest.pack_sequence_as(trajectory, [np.asarray(leaf) for leaf in leaves])
+            arrays = [np.asarray(leaf) for leaf in leaves]
+            step, table = tf.nest.pack_sequence_as(shown, arrays)
             if np.all(step.next_step_type == StepType.FIRST):
                 return
             if table_of is not None:
-                table = table_of(step.observation)
                 log_probability = np.log(table[np.arange(len(table)), step.action])
             else:
                 log_probability = np.minimum(step.policy_info.log_probability, 0.0)
@@ -68,7 +70,7 @@ def log_observer(
                 )
             )
 
-        return tf.numpy_function(record, tf.nest.flatten(trajectory), [])
+        return numpy_function(record, tf.nest.flatten(shown), [])
 
     return observe
 

@@ -44,7 +44,7 @@ class TFAgentsEnvironment(py_environment.PyEnvironment):
 
     def __init__(self, env: PyEnvironment) -> None:
         # By name, as the next class in the order of a bandit's bases takes other arguments.
-        py_environment.PyEnvironment.__init__(self, handle_auto_reset=not is_endless(env))
+        py_environment.PyEnvironment.__init__(self)
         self._env = env
         self._name: str | None = env.name
         self._observation_spec = observation_spec_for_tf_agents(env)
@@ -76,6 +76,13 @@ class TFAgentsEnvironment(py_environment.PyEnvironment):
 
     def reward_spec(self) -> Nest:
         return self._reward_spec
+
+    def discount_spec(self) -> Nest:
+        return map_structure(to_tf_agents_spec, self._env.discount_spec())
+
+    def should_reset(self, current_time_step: ts.TimeStep) -> bool:
+        seen = TimeStep(*current_time_step)
+        return bool(super().should_reset(current_time_step)) or self._env.should_reset(seen)
 
     def wrapped_env(self) -> PyEnvironment:
         """Returns the environment of this package."""

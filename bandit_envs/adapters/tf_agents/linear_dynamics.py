@@ -9,7 +9,8 @@ import numpy as np
 import tensorflow as tf
 from tf_agents.specs import tensor_spec
 
-from bandit_envs.adapters.tf_agents.tf_environment import Clock, as_it_is
+from bandit_envs.adapters.tf_agents.numpy_calls import as_it_is
+from bandit_envs.adapters.tf_agents.tf_environment import Clock
 from bandit_envs.adapters.tf_agents.tfp_distributions import (
     Distribution,
     DistributionSampler,

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -15,22 +15,12 @@ from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
 
 from bandit_envs.adapters.tf_agents.environment import STEPPING, TFAgentsBanditEnvironment
+from bandit_envs.adapters.tf_agents.numpy_calls import as_it_is, numpy_function
 from bandit_envs.arrays import Array
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.nests import Nest
 from bandit_envs.wrappers import Wrapper
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def as_it_is(function: Function) -> Function:
-    """Decorates a function that a `tf.function` shall not rewrite.
-
-    It would rewrite the functions of NumPy in it, too, which makes them slow.
-    """
-    decorated: Function = tf.autograph.experimental.do_not_convert(function)
-    return decorated
 
 
 class Clock:
@@ -77,7 +67,7 @@ class Clock:
                 self.time.assign_add(samples)
             return [tf.constant(array, spec.dtype) for array, spec in zip(arrays, specs)]
         with tf.control_dependencies([self.time.read_value()]):
-            results = tf.numpy_function(call, flat, [spec.dtype for spec in specs])
+            results = numpy_function(call, flat, [spec.dtype for spec in specs])
         for result, spec in zip(results, specs):
             result.set_shape(spec.shape)
         with tf.control_dependencies(results):

@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TypeAlias
 
 import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
 
+from bandit_envs.adapters.tf_agents.numpy_calls import check_calls
 from bandit_envs.adapters.tf_agents.numpy_laws import Draw, Size, numpy_law
 from bandit_envs.arrays import Array, Indices, Rng
 from bandit_envs.base.checks import short_repr
@@ -31,9 +33,8 @@ def check_distribution(name: str, distribution: Distribution) -> Distribution:
 def sampler_of(distribution: Distribution) -> Draw:
     """Returns a function that draws from a distribution.
 
-    NumPy draws where it knows the law. Else TensorFlow does, with seeds from the generator: in
-    eager operations, as a compiled function within a `numpy_function` waits forever if TensorFlow
-    has one thread.
+    NumPy draws where it knows the law. Else TensorFlow does, with seeds from the generator. Some
+    distributions then call what is compiled, which a graph that holds the only thread refuses.
     """
     law = numpy_law(distribution)
     if law is not None:
@@ -41,7 +42,9 @@ def sampler_of(distribution: Distribution) -> Draw:
 
     def draw(rng: Rng, size: Size) -> Array:
         seed = tf.constant(rng.integers(2**31, size=2), tf.int32)
-        return np.asarray(distribution.sample(size, seed=seed))
+        sample = functools.partial(distribution.sample, size, seed=seed)
+        check_calls(f"a draw from {distribution.name}", sample)
+        return np.asarray(sample())
 
     return draw
 

@@ -19,6 +19,7 @@ from bandit_envs.base.checks import short_repr
 from bandit_envs.base.foreign_models import ForeignModel
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies.learned import add_actions
+from bandit_envs.rounding import is_constant
 
 MAX_GRADIENTS = 2**24
 """How many derivatives are in memory at once."""
@@ -385,7 +386,8 @@ def scale_features(network: nn.Sequential, features: Floats) -> torch.Tensor:
     inputs = torch.tensor(features, dtype=first.dtype, device=first.device)
     variance = inputs.var(dim=0, unbiased=False)
     network[0].running_mean = inputs.mean(dim=0)
-    network[0].running_var = torch.where(variance > 0.0, variance, torch.ones_like(variance))
+    variance[torch.from_numpy(is_constant(inputs.cpu().numpy())).to(variance.device)] = 1.0
+    network[0].running_var = variance
     return inputs
 
 

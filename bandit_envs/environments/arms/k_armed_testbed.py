@@ -60,7 +60,7 @@ class KArmedTestbed(BanditPyEnvironment[Array]):
         reward_std: float = 1.0,
         drift_std: float = 0.0,
         dtype: DTypeLike = np.float32,
-        name: str = "k_armed_testbed",
+        name: str = "k-armed testbed",
     ) -> None:
         self._dtype = _check_dtype(dtype)
         num_arms = check_integer("k", k, minimum=1)

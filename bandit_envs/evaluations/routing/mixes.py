@@ -9,6 +9,7 @@ import numpy as np
 
 from bandit_envs.arrays import Floats
 from bandit_envs.metrics import Statistics
+from bandit_envs.rounding import merge_ties, subtract
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,8 +52,8 @@ class Frontier:
     def __init__(self, scores: Floats, costs: Floats) -> None:
         self._scores = scores
         self._costs = costs
-        self.score_means = scores.mean(axis=0)  #: of the models, [K]
-        self.cost_means = costs.mean(axis=0)  #: of the models, [K]
+        self.score_means = merge_ties(scores.mean(axis=0))  #: of the models, [K]
+        self.cost_means = merge_ties(costs.mean(axis=0))  #: of the models, [K]
         #: The numbers of the models that the best mixes are made of, from cheap to dear.
         self.vertices = find_vertices(self.score_means, self.cost_means)
 
@@ -93,8 +94,9 @@ class Frontier:
             costs: of the router on the same requests.
         """
         mix = self.mix(float(costs.mean()))
-        gained = scores - mix.of(self._scores)
-        return Statistics.from_values(gained - mix.slope * (costs - mix.of(self._costs)))
+        gained = subtract(scores, mix.of(self._scores))
+        spent = subtract(costs, mix.of(self._costs))
+        return Statistics.from_values(subtract(gained, mix.slope * spent))
 
 
 def find_vertices(scores: Floats, costs: Floats) -> list[int]:

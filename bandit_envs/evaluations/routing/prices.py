@@ -9,6 +9,7 @@ import numpy as np
 
 from bandit_envs.arrays import Floats
 from bandit_envs.evaluations.routing.mixes import Frontier
+from bandit_envs.rounding import spread_of
 
 NUM_PRICES = 8
 """How many prices are tried if none are named."""
@@ -36,8 +37,9 @@ def choose_prices(scores: Floats, costs: Floats) -> list[float]:
     """
     slopes = Frontier(scores, costs).slopes
     if not len(slopes):
-        spread = float(costs.std())
-        slopes = np.array([float(scores.std()) / spread if spread > 0.0 else 1.0])
+        spread = float(spread_of(costs, axis=None))
+        ratio = float(spread_of(scores, axis=None)) / spread if spread > 0.0 else 1.0
+        slopes = np.array([ratio])
     low = slopes.min() / MARGIN
     high = slopes.max() * MARGIN
     if low <= 0.0:

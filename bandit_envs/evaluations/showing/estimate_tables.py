@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias
 
 from bandit_envs.evaluations.candidates import LOGGED
 from bandit_envs.evaluations.estimate_rows import EstimateRow, Evaluated
+from bandit_envs.names.visible import visible
 from bandit_envs.showing.latex import escape, to_latex
 from bandit_envs.showing.tables import Cell, Grid, Group, NumericColumn, Table, rounded
 
@@ -146,7 +147,7 @@ def _numbers(
 
     parts: Mapping[str, Sequence[EstimateRow]] = {
         "": found.rows,
-        **{f"{found.by}: {name}": rows for name, rows in found.segments.items() if rows},
+        **{visible(f"{found.by}: {name}"): rows for name, rows in found.segments.items() if rows},
     }
     return columns, [
         (heading, [(row, [row.policy, row.estimator], number(row)) for row in rows])

@@ -15,7 +15,7 @@ from bandit_envs.logged.estimators.kernel_estimators import (
     KernelIPS,
     actions_of,
 )
-from bandit_envs.logged.estimators.late_rewards import ArrivalTimes, correct_delays
+from bandit_envs.logged.estimators.late_rewards import ArrivalTimes, LateRewards, correct_delays
 from bandit_envs.logged.estimators.single_actions import (
     DirectMethod,
     DoublyRobust,
@@ -56,6 +56,7 @@ __all__ = [
     "InversePropensityScoring",
     "KernelDR",
     "KernelIPS",
+    "LateRewards",
     "MarginalizedIPS",
     "PseudoInverse",
     "ReplayMethod",

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from bandit_envs.base.checks import check_positive, short_repr
 from bandit_envs.logged.estimators.kernel_estimators import KernelIPS
 from bandit_envs.metrics.statistics import Statistics
+from bandit_envs.rounding import is_rounding
 
 Found: TypeAlias = Literal["rule", "slope"]
 """How a bandwidth is found."""
@@ -59,7 +60,7 @@ class NumberSums:
     def bandwidth(self) -> float:
         """Returns the bandwidth of the rule; ValueError if all actions are the same."""
         std = math.sqrt(float(self.actions.squared_deviation) / self.actions.count)
-        if not std:
+        if is_rounding(std, self.actions.mean):
             raise ValueError("all actions of the log are the same; expected some that differ")
         return FACTOR * std / math.pow(self.actions.count, 0.2)
 

@@ -20,7 +20,7 @@ from bandit_envs.base.checks import (
 )
 from bandit_envs.base.state import Stateful
 from bandit_envs.logged.columns import check_each
-from bandit_envs.logged.estimators.estimate import ROUNDING
+from bandit_envs.logged.estimators.problems import ROUNDING
 from bandit_envs.logged.estimators.single_actions import weigh_rows
 from bandit_envs.logged.intervals.sequence_bounds import EmpiricalBernstein, SequenceBound
 from bandit_envs.logged.log import BanditLog
@@ -168,9 +168,10 @@ class IPSConfidenceSequence(ConfidenceSequence):
             probabilities: [n, K], the policy's probabilities of all actions.
 
         Raises:
-            ValueError: a reward is out of its range. The sequence stays as it was.
+            ValueError: a reward is out of its range, or propensities are of a mixture of logging
+                policies. The sequence stays as it was.
         """
-        bounds = self.add(weigh_rows(log, probabilities).weights, log.reward)
+        bounds = self.add(weigh_rows(_check_own(log), probabilities).weights, log.reward)
         self._warn_if_crossed()
         return bounds
 
@@ -223,10 +224,10 @@ class DRConfidenceSequence(ConfidenceSequence):
             predicted_rewards: [n, K], of all actions.
 
         Raises:
-            ValueError: a reward or prediction is out of its range, or a weight above its bound.
-                The sequence stays as it was.
+            ValueError: a reward or prediction is out of its range, a weight above its bound, or
+                propensities are of a mixture of logging policies. The sequence stays as it was.
         """
-        rows = weigh_rows(log, probabilities, predicted_rewards)
+        rows = weigh_rows(_check_own(log), probabilities, predicted_rewards)
         self._check_range("reward", log.reward)
         self._check_range("predicted_rewards", np.asarray(predicted_rewards))
         if log.action_probabilities is not None:
@@ -261,3 +262,14 @@ class DRConfidenceSequence(ConfidenceSequence):
             direct = np.einsum("nk,nk->n", policy, cut)
             found.append(direct + weights * (reward - cut[every, log.action]))
         return found[0], found[1]
+
+
+def _check_own(log: BanditLog) -> BanditLog:
+    """Returns a log with each row's own propensities; ValueError for those of a mixture.
+
+    Weights by a mixture have the mean 1 over all rows, and not in each of them.
+    """
+    if log.own_propensity is not None:
+        found = "log has the propensities of a mixture of logging policies"
+        raise ValueError(f"{found}; expected each row's own, with which a sequence always holds")
+    return log

@@ -27,6 +27,7 @@ from bandit_envs.logged.columns import (
     check_reward_range,
 )
 from bandit_envs.logged.estimators.estimate import Estimate, Terms
+from bandit_envs.logged.estimators.sums import compared_columns, free_columns
 from bandit_envs.logged.features import flat_features_of
 from bandit_envs.logged.log import BanditLog, require_numbered_actions
 from bandit_envs.policies.scikit_learn.model import name_failing_estimator
@@ -38,6 +39,8 @@ class MarginalizedIPS:
 
     It is unbiased if actions affect rewards through their embeddings only, and each embedding that
     the policy may take was logged. Its static methods return how likely embeddings are.
+    Its interval has all of that of `SelfNormalizedIPS`, unless the policy takes actions that cannot
+    be logged.
 
     Args:
         self_normalized: whether it divides by the mean weight. Where it is unbiased without, its
@@ -85,15 +88,20 @@ class MarginalizedIPS:
         """Returns what each row adds to the estimate; `terms.sums()` of parts of a log merge."""
         weights = self.weigh(log, probabilities, likelihoods)
         policy = as_column("probabilities", probabilities)
+        of_actions = _weigh_actions(log, policy)
+        free = None
+        compared = None
+        if of_actions is not None:
+            free = free_columns(of_actions, log.reward)
+            compared = compared_columns(free, weights[np.newaxis], log.reward)
         return Terms(
             direct=np.zeros(len(log)),
             weighted=check_reward_range("the weighted reward", weights * log.reward),
             weights=weights[np.newaxis],
             normaliser=weights if self.self_normalized else None,
             estimator=repr(self),
-            assumed=None
-            if self.self_normalized
-            else add_of_actions(log, policy, weights, log.reward),
+            free=free,
+            compared=compared,
         )
 
     @staticmethod
@@ -232,22 +240,17 @@ class ActionPosterior:
         return table
 
 
-def add_of_actions(
-    log: BanditLog, policy: Floats, weights: Floats, residual: Floats
-) -> Floats | None:
-    """Returns what rows add more by the weights of actions [n]; None if the log lacks actions.
+def _weigh_actions(log: BanditLog, policy: Floats) -> Floats | None:
+    """Returns the weights of the actions of rows [n]; None if the log lacks some of the policy's.
 
     Args:
         log: n decisions.
         policy: [n, K], its probabilities.
-        weights: [n], by embeddings.
-        residual: [n], what they weigh.
     """
     logged = log.action_probabilities
     if logged is None or ((policy > 0.0) & (logged <= 0.0)).any():
         return None
-    of_actions = policy[np.arange(len(log)), log.action] / log.propensity
-    return np.asarray((of_actions - weights) * residual)
+    return np.asarray(policy[np.arange(len(log)), log.action] / log.propensity)
 
 
 def _embedding_of(log: BanditLog, dimensions: Sequence[int] | None) -> NDArray[np.int64]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from bandit_envs.arrays import Floats, Indices
 from bandit_envs.base.checks import check_confidence
+from bandit_envs.logged.estimators import problems
 from bandit_envs.logged.estimators.bootstrap import PoissonBootstrap
 from bandit_envs.logged.estimators.sums import ActionSums, MeanSums, RatioSums, WeightSums
 from bandit_envs.logged.intervals.influence import InfluenceSums, hull, normal_interval
@@ -21,13 +22,7 @@ from bandit_envs.logged.intervals.tails import TailSums
 from bandit_envs.metrics.statistics import Statistics
 from bandit_envs.seeding import Seed
 
-SMALL_SAMPLE = 200.0  # effective rows, below which an estimate is unreliable
-HEAVY = 0.5  # shape of the tail of the weights, from which on their variance is infinite
-NO_SPREAD = 1e-14  # standard error over value, of rows that differ by rounding only
-DECISIVE = 0.01  # share of one row in the sum of squared weights, as heavy tails nearly always have
-FAR = 4.0  # standard errors between a mean weight and 1
-BIASED = 3.0  # standard errors between an estimated bias and 0
-ROUNDING = 1e-6  # of propensities, which may be stored in single precision
+UNEQUAL = 1e-6  # squared coefficient of variation of weights, from which on they differ
 
 Main: TypeAlias = MeanSums | RatioSums
 """The sums of the value of an estimate and of its error."""
@@ -52,10 +47,15 @@ class Terms:
             None if the log has not all probabilities of the logging policy.
         unchanged: [1 + 2 S, n], of a self-normalised estimator that changes the weights: the
             columns of the one that does not; None if they are the same.
-        assumed: [n], what the rows would add more if the estimator did not assume anything of how
-            rewards arise; None if it does not, or if that is not known.
+        free: [1 + 2 F, n], of an estimator that assumes something of how rewards arise: the columns
+            of a self-normalised one that does not; None if that is not known, or the same.
+        compared: [1 + 2 (1 + S), n], the columns by which `RatioSums.compare_first` tests what is
+            assumed; None if it cannot be tested.
+        assumption: what a warning says if the test refutes it.
         has_bandwidth: whether what is left out is by a bandwidth: the difference to the estimate
             that is extrapolated to a bandwidth of 0.
+        needs_equal_weights: whether the estimate is refused if weights above 0 differ, where the
+            normaliser counts these.
     """
 
     direct: Floats
@@ -67,8 +67,11 @@ class Terms:
     estimator: str = ""
     expected_squares: Floats | None = None
     unchanged: Floats | None = None
-    assumed: Floats | None = None
+    free: Floats | None = None
+    compared: Floats | None = None
+    assumption: str = "what it assumes of rewards seems wrong"
     has_bandwidth: bool = False
+    needs_equal_weights: bool = False
 
     def __len__(self) -> int:
         return len(self.direct)
@@ -93,10 +96,13 @@ class Terms:
             tail=TailSums.from_values(self._sizes()),
             unbiased=unbiased,
             left_out=None if self.left_out is None else Statistics.from_values(self.left_out),
-            assumed=None if self.assumed is None else Statistics.from_values(self.assumed),
+            free=_sum_ratios(self.free, first_row),
+            compared=_sum_ratios(self.compared, first_row),
+            assumption=self.assumption,
             actions=self.actions,
             estimator=self.estimator,
             has_bandwidth=self.has_bandwidth,
+            needs_equal_weights=self.needs_equal_weights,
         )
 
     def sums_of_all(self, first_row: int | Indices = 0) -> EstimateSums:
@@ -124,9 +130,7 @@ class Terms:
             totals = columns[0] if self.left_out is None else columns[0] + self.left_out
             return MeanSums.from_columns(columns), InfluenceSums.from_values(totals, first_row)
         ratio = RatioSums.from_columns(columns, first_row)
-        if self.unchanged is None:
-            return ratio, None
-        return ratio, RatioSums.from_columns(self.unchanged, first_row)
+        return ratio, _sum_ratios(self.unchanged, first_row)
 
     def _sizes(self) -> Floats:
         """Returns the sizes of weighted rewards, or errors, before any change of weights: [n]."""
@@ -145,10 +149,14 @@ class EstimateSums:
         unbiased: the sums of what each row would add without a change of the weights; None for
             self-normalised estimators that do not change them.
         left_out: what a change of the weights takes from what each row adds; None for nothing.
-        assumed: what rows would add more without an assumption; None if that is not known.
+        free: the sums of an estimate that assumes nothing of how rewards arise; None if that is not
+            known, or the same.
+        compared: the sums that test what is assumed; None if that cannot be tested.
+        assumption: what a warning says if the test refutes it.
         actions: of the log and the policy; None for slates.
         estimator: names what made the terms, with its parameters; "" if it is not known.
         has_bandwidth: whether what is left out is by a bandwidth, of which `find_moved` tells.
+        needs_equal_weights: whether the estimate is refused if weights above 0 differ.
     """
 
     main: Main
@@ -156,10 +164,13 @@ class EstimateSums:
     tail: TailSums
     unbiased: InfluenceSums | RatioSums | None = None
     left_out: Statistics | None = None
-    assumed: Statistics | None = None
+    free: RatioSums | None = None
+    compared: RatioSums | None = None
+    assumption: str = ""
     actions: ActionSums | None = None
     estimator: str = ""
     has_bandwidth: bool = False
+    needs_equal_weights: bool = False
 
     @property
     def size(self) -> int:
@@ -185,10 +196,13 @@ class EstimateSums:
             tail=self.tail.merge(other.tail),
             unbiased=_merge_unbiased(self.unbiased, other.unbiased),
             left_out=_merge_statistics(self.left_out, other.left_out),
-            assumed=_merge_statistics(self.assumed, other.assumed),
+            free=_merge_ratios(self.free, other.free),
+            compared=_merge_ratios(self.compared, other.compared),
+            assumption=self.assumption,
             actions=actions,
             estimator=self.estimator,
             has_bandwidth=self.has_bandwidth,
+            needs_equal_weights=self.needs_equal_weights,
         )
 
     def standard_error(self) -> float:
@@ -219,15 +233,29 @@ class EstimateSums:
         ratio = self.main if self.unbiased is None else self.unbiased
         return ratio.influence_sums() if isinstance(ratio, RatioSums) else None
 
+    def free_influence_sums(self) -> InfluenceSums | None:
+        """Returns the sums of rows whose mean is the estimate that assumes nothing.
+
+        They are None if it is not known, as where no row has a weight that assumes nothing.
+        """
+        if self.free is None or not self.free.has_weights:
+            return None
+        return self.free.influence_sums()
+
     def find_problems(self) -> list[str]:
         """Returns the reasons to distrust the estimate."""
+        value = self.main.value()
+        error = self.standard_error()
+        unbiased = self.unbiased
+        known = unbiased.standard_error if isinstance(unbiased, InfluenceSums) else error
+        deviation = known * math.sqrt(self.size)
         found = (
-            self._find_unlogged_actions(),
-            self._find_bias(),
-            self._find_wrong_assumption(),
-            self._find_few_rows(),
-            self._find_no_spread(),
-            self._find_wrong_mean_weight(),
+            problems.find_unlogged_actions(self.actions),
+            problems.find_bias(None if self.has_bandwidth else self.left_out, error),
+            problems.find_wrong_assumption(self.compared, value, self.assumption),
+            problems.find_few_rows(self.weights),
+            problems.find_no_spread(deviation, value),
+            problems.find_wrong_mean_weight(self.weights),
         )
         return list(itertools.chain(*found))
 
@@ -240,11 +268,15 @@ class EstimateSums:
                 estimators, and `interval` of these for slates of more than two slots.
             stacklevel: of warnings, as for `warnings.warn`.
 
+        Raises:
+            ValueError: there are less rows, or weights differ that must be equal.
+
         Warns:
             UserWarning: for each reason to distrust the estimate.
         """
         if self.size < 2:
             raise ValueError(f"log has {self.size} rows; expected at least two")
+        self._check_equal_weights()
         for problem in self.find_problems():
             warnings.warn(problem, stacklevel=stacklevel)
         return Estimate(
@@ -259,66 +291,19 @@ class EstimateSums:
             terms=terms,
         )
 
-    def _find_unlogged_actions(self) -> Iterator[str]:
-        unlogged = [] if self.actions is None else self.actions.find_unlogged()
-        if unlogged:
-            found = f"the policy takes actions that were never logged: {unlogged[:10]}"
-            yield f"{found}; the log cannot tell their value"
+    def _check_equal_weights(self) -> None:
+        """Raises ValueError if weights above 0 differ that must be equal, by more than rounding.
 
-    def _find_bias(self) -> Iterator[str]:
-        """Yields a text if what changed weights leave out exceeds its noise and the error."""
-        if self.left_out is None or self.has_bandwidth:
+        By the inequality of Cauchy and Schwarz, their effective sample size is then below their
+        number.
+        """
+        if not self.needs_equal_weights or not isinstance(self.main, RatioSums):
             return
-        bias = float(self.left_out.mean)
-        noise = math.sqrt(float(self.left_out.squared_deviation)) / self.size
-        if abs(bias) > max(BIASED * noise, self.standard_error()):
-            direction = "low" if bias > 0.0 else "high"
-            found = f"the estimate is about {abs(bias):.4g} too {direction}"
-            yield f"{found}: its weights leave out that much; a normal interval does not show it"
-
-    def _find_wrong_assumption(self) -> Iterator[str]:
-        """Yields a text if the estimate is not that without its assumption, by more than noise."""
-        if self.assumed is None:
-            return
-        difference = float(self.assumed.mean)
-        noise = math.sqrt(float(self.assumed.squared_deviation)) / self.size
-        if abs(difference) > BIASED * noise + NO_SPREAD * abs(self.main.value()):
-            direction = "low" if difference > 0.0 else "high"
-            found = f"the estimate is about {abs(difference):.4g} too {direction}"
-            yield f"{found}, by weights that assume nothing: what it assumes of rewards seems wrong"
-
-    def _find_few_rows(self) -> Iterator[str]:
-        """Yields a text if few rows count: by what is expected of the weights, if that is known."""
-        name = "expected effective sample size"
-        effective = self.weights.expected_sample_size()
-        if effective is None:
-            name = "effective sample size"
-            effective = self.weights.effective_sample_size()
-        if effective < SMALL_SAMPLE:
-            found = f"the {name} is {effective:.1f} of {self.size} rows"
-            yield f"{found}; the estimate is unreliable"
-        elif self.weights.expected_squares is None:
-            shape = self.weights.tail.shape()
-            if shape > HEAVY and self.weights.share_of_largest() > DECISIVE:
-                found = f"the largest weights have a heavy tail (Pareto k is {shape:.2f})"
-                yield f"{found}; the estimate is unreliable"
-
-    def _find_no_spread(self) -> Iterator[str]:
-        """Yields a text if no row moves the estimate, as in a log without a single click."""
-        error = self.standard_error()
-        if isinstance(self.unbiased, InfluenceSums):
-            error = self.unbiased.standard_error
-        if error <= NO_SPREAD * abs(self.main.value()):
-            yield "all rows say the same, such as a log without a click; the error is not known"
-
-    def _find_wrong_mean_weight(self) -> Iterator[str]:
-        """Yields a text if the mean weight is not near its expectation, 1."""
-        mean = float(self.weights.means.mean)
-        error = math.sqrt(float(self.weights.means.squared_deviation)) / self.size
-        if abs(mean - 1.0) > FAR * error + ROUNDING:
-            found = f"the mean weight is {mean:.4g}, more than {FAR:g} standard errors from 1"
-            reason = "propensities may be wrong, or what the policy does was never logged"
-            yield f"{found}; {reason}"
+        number = self.size * float(self.main.normalisers()[0])
+        if self.weights.effective_sample_size() < number * (1.0 - UNEQUAL):
+            problem = "the log has the actions of the policy with different propensities"
+            expected = "expected a log of a uniform policy, or an estimator that weighs rows: snips"
+            raise ValueError(f"{problem}; {expected}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -340,25 +325,43 @@ class Estimate:
 
         It is that of `InfluenceSums.interval`. If the estimator changes weights, so that its bias
         is as uncertain as an estimate without the change, the interval has all of its own normal
-        interval and of the interval without the change.
+        interval and of the interval without the change. If the estimator assumes something of how
+        rewards arise, the interval has all of that of a self-normalised one that does not.
         """
         level = check_confidence(confidence)
         if not math.isfinite(self.standard_error):
             return self.normal_interval(level)
-        sums = self.sums.influence_sums()
-        if sums is None:
-            sums = self._sum_influences()
-        if not self.sums.changes_weights:
-            return sums.interval(level)
-        return hull(self.normal_interval(level), sums.interval(level))
+        parts = [self.influence_sums().interval(level)]
+        if self.sums.changes_weights:
+            parts.append(self.normal_interval(level))
+        free = self.sums.free_influence_sums()
+        if free is not None:
+            parts.append(free.interval(level))
+        return hull(*parts)
+
+    def influence_sums(self) -> InfluenceSums:
+        """Returns the sums of rows whose mean is the estimate, without any change of weights.
+
+        Of ratios of many slots, they take another pass over the rows.
+        """
+        found = self.sums.influence_sums()
+        if found is not None:
+            return found
+        main = self.sums.main
+        if isinstance(main, MeanSums):
+            raise TypeError("the sums of a mean have its influences")
+        found = InfluenceSums.from_values(np.zeros(0))
+        for columns in self._pass_again():
+            values = main.value() + main.influence(columns)
+            found = found.merge(InfluenceSums.from_values(values, found.size))
+        return found
 
     def median_of_means(self, confidence: float = 0.95) -> tuple[float, float]:
         """Returns the smallest and the largest mean of eight blocks of rows.
 
         See `InfluenceSums.median_of_means` for what it assumes.
         """
-        sums = self.sums.influence_sums()
-        return (self._sum_influences() if sums is None else sums).median_of_means(confidence)
+        return self.influence_sums().median_of_means(confidence)
 
     def normal_interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Returns the ends of a confidence interval, if estimates are normally distributed."""
@@ -391,17 +394,6 @@ class Estimate:
         values = self.sums.main.values_at(bootstrap.means())
         low, high = np.quantile(values, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
         return float(low), float(high)
-
-    def _sum_influences(self) -> InfluenceSums:
-        """Returns the sums of how far rows move a ratio, about its value, by another pass."""
-        main = self.sums.main
-        if isinstance(main, MeanSums):
-            raise TypeError("the sums of a mean have its influences")
-        found = InfluenceSums.from_values(np.zeros(0))
-        for columns in self._pass_again():
-            values = main.value() + main.influence(columns)
-            found = found.merge(InfluenceSums.from_values(values, found.size))
-        return found
 
     def _observed_range(self) -> float:
         """Returns the largest less the smallest of how far rows move the estimate."""
@@ -443,6 +435,16 @@ def merge_sums(parts: Iterable[EstimateSums]) -> EstimateSums:
     if first is None:
         raise ValueError("parts is empty; expected the sums of at least one part")
     return functools.reduce(EstimateSums.merge, sums, first)
+
+
+def _sum_ratios(columns: Floats | None, first_row: int | Indices) -> RatioSums | None:
+    """Returns the sums of ratios [1 + 2 S, n]; None without columns."""
+    return None if columns is None else RatioSums.from_columns(columns, first_row)
+
+
+def _merge_ratios(left: RatioSums | None, right: RatioSums | None) -> RatioSums | None:
+    """Returns the sums of the rows of both; None if those of one are not known."""
+    return None if left is None or right is None else left.merge(right)
 
 
 def _merge_unbiased(

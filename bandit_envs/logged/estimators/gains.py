@@ -19,8 +19,10 @@ from bandit_envs.arrays import Floats
 from bandit_envs.logged.again import Again
 from bandit_envs.logged.estimators.estimate import Estimate, Terms, merge_sums, sum_terms
 from bandit_envs.logged.log import BanditLog, check_log, check_repeatable
+from bandit_envs.rounding import subtract
 
 SMALLEST_P = 1e-9  # the tails of estimates are not known beyond
+SMALLEST_P_OF_FEW = 1e-3  # likewise, if few rows decide
 BISECTIONS = 50  # of the logarithm of a p-value, which is right to 13 digits then
 
 
@@ -105,14 +107,19 @@ def subtract_terms(terms: Terms, others: Terms) -> Terms:
         found = f"{len(terms)} and {len(others)} rows"
         raise ValueError(f"terms are of {found}; expected the same rows")
     name = f"{terms.estimator} less {others.estimator}"
+    free = None
+    if terms.free is not None or others.free is not None:
+        free = _subtract_columns(_free_columns(terms), _free_columns(others))
     if terms.normaliser is None and others.normaliser is None:
         return dataclasses.replace(
             terms,
-            direct=terms.direct - others.direct,
-            weighted=terms.weighted - others.weighted,
+            direct=subtract(terms.direct, others.direct),
+            weighted=subtract(terms.weighted, others.weighted),
             left_out=_subtract_left_out(terms, others),
             actions=None,
-            assumed=None,
+            free=free,
+            compared=None,
+            needs_equal_weights=False,
             estimator=name,
         )
     columns = _subtract_columns(terms.columns(), others.columns())
@@ -127,7 +134,9 @@ def subtract_terms(terms: Terms, others: Terms) -> Terms:
         normaliser=columns[1 + slots :],
         left_out=None,
         actions=None,
-        assumed=None,
+        free=free,
+        compared=None,
+        needs_equal_weights=False,
         estimator=name,
         unchanged=unchanged,
     )
@@ -139,7 +148,7 @@ def _subtract_columns(columns: Floats, others: Floats) -> Floats:
     other_slots = len(others) // 2
     return np.vstack(
         [
-            columns[:1] - others[:1],
+            subtract(columns[:1], others[:1]),
             columns[1 : 1 + slots],
             -others[1 : 1 + other_slots],
             columns[1 + slots :],
@@ -160,6 +169,11 @@ def _unchanged_columns(terms: Terms) -> Floats:
     return columns if terms.left_out is None else columns + terms.left_out
 
 
+def _free_columns(terms: Terms) -> Floats:
+    """Returns the columns of an estimate that neither assumes anything nor changes the weights."""
+    return _unchanged_columns(terms) if terms.free is None else terms.free
+
+
 def _subtract_left_out(terms: Terms, others: Terms) -> Floats | None:
     """Returns what a change of the weights takes from the rows of the difference of two means."""
     if terms.left_out is None and others.left_out is None:
@@ -170,10 +184,11 @@ def _subtract_left_out(terms: Terms, others: Terms) -> Floats | None:
 
 
 def p_value_of(gain: Estimate) -> float:
-    """Returns the p-value of no gain, at least 1e-9.
+    """Returns the p-value of no gain, at least 1e-9; where few rows decide, at least 0.001.
 
     It is below 0.05 exactly if `gain.interval(0.95)` leaves out 0, and so on, so that it allows
-    for skewed rows and heavy tails as the interval does.
+    for skewed rows and heavy tails as the interval does. Few rows decide if the gain has less than
+    40 degrees of freedom: then nothing is known of the tails far out.
 
     >>> from bandit_envs.logged import InversePropensityScoring
     >>> log = BanditLog(np.ones((900, 1)), [0, 1, 1] * 300, [1, 0, 1] * 300, [0.5] * 900)
@@ -181,7 +196,10 @@ def p_value_of(gain: Estimate) -> float:
     >>> round(p_value_of(gain_over(worse, estimate_logged(log))), 4)
     1.0
     """
-    return invert_interval(gain.interval)
+    p_value = invert_interval(gain.interval)
+    if not math.isfinite(gain.standard_error) or not gain.influence_sums().few_rows_decide:
+        return p_value
+    return max(p_value, SMALLEST_P_OF_FEW)
 
 
 def invert_interval(interval: Callable[[float], tuple[float, float]]) -> float:

@@ -14,10 +14,11 @@ from bandit_envs.arrays import Array, Floats, as_numbers
 from bandit_envs.base.checks import check_number
 from bandit_envs.logged.columns import check_distributions, check_reward_range
 from bandit_envs.logged.estimators.estimate import Estimate, EstimateSums, Terms
-from bandit_envs.logged.estimators.sums import ActionSums
+from bandit_envs.logged.estimators.sums import ActionSums, compared_columns, free_columns
 from bandit_envs.logged.log import BanditLog, require_numbered_actions, require_propensities
 
 ROWS_IN_CACHE = 8192  # whose tables stay in the processor's cache
+OTHER_ROWS = "the logging policies seem to have met other contexts, or other times; do not balance"
 SMALLEST = 1e-200  # replaces a shrinkage of 0, to avoid a division by zero
 
 
@@ -34,12 +35,13 @@ class Estimator(abc.ABC):
     for self-normalised estimators, and 1 for the others.
 
     A subclass says how it changes the weights w, in `_change`; whether it uses predicted rewards
-    q, `needs_predictions`; and whether it divides by the mean of the changed weights,
-    `self_normalized`.
+    q, `needs_predictions`; whether it divides by the mean of the changed weights,
+    `self_normalized`; and whether it is refused where weights differ, `needs_equal_weights`.
     """
 
     needs_predictions: ClassVar[bool] = False
     self_normalized: ClassVar[bool] = False
+    needs_equal_weights: ClassVar[bool] = False
 
     def estimate(
         self, log: BanditLog, probabilities: ArrayLike, predicted_rewards: ArrayLike | None = None
@@ -119,6 +121,9 @@ class Estimator(abc.ABC):
             estimator=repr(self),
             expected_squares=_expect_squares(log, np.asarray(probabilities)),
             unchanged=unchanged,
+            compared=_compare_own(log, rows),
+            assumption=OTHER_ROWS,
+            needs_equal_weights=self.needs_equal_weights,
         )
 
     @property
@@ -148,13 +153,15 @@ class Estimator(abc.ABC):
 class ReplayMethod(Estimator):
     """The mean reward of the rows whose action a deterministic policy would have taken.
 
-    It is unbiased if the logging policy was uniform; else it is biased towards the contexts where
-    the log has the policy's actions often. Its interval has all of that of `SelfNormalizedIPS`.
+    It is unbiased if the logging policy was uniform; else it would be biased towards the contexts
+    where the log has the policy's actions often. So a log that has them with different propensities
+    is refused. `SelfNormalizedIPS` takes any log, and is the same for a uniform one.
 
     Source: Li et al., Unbiased offline evaluation of news article recommendation (2011).
     """
 
     self_normalized = True
+    needs_equal_weights = True
 
     def _change(self, weights: Floats, probability: Floats) -> Floats:
         if not np.isin(probability, (0.0, 1.0)).all():
@@ -388,6 +395,17 @@ def weigh_rows(
     return WeighedRows(
         probability, probability / require_propensities(log).propensity, direct, residual
     )
+
+
+def _compare_own(log: BanditLog, rows: WeighedRows) -> Floats | None:
+    """Returns columns that compare each row's own propensity with that of a mixture: [5, n].
+
+    They are None if the log has no other propensity.
+    """
+    if log.own_propensity is None:
+        return None
+    own = free_columns(rows.probability / log.own_propensity, rows.residual)
+    return compared_columns(own, rows.weights[np.newaxis], rows.residual)
 
 
 def _expect_squares(log: BanditLog, table: Array) -> Floats | None:

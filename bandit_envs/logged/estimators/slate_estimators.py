@@ -21,6 +21,7 @@ from bandit_envs.logged.columns import (
     check_reward_range,
 )
 from bandit_envs.logged.estimators.estimate import Estimate, Terms
+from bandit_envs.logged.estimators.sums import compared_columns, free_columns
 
 MAX_WEIGHT = 1e40
 """The largest weight, so that no square of a weighted reward overflows."""
@@ -38,7 +39,8 @@ class SlateEstimator:
 
     Estimators differ in the probabilities whose ratio is the weight w_is of a slot. If a whole
     slate has one weight, its rewards are summed first. A subclass names the probabilities that it
-    compares: a field of `SlateProbabilities`.
+    compares: a field of `SlateProbabilities`. Those of whole slates test what the others assume;
+    with them, intervals have all of that of a self-normalised `SlateStandardIPS`.
 
     Args:
         self_normalized: whether it divides by the mean of the weights of each slot. Where it is
@@ -84,14 +86,16 @@ class SlateEstimator:
             weighted = (slots * parts).T
         else:
             weighted = (slots * rewards).sum(axis=1)
-        return Terms(
+        terms = Terms(
             direct=np.zeros(len(rewards)),
             weighted=weighted,
             weights=slots.T,
             normaliser=slots.T if self.self_normalized else None,
             estimator=repr(self),
-            assumed=self._weigh_slates(propensity, probabilities, slots, rewards),
         )
+        if self._field == "slate":
+            return terms
+        return _compare_slates(terms, rewards, propensity, probabilities)
 
     def weigh(
         self,
@@ -108,20 +112,6 @@ class SlateEstimator:
         check_each("the weight", weights, weights <= MAX_WEIGHT, f"at most {MAX_WEIGHT:g}")
         return weights.reshape(len(weights), -1)
 
-    def _weigh_slates(
-        self,
-        propensity: SlateProbabilities,
-        probabilities: SlateProbabilities,
-        slots: Floats,
-        rewards: Floats,
-    ) -> Floats | None:
-        """Returns what slates add more by weights of whole slates [n]; None if not known."""
-        are_known = propensity.slate is not None and probabilities.slate is not None
-        if not are_known or self.self_normalized or self._field == "slate":
-            return None
-        whole = SlateStandardIPS().weigh(propensity, probabilities, rewards.shape)
-        return np.asarray(((whole - slots) * rewards).sum(axis=1))
-
     def _read(self, name: str, given: SlateProbabilities, shape: tuple[int, ...]) -> Floats:
         """Returns the probabilities that are compared: [n], or [n, S] of slots."""
         if not isinstance(given, SlateProbabilities):
@@ -134,6 +124,28 @@ class SlateEstimator:
         table = as_column(label, value, ndim=len(expected))
         check_array(f"{label} has", table, expected)
         return check_each(label, table, (table >= 0.0) & (table <= 1.0), "0 to 1")
+
+
+def _compare_slates(
+    terms: Terms,
+    rewards: Floats,
+    propensity: SlateProbabilities,
+    probabilities: SlateProbabilities,
+) -> Terms:
+    """Returns terms with what tests their assumption, if probabilities of whole slates are known.
+
+    Args:
+        terms: of an estimator that weighs slots.
+        rewards: [n, S], of every slot.
+        propensity: the probabilities with which the slates were shown.
+        probabilities: those with which the policy would show them.
+    """
+    if propensity.slate is None or probabilities.slate is None:
+        return terms
+    whole = SlateStandardIPS().weigh(propensity, probabilities, rewards.shape)
+    free = free_columns(whole[:, 0], rewards.sum(axis=1))
+    compared = compared_columns(free, terms.weights, rewards.T)
+    return dataclasses.replace(terms, free=free, compared=compared)
 
 
 class SlateStandardIPS(SlateEstimator):
@@ -235,6 +247,7 @@ class CascadeDR:
         direct = (above * (tables * predicted).sum(axis=2)).sum(axis=1)
         weighted = (slots * (rewards - of_items)).sum(axis=1)
         terms = Terms(direct=direct, weighted=weighted, weights=slots.T)
+        terms = _compare_slates(terms, rewards, propensity, probabilities)
         return terms.sums().estimate([terms], stacklevel=3)
 
 

@@ -107,8 +107,8 @@ class RatioSums:
     def merge(self, other: RatioSums) -> RatioSums:
         """Returns the sums of the rows of both."""
         pair = (self._moments, other._moments)
-        weights = pair[0].weight * self._normalisers()
-        other_weights = pair[1].weight * other._normalisers()
+        weights = pair[0].weight * self.normalisers()
+        other_weights = pair[1].weight * other.normalisers()
         shares = other_weights / _or_one(weights + other_weights)
         ratios = self.ratios + shares * (other.ratios - self.ratios)
         return self._at(ratios)._add(other._at(ratios))
@@ -144,10 +144,27 @@ class RatioSums:
         if self._has_tiny_weights():
             return math.inf
         size = self._moments.weight
-        slots = factors / _or_one(self._normalisers())
+        slots = factors / _or_one(self.normalisers())
         row = np.concatenate([[0.0], slots, np.zeros_like(slots)])
         products = self._moments.transform(row[np.newaxis]).products
         return math.sqrt(float(products[0, 0]) / size / (size - 1.0))
+
+    def compare_first(self) -> tuple[float, float]:
+        """Returns by how much the first ratio exceeds the sum of the others, and the noise of that.
+
+        The noise is that of rows which add W (R - V) - sum_s w_s (r_s - V_s), with the weights W
+        and rewards R of the first ratio, and V the sum of the others: it is large where few rows
+        have a weight W, even if these have equal rewards. Both are 0 if no row has one.
+        """
+        mean = float(self.normalisers()[0])
+        if mean == 0.0:
+            return 0.0, 0.0
+        size = self._moments.weight
+        others = self.ratios[1:]
+        difference = float(self.ratios[0] - others.sum())
+        row = np.concatenate([[0.0, 1.0], -np.ones_like(others), [difference], 0.0 * others])
+        products = self._moments.transform(row[np.newaxis]).products
+        return difference, math.sqrt(float(products[0, 0])) / size / mean
 
     def influence(self, columns: Floats) -> Floats:
         """Returns how far each of n rows moves the estimate, by the delta method: [n].
@@ -156,7 +173,7 @@ class RatioSums:
         """
         direct, weighted, normaliser = _split(columns)
         errors = weighted - self.ratios[:, np.newaxis] * normaliser
-        change = (1.0 / _or_one(self._normalisers())) @ errors
+        change = (1.0 / _or_one(self.normalisers())) @ errors
         return np.asarray(change + (direct - self._moments.means[0]))
 
     def influence_sums(self) -> InfluenceSums | None:
@@ -178,22 +195,27 @@ class RatioSums:
         )
 
     @property
+    def has_weights(self) -> bool:
+        """Whether each ratio has a row with a weight."""
+        return bool(self.normalisers().all())
+
+    @property
     def _moments(self) -> Moments:
         """The moments up to the second."""
         return self.moments.moments if isinstance(self.moments, HigherMoments) else self.moments
 
-    def _normalisers(self) -> Floats:
+    def normalisers(self) -> Floats:
         """Returns the means of the normalisers: [S]."""
         return self._moments.means[1 + len(self.ratios) :]
 
     def _has_tiny_weights(self) -> bool:
         """Whether weights are so small that their squares are rounded to 0."""
-        normalisers = np.abs(self._normalisers())
+        normalisers = np.abs(self.normalisers())
         return bool(((normalisers > 0.0) & (normalisers < SMALLEST_MEAN)).any())
 
     def _direction(self) -> Floats:
         """Returns the factors [1, 1 + 2 S] by which the columns move the estimate."""
-        factors = 1.0 / _or_one(self._normalisers())
+        factors = 1.0 / _or_one(self.normalisers())
         row = np.concatenate([[1.0], factors, np.zeros_like(factors)])
         return np.asarray(row[np.newaxis])
 
@@ -211,6 +233,30 @@ class RatioSums:
         if isinstance(self.moments, HigherMoments) and isinstance(other.moments, HigherMoments):
             return RatioSums(self.ratios, self.moments.merge(other.moments), blocks)
         return RatioSums(self.ratios, self._moments.merge(other._moments), blocks)
+
+
+def free_columns(whole: Floats, rewards: Floats) -> Floats:
+    """Returns the columns of a self-normalised estimate that assumes nothing of rewards: [3, n].
+
+    It is mean(W R) / mean(W), of whole decisions: actions, or whole slates. An estimator that
+    assumes takes other weights, which vary less, and estimates the same if what it assumes is true.
+
+    Args:
+        whole: [n], the weights W.
+        rewards: [n], the rewards R.
+    """
+    return np.vstack([np.zeros_like(rewards), whole * rewards, whole])
+
+
+def compared_columns(free: Floats, weights: Floats, rewards: Floats) -> Floats:
+    """Returns the columns of that estimate, and of the one that assumes: [1 + 2 (1 + S), n].
+
+    Args:
+        free: [3, n], what `free_columns` returns.
+        weights: [S, n], of each slot, by what is assumed.
+        rewards: [S, n] or [n], of each slot.
+    """
+    return np.vstack([free[:2], weights * rewards, free[2:], weights])
 
 
 def _split(columns: Floats) -> tuple[Floats, Floats, Floats]:

@@ -11,12 +11,14 @@ import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from bandit_envs.arrays import Mask
+from bandit_envs.base.checks import short_repr
 from bandit_envs.base.saving import check_format
+from bandit_envs.logged.files.typed_queries import ACTION, COUNT, FLAG, TEXT, TypedQuery, damage
 from bandit_envs.tables.suffixes import ends_with
 
 if TYPE_CHECKING:
@@ -68,6 +70,33 @@ TABLES = (
 )
 
 
+class ActionRow(NamedTuple):
+    """An action.
+
+    Fields:
+        name: of the action.
+        added: the number of the event that added it; 0 for those of the beginning.
+        is_open: whether it may be chosen.
+    """
+
+    name: str
+    added: int
+    is_open: bool
+
+
+LAST_NUMBER = TypedQuery(
+    """SELECT max(
+        (SELECT coalesce(max(number), 0) FROM decisions),
+        (SELECT coalesce(max(number), 0) FROM events)
+    )""",
+    {"the last number": COUNT},
+)
+ACTIONS = TypedQuery(
+    "SELECT action, name, added, is_open FROM actions ORDER BY action",
+    {"action": ACTION, "the name of an action": TEXT, "added": COUNT, "is_open": FLAG},
+)
+
+
 def is_decisions(path: str | os.PathLike[str]) -> bool:
     """Whether the name of a file is that of a file of decisions."""
     return bool(ends_with(os.fspath(path), DECISION_SUFFIXES))
@@ -94,11 +123,21 @@ def _line_of(error: Exception) -> str:
 
 
 def check_tables(connection: sqlite3.Connection, path: Path) -> None:
-    """Raises ValueError if a database has other tables, or those of another version."""
+    """Raises ValueError if a database has other tables, or those of another version.
+
+    A view may have rows without end, and a trigger may change what a service writes.
+    """
     application = _pragma(connection, "application_id")
     if application != APPLICATION:
         raise ValueError(f"{path} is not a file of decisions, which a DecisionService writes")
     check_format(str(path), "decisions", _pragma(connection, "user_version"), FORMAT)
+    found = connection.execute("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'")
+    texts = {" ".join(str(text).split()): name for name, text in found}  # in any spaces
+    known = {" ".join(table.split()) for table in TABLES}
+    if texts.keys() != known:
+        other = [f"it has {short_repr(texts[text])}" for text in texts.keys() - known]
+        problem = min(other, default="it lacks a table or an index")
+        raise damage(path, f"{problem}; expected the tables of a DecisionService alone")
 
 
 def create_tables(connection: sqlite3.Connection) -> None:
@@ -136,14 +175,22 @@ def open_to_read(path: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def find_last_number(connection: sqlite3.Connection) -> int:
+def find_last_number(connection: sqlite3.Connection, path: Path) -> int:
     """Returns the number of the last decision or event; 0 for an empty file."""
-    query = """SELECT max(
-        (SELECT coalesce(max(number), 0) FROM decisions),
-        (SELECT coalesce(max(number), 0) FROM events)
-    )"""
-    ((number,),) = connection.execute(query)
+    ((number,),) = LAST_NUMBER.fetch(connection, path)
     return int(number)
+
+
+def read_actions(connection: sqlite3.Connection, path: Path) -> list[ActionRow]:
+    """Returns the actions, in the order of their numbers."""
+    rows = ACTIONS.fetch(connection, path)
+    actions = [ActionRow(name, added, bool(is_open)) for _, name, added, is_open in rows]
+    if [action for action, *_ in rows] != list(range(len(rows))):
+        raise damage(path, "its actions are not numbered from 0")
+    added = [each.added for each in actions]
+    if not added or added[0] != 0 or added != sorted(added):
+        raise damage(path, "its actions are not in the order in which they were added")
+    return actions
 
 
 def pack_mask(mask: Mask) -> bytes:
@@ -151,16 +198,21 @@ def pack_mask(mask: Mask) -> bytes:
     return np.packbits(mask, bitorder="little").tobytes()
 
 
-def unpack_masks(packed: Sequence[bytes | None], num_first: int, num_actions: int) -> Mask:
+def unpack_masks(
+    path: Path, packed: Sequence[bytes | None], num_first: int, num_actions: int
+) -> Mask:
     """Returns which of K actions were available: [n, K]. Those that came later were not.
 
     Args:
+        path: of the file, for messages.
         packed: of n decisions, as the table has them.
         num_first: how many actions there were at first.
         num_actions: K.
     """
     width = -(-num_actions // 8)
     everything = pack_mask(np.ones(num_first, np.bool_))
+    if any(bits is not None and len(bits) > width for bits in packed):
+        raise damage(path, f"a decision has a mask of more than {num_actions} actions")
     joined = b"".join((bits or everything).ljust(width, b"\0") for bits in packed)
     table = np.frombuffer(joined, np.uint8).reshape(len(packed), width)
     return np.unpackbits(table, axis=1, count=num_actions, bitorder="little").astype(np.bool_)

@@ -12,28 +12,58 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bandit_envs.arrays import Floats, Mask
-from bandit_envs.logged.files.decision_tables import find_last_number, open_to_read, unpack_masks
+from bandit_envs.logged.files.decision_tables import (
+    find_last_number,
+    open_to_read,
+    read_actions,
+    unpack_masks,
+)
 from bandit_envs.logged.files.scan import BATCH_ROWS, Scan, times_of_batches
+from bandit_envs.logged.files.typed_queries import (
+    ACTION,
+    BYTES,
+    NUMBER,
+    PROBABILITY,
+    TEXT,
+    TIME,
+    VALUE,
+    TypedQuery,
+    damage,
+)
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.tables.encoding import TableEncoding
+from bandit_envs.tables.errors import errors_that_name
 from bandit_envs.tables.parts import FilePart, Parts
 from bandit_envs.tables.times import TimesOfRows, name_row_of
 
 if TYPE_CHECKING:
     import sqlite3
 
-REWARDS = """
+OF_REWARDS = """
     FROM events CROSS JOIN decisions ON decisions.number = events.decision
     WHERE events.number > ? AND events.number <= ? AND value IS NOT NULL
     ORDER BY events.number LIMIT ?
 """
 """In the order in which they came: a log that grows begins with the rows that it had."""
 
-ROWS = f"""
-    SELECT events.number, decisions.number, decisions.action, probability, available, features,
-        value {REWARDS}
-"""
-TIMES = f"SELECT events.number, events.time {REWARDS}"
+ROWS = TypedQuery(
+    f"""SELECT events.number, decisions.number, decisions.action, probability, available, features,
+        value {OF_REWARDS}""",
+    {
+        "the number of an event": NUMBER,
+        "the number of a decision": NUMBER,
+        "an action": ACTION,
+        "a probability": PROBABILITY,
+        "a mask": BYTES.or_none(),
+        "a context": BYTES,
+        "a reward": VALUE,
+    },
+)
+TIMES = TypedQuery(
+    f"SELECT events.number, events.time {OF_REWARDS}",
+    {"the number of an event": NUMBER, "a time": TIME},
+)
+ENCODING = TypedQuery("SELECT value FROM meta WHERE name = 'encoding'", {"the encoding": TEXT})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,6 +76,7 @@ class DecisionFile:
         path: of the file.
         until: the number of the last row.
         encoding: of the features, with the names of the actions.
+        is_open: whether each action may be chosen.
         num_first: how many actions there were at first.
         has_masks: whether some decisions did not have all actions.
     """
@@ -53,6 +84,7 @@ class DecisionFile:
     path: Path
     until: int
     encoding: TableEncoding
+    is_open: tuple[bool, ...]
     num_first: int
     has_masks: bool
 
@@ -64,17 +96,17 @@ class DecisionFile:
             OSError, ValueError: it cannot be read, or is something else.
         """
         with open_to_read(path) as connection:
-            until = find_last_number(connection)
-            query = "SELECT name, added FROM actions WHERE added <= ? ORDER BY action"
-            actions = connection.execute(query, (until,)).fetchall()
+            until = find_last_number(connection, path)
+            actions = [each for each in read_actions(connection, path) if each.added <= until]
             query = "SELECT 1 FROM decisions WHERE available IS NOT NULL AND number <= ? LIMIT 1"
             has_masks = bool(connection.execute(query, (until,)).fetchall())
             columns = read_encoding(connection, path).features
-        num_first = sum(not added for _, added in actions)
+        num_first = sum(not each.added for each in actions)
         return cls(
             path=path,
             until=until,
-            encoding=TableEncoding(tuple(name for name, _ in actions), columns),
+            encoding=TableEncoding(tuple(each.name for each in actions), columns),
+            is_open=tuple(each.is_open for each in actions),
             num_first=num_first,
             has_masks=has_masks or num_first < len(actions),
         )
@@ -82,7 +114,9 @@ class DecisionFile:
     def scan(self, batch_rows: int) -> Iterator[BanditLog]:
         """Yields the decisions that have rewards in batches, in the order of the rewards."""
         for rows in self.scan_rows(ROWS, batch_rows):
-            yield self._make_batch(rows)
+            with errors_that_name(str(self.path)):
+                batch = self._make_batch(rows)
+            yield batch
 
     def scan_times(self, batch_rows: int, name: str) -> Iterator[TimesOfRows]:
         """Yields when the rewards of the batches came, in UTC."""
@@ -102,7 +136,7 @@ class DecisionFile:
             ((rewards,),) = connection.execute(f"{query} AND number <= ?", (self.until,))
         return decisions, decisions - rewards
 
-    def scan_rows(self, query: str, batch_rows: int) -> Iterator[list[Any]]:
+    def scan_rows(self, query: TypedQuery, batch_rows: int) -> Iterator[list[Any]]:
         """Yields the rows of a query in batches. No transaction stays open between them.
 
         Args:
@@ -113,7 +147,7 @@ class DecisionFile:
         last = 0
         while True:
             with open_to_read(self.path) as connection:
-                rows = connection.execute(query, (last, self.until, batch_rows)).fetchall()
+                rows = query.fetch(connection, self.path, (last, self.until, batch_rows))
             if not rows:
                 return
             yield rows
@@ -136,7 +170,7 @@ class DecisionFile:
         """Returns which actions were available: [n, K]; None if all of them always were."""
         if not self.has_masks:
             return None
-        return unpack_masks(packed, self.num_first, len(self.encoding.actions))
+        return unpack_masks(self.path, packed, self.num_first, len(self.encoding.actions))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -189,13 +223,21 @@ class DecisionScan(Scan):
 
 def read_encoding(connection: sqlite3.Connection, path: Path) -> TableEncoding:
     """Returns the encoding of the features in a file of decisions."""
-    rows = connection.execute("SELECT value FROM meta WHERE name = 'encoding'").fetchall()
+    rows = ENCODING.fetch(connection, path)
     if not rows:
-        raise ValueError(f"{path} is damaged: it has no encoding")
+        raise damage(path, "it has no encoding")
     try:
-        return TableEncoding.from_plain(json.loads(rows[0][0]))
+        return TableEncoding.from_plain(parse_json(rows[0][0]))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
+
+
+def parse_json(text: str) -> Any:
+    """Returns what a text of JSON says; None if it is something else."""
+    try:
+        return json.loads(text)
+    except (RecursionError, ValueError):
+        return None
 
 
 def read_features(packed: Sequence[bytes], path: Path) -> Floats:

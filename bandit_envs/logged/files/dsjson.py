@@ -128,7 +128,9 @@ def _order_by_tags(
 
 def _make_documents(log: BanditLog) -> Iterator[dict[str, Any]]:
     """Yields the decisions of a log as dsjson has them."""
-    refuse_columns(log, "available", "expected_rewards", "step", "row", "embedding")
+    refuse_columns(
+        log, "available", "expected_rewards", "step", "row", "embedding", "own_propensity"
+    )
     observation = log.observation
     per_arm = None
     if isinstance(observation, dict) and observation.keys() == {"global", "per_arm"}:

@@ -40,6 +40,7 @@ def from_frame(
     embedding: Names = (),
     drop_missing: bool = False,
     logger: str | None = None,
+    balance: bool = False,
 ) -> BanditLog:
     """Returns the log in a pandas DataFrame, which has one row a decision.
 
@@ -53,8 +54,8 @@ def from_frame(
         reward: the column of the rewards.
         propensity: the column of the probabilities with which the actions were chosen; None if they
             are not known. With `logger`, a dict: for each logging policy, by its name, the column
-            of the probabilities with which it takes the logged actions, its own and those of the
-            others.
+            of the probabilities with which it takes the logged actions. Without `balance`, only
+            those of its own rows count.
         features: the columns of the observation [n, d]; None for all that have a name, and no other
             role.
         num_actions: by default, the largest action plus 1, or the number of names; or 0, if
@@ -63,8 +64,10 @@ def from_frame(
         embedding: the columns of the categories of the action, integers from 0, if there are any.
         drop_missing: whether to drop rows with missing values. By default, they raise a ValueError
             that counts them.
-        logger: the column that says which of several logging policies a row is of. Propensities are
-            then those of their mixture, as by `balance_loggers`.
+        logger: the column that says which of several logging policies a row is of. Each row has the
+            propensity of its own.
+        balance: whether propensities are those of the mixture of all logging policies, as by
+            `balance_loggers`, which says what that assumes.
 
     Raises:
         ValueError: a column is missing, or has a value that cannot be; missing values are counted
@@ -82,7 +85,13 @@ def from_frame(
         "frame",
         Parts([FramePart(frame)]),
         LogRoles.of(
-            features, propensity, logger, action=action, reward=reward, embedding=embedding
+            features,
+            propensity,
+            logger,
+            balance,
+            action=action,
+            reward=reward,
+            embedding=embedding,
         ),
         num_actions=num_actions,
         drop_missing=drop_missing,

@@ -191,7 +191,8 @@ def _write_parquet(file: Path, log: BanditLog) -> None:
         for name, column in columns.items()
     }
     buffer = io.BytesIO()
-    parquet.write_table(Table.from_pydict(values, metadata={KEY: json.dumps(layout)}), buffer)
+    table = Table.from_pydict(values, metadata={KEY: json.dumps(layout)})
+    parquet.write_table(table, buffer, write_page_checksum=True)
     atomic_write(file, [buffer.getvalue()])
 
 
@@ -200,7 +201,8 @@ def _read_parquet(file: Path) -> BanditLog:
     from pyarrow import parquet  # noqa: PLC0415
 
     layout = read_parquet_layout(file)
-    table = parquet.read_table(io.BytesIO(file.read_bytes()))
+    content = io.BytesIO(file.read_bytes())
+    table = parquet.read_table(content, page_checksum_verification=True)
     return join_columns(layout, {name: table[name].to_numpy() for name in table.column_names})
 
 

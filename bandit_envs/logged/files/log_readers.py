@@ -38,6 +38,7 @@ def scan_log(
     embedding: Names = (),
     only: str | None = None,
     logger: str | None = None,
+    balance: bool = False,
 ) -> FileScan:
     """Returns an iterable over the batches of a log.
 
@@ -71,9 +72,11 @@ def scan_log(
         only: a pattern, such as `*.csv` or `day=2/*`, of the files of a folder that are read. By
             default, a file that is not a log is an error, unless its name begins with "." or "_".
         logger: the column of a table that says which of several logging policies a row is of.
-            Another pass counts the rows of each. Propensities are those of the mixture of all, in
-            proportion to these rows. A part of the log may have other proportions: `balance` counts
-            those of some rows, as `evaluate` and `learn` do of the rows that they use.
+            Another pass counts the rows of each. Each row has the propensity of its own.
+        balance: whether propensities are those of the mixture of all logging policies, in
+            proportion to their rows. `balance_loggers` says what that assumes. A part of the log
+            may have other proportions: `balance` of what is returned counts those of some rows, as
+            `evaluate` and `learn` do of the rows that they use.
 
     Raises:
         ValueError: there is no log, a folder has other files, or without `features`, the first file
@@ -91,7 +94,7 @@ def scan_log(
     """
     check_integer("batch_rows", batch_rows, minimum=1)
     roles = {"action": action, "reward": reward, "embedding": embedding, "time": time}
-    columns = LogRoles.of(features, propensity, logger, **roles)
+    columns = LogRoles.of(features, propensity, logger, balance, **roles)
     folder = Path(path)
     given = {
         "action": action != "action",
@@ -147,6 +150,7 @@ def read_log(
     drop_missing: bool = False,
     embedding: Names = (),
     logger: str | None = None,
+    balance: bool = False,
 ) -> BanditLog:
     """Reads what `write_log` wrote, a table, or all such files in a folder, by their names' order.
 
@@ -169,6 +173,7 @@ def read_log(
         embedding=embedding,
         only=only,
         logger=logger,
+        balance=balance,
     )
     if isinstance(scan, WrittenScan):
         return scan.read()

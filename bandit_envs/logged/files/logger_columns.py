@@ -1,4 +1,4 @@
-"""Tables of several logging policies: the propensities of their mixture."""
+"""Tables of several logging policies: the propensities of each row, or those of their mixture."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import numpy as np
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import short_repr
 from bandit_envs.logged.columns import MIN_PROPENSITY
-from bandit_envs.tables.cells import read_numbers
-from bandit_envs.tables.errors import check_column, name_row, name_some
+from bandit_envs.names.visible import visible
+from bandit_envs.tables.cells import cells_of, read_numbers
+from bandit_envs.tables.errors import check_column, name_some
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -29,23 +30,28 @@ class LoggerColumns:
         logger: says which logging policy a row is of.
         propensity: for each logging policy, by its name, the probabilities with which it takes the
             logged actions, its own and those of the others.
+        balance: whether propensities are those of the mixture of all, and not each row's own.
         rows: how many rows each has; none before they are counted.
-        are_all_counted: whether these are all rows of the table.
     """
 
     logger: str
     propensity: Mapping[str, str]
+    balance: bool = False
     rows: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    are_all_counted: bool = True
 
     @classmethod
-    def of(cls, logger: str | None, propensity: Propensity) -> LoggerColumns | None:
+    def of(
+        cls, logger: str | None, propensity: Propensity, balance: bool = False
+    ) -> LoggerColumns | None:
         """Returns the columns of several logging policies; None for one.
 
         Raises:
             ValueError: there is a column of logging policies, and no dict of their propensities, or
-                the other way round.
+                the other way round; or there is nothing to balance.
         """
+        if balance and logger is None:
+            expected = "the column that says which logging policy a row is of"
+            raise ValueError(f"balance is True, and logger is None; expected {expected}")
         if logger is None:
             if not isinstance(propensity, Mapping):
                 return None
@@ -54,10 +60,11 @@ class LoggerColumns:
         if not isinstance(propensity, Mapping) or not propensity:
             expected = f"a dict: for each name in column {logger!r} the column of its probabilities"
             raise ValueError(f"propensity is {short_repr(propensity)}; expected {expected}")
-        return cls(logger, dict(propensity))
+        return cls(logger, dict(propensity), balance)
 
     def __str__(self) -> str:
-        return ", ".join(f"{name} ({self.rows.get(name, 0)} rows)" for name in self.propensity)
+        rows = {name: self.rows.get(name, 0) for name in self.propensity}
+        return ", ".join(f"{visible(name)} ({number} rows)" for name, number in rows.items())
 
     def count(self, frame: DataFrame) -> dict[str, int]:
         """Returns how many rows of a data frame, none of which misses a value, each has.
@@ -65,7 +72,7 @@ class LoggerColumns:
         Raises:
             ValueError: a row is of another one.
         """
-        found = [str(cell) for cell in frame[self.logger].tolist()]
+        found = [str(cell) for cell in cells_of(frame, self.logger).tolist()]
         is_known = np.array([name in self.propensity for name in found], np.bool_)
         expected = f"one of {name_some(sorted(self.propensity))}, as propensity says"
         check_column(frame, self.logger, is_known, expected)
@@ -89,24 +96,33 @@ class LoggerColumns:
 
         Other rows may be of logging policies that have none of these.
         """
-        return dataclasses.replace(self, rows=rows, are_all_counted=False)
+        return dataclasses.replace(self, rows=rows)
 
-    def mix(self, frame: DataFrame) -> Floats:
-        """Returns the probabilities with which the mixture of all takes the logged actions: [n].
+    def own(self, frame: DataFrame) -> Floats:
+        """Returns the probabilities with which each row's own policy took the action: [n].
 
         Raises:
             ValueError: a probability cannot be.
         """
+        names = np.array([str(cell) for cell in frame[self.logger].tolist()], np.str_)
+        found = np.empty(len(frame))
+        for name, column in self.propensity.items():
+            chances = read_numbers(frame, column)
+            is_own = names == name
+            is_known = (chances >= 0.0) & (chances <= 1.0)
+            check_column(frame, column, is_known, "0 to 1")
+            is_possible = ~is_own | (chances >= MIN_PROPENSITY)
+            check_column(frame, column, is_possible, f"above 0, as {name!r} took the action")
+            found[is_own] = chances[is_own]
+        return found
+
+    def mix(self, frame: DataFrame) -> Floats:
+        """Returns the probabilities with which the mixture of all takes the logged actions: [n].
+
+        Rows of a logging policy that has no counted row may have a probability of nearly 0.
+        """
         total = sum(self.rows.values())
         mixture = np.zeros(len(frame))
         for name, column in self.propensity.items():
-            chances = read_numbers(frame, column)
-            check_column(frame, column, (chances >= 0.0) & (chances <= 1.0), "0 to 1")
-            mixture += self.rows.get(name, 0) / total * chances
-        is_taken = mixture >= MIN_PROPENSITY
-        if not self.are_all_counted:
-            mixture = np.maximum(mixture, MIN_PROPENSITY)
-        elif not is_taken.all():
-            place = name_row(frame, int(is_taken.argmin()))
-            raise ValueError(f"no logging policy takes the action in {place}, by its probabilities")
-        return np.minimum(mixture, 1.0)  # which rounding may exceed
+            mixture += self.rows.get(name, 0) / total * read_numbers(frame, column)
+        return np.clip(mixture, MIN_PROPENSITY, 1.0)  # which rounding may exceed

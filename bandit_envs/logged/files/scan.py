@@ -13,10 +13,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from bandit_envs.arrays import Array
 from bandit_envs.logged.again import Again
 from bandit_envs.logged.files.column_layout import split_log
 from bandit_envs.logged.log import BanditLog, check_log
 from bandit_envs.logged.summary import LogRows
+from bandit_envs.names.visible import visible
 from bandit_envs.tables.folders import NAMED
 from bandit_envs.tables.parts import FilePart, Key, Part, Parts
 from bandit_envs.tables.suffixes import is_parquet
@@ -99,7 +101,7 @@ class Scan(abc.ABC):
         left_out = self.parts.left_out
         if left_out:
             more = ", ..." if len(left_out) > NAMED else ""
-            names = ", ".join(left_out[:NAMED])
+            names = ", ".join(map(visible, left_out[:NAMED]))
             lines.append(f"files left out: {len(left_out)} ({names}{more})")
         if self.unread:
             lines.append(f"{self.unread} neither read nor checked, as nothing needs them")
@@ -132,6 +134,11 @@ class Scan(abc.ABC):
             names: the columns of the features that are needed.
         """
         return self
+
+    def scan_left_out(self) -> Iterator[tuple[BanditLog, Mapping[str, Array]]]:
+        """Yields the batches, each with the columns [n] of its rows that the log leaves out."""
+        for batch in self:
+            yield batch, {}
 
     @property
     def unread(self) -> str:

@@ -18,7 +18,14 @@ from bandit_envs.base.checks import check_integer
 from bandit_envs.base.extras import import_extra
 from bandit_envs.base.slates import SlateProbabilities
 from bandit_envs.logged.slate_log import SlateLog
-from bandit_envs.tables.cells import as_numbers, read_integers, read_names, read_numbers, read_reals
+from bandit_envs.tables.cells import (
+    as_numbers,
+    cells_of,
+    read_integers,
+    read_names,
+    read_numbers,
+    read_reals,
+)
 from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.encoding_search import EncodingSearch
 from bandit_envs.tables.errors import check_column
@@ -176,7 +183,8 @@ def _sort_slots(frame: DataFrame, roles: Roles, slate: str) -> tuple[DataFrame, 
     """
     pandas = import_extra("pandas", "logged")
     slates, names = pandas.factorize(frame[slate])
-    cells = frame[roles.one_of("slot")].to_numpy()
+    (slot,) = roles.all_of("slot")
+    cells = cells_of(frame, slot)
     numbers = as_numbers(cells)
     is_numbered = not np.isnan(numbers).any()
     slots, known = pandas.factorize(numbers if is_numbered else cells.astype(str), sort=True)

@@ -8,12 +8,14 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bandit_envs.arrays import Array, Floats
 from bandit_envs.base.checks import check_integer
 from bandit_envs.logged.columns import BadValueError
 from bandit_envs.logged.files.logger_columns import LoggerColumns, Propensity
 from bandit_envs.logged.files.scan import BATCH_ROWS, Scan, are_parquet
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.tables.cells import (
+    cells_of,
     read_categories,
     read_integers,
     read_names,
@@ -25,7 +27,13 @@ from bandit_envs.tables.encoding_search import EncodingSearch
 from bandit_envs.tables.errors import bad_value
 from bandit_envs.tables.missing import MissingValues
 from bandit_envs.tables.parts import Part, Parts
-from bandit_envs.tables.roles import Names, Roles, check_column_names, describe_unnamed
+from bandit_envs.tables.roles import (
+    Names,
+    Roles,
+    check_column_names,
+    describe_unnamed,
+    find_unnamed,
+)
 from bandit_envs.tables.times import TimesOfRows
 
 if TYPE_CHECKING:
@@ -43,7 +51,12 @@ class LogRoles(NamedTuple):
 
     @classmethod
     def of(
-        cls, features: Names | None, propensity: Propensity, logger: str | None, **roles: Any
+        cls,
+        features: Names | None,
+        propensity: Propensity,
+        logger: str | None,
+        balance: bool,
+        **roles: Any,
     ) -> LogRoles:
         """Returns the roles that a user names, as for `from_frame`.
 
@@ -51,12 +64,13 @@ class LogRoles(NamedTuple):
             features: the columns of the observation; None for all that have no other role.
             propensity: the column of the propensities, or those of several logging policies.
             logger: the column that says which logging policy a row is of.
+            balance: whether propensities are those of the mixture of logging policies.
             roles: the column or columns of each other role, such as `action`.
 
         Raises:
             ValueError: a column has two roles, or logging policies have no propensities.
         """
-        loggers = LoggerColumns.of(logger, propensity)
+        loggers = LoggerColumns.of(logger, propensity, balance)
         columns: Names | None
         if isinstance(propensity, Mapping):
             columns = tuple(dict.fromkeys(propensity.values()))
@@ -112,7 +126,8 @@ class TableScan(Scan):
             batch_rows: the most rows of a batch.
 
         Raises:
-            ValueError: a column is missing, or `EncodingSearch.find` refuses what is in them.
+            ValueError: a column is missing, `EncodingSearch.find` refuses what is in them, or there
+                is a mixture of logging policies of real numbers.
         """
         if num_actions is not None:
             check_integer("num_actions", num_actions, minimum=0)
@@ -128,6 +143,9 @@ class TableScan(Scan):
             batch_rows=batch_rows,
         )
         encoding, number = search.find(num_actions)
+        if not number and columns.loggers is not None and columns.loggers.balance:
+            expected = "numbered or named actions, as nothing tests a mixture of others"
+            raise ValueError(f"balance is True, and actions are real numbers; expected {expected}")
         scan = cls(
             parts=parts,
             roles=roles,
@@ -179,7 +197,9 @@ class TableScan(Scan):
         lines += self.doubts
         if self.loggers is not None:
             found = f"logging policies: {self.loggers}"
-            lines.append(f"{found}; propensities are of their mixture in the rows that are used")
+            if self.loggers.balance:
+                found += "; propensities are of their mixture in the rows that are used"
+            lines.append(found)
         return lines
 
     def limit(self, rows: int, numbers: int) -> TableScan:
@@ -207,6 +227,24 @@ class TableScan(Scan):
             num_unread=self.num_unread + left_out,
         )
 
+    def scan_left_out(self) -> Iterator[tuple[BanditLog, Mapping[str, Array]]]:
+        names = self._find_left_out()
+        for part in self.parts.found:
+            for frame in self._complete_frames(part, self.roles.names(), names):
+                with part.reading():
+                    batch = self._make_batch(frame)
+                yield batch, {name: frame[name].to_numpy() for name in names}
+
+    def _find_left_out(self) -> list[str]:
+        """Returns the columns that all parts have and that have no role, and that of the times."""
+        found = self.parts.found[0].column_names()
+        common = set(found).intersection(*(part.column_names() for part in self.parts.found))
+        known = {*self.roles.names(), *find_unnamed(found)}
+        names = [name for name in found if name in common - known]
+        if self.time is not None and self.time not in self.features:
+            names.append(self.time)
+        return names
+
     @property
     def unread(self) -> str:
         if not self.num_unread:
@@ -214,7 +252,7 @@ class TableScan(Scan):
         return f"{self.num_unread} {'feature is' if self.num_unread == 1 else 'features are'}"
 
     def balance(self, start: int, stop: int) -> TableScan:
-        if self.loggers is None:
+        if self.loggers is None or not self.loggers.balance:
             return self
         rows = self._count_loggers(self.loggers, start, stop)
         return self._replace(loggers=self.loggers.with_some_rows(rows))
@@ -227,7 +265,7 @@ class TableScan(Scan):
         for part in self.parts.found:
             for frame in self._complete_frames(part, [name]):
                 place = functools.partial(_place_in_frame, part.name, frame.index)
-                yield TimesOfRows(frame[name].to_numpy(), place)
+                yield TimesOfRows(cells_of(frame, name), place)
 
     def _count_loggers(
         self, loggers: LoggerColumns, start: int = 0, stop: int | None = None
@@ -245,14 +283,17 @@ class TableScan(Scan):
 
     def _make_batch(self, frame: DataFrame) -> BanditLog:
         """Returns the log of some rows, which miss no value; ValueError if a value cannot be."""
+        own = None if self.loggers is None else self.loggers.own(frame)
+        is_mixed = self.loggers is not None and self.loggers.balance
         try:
             return BanditLog(
                 observation=self.encoding.read(frame),
                 action=self._read_actions(frame),
                 reward=read_numbers(frame, self._column_of("reward")),
-                propensity=self._read_propensities(frame),
+                propensity=self._read_propensities(frame, own),
                 num_actions=self.num_actions,
                 embedding=read_categories(frame, self.roles.all_of("embedding")),
+                own_propensity=own if is_mixed else None,
                 encoding=self.encoding,
             )
         except BadValueError as error:
@@ -266,10 +307,15 @@ class TableScan(Scan):
             return read_names(frame, column, self.encoding.actions)
         return read_integers(frame, column) if self.num_actions else read_reals(frame, column)
 
-    def _read_propensities(self, frame: DataFrame) -> Any:
-        """Returns the propensities, [n]; None if they are not known."""
+    def _read_propensities(self, frame: DataFrame, own: Floats | None) -> Any:
+        """Returns the propensities, [n]; None if they are not known.
+
+        Args:
+            frame: the rows.
+            own: [n], those of each row's own logging policy; None if there is one policy.
+        """
         if self.loggers is not None:
-            return self.loggers.mix(frame)
+            return self.loggers.mix(frame) if self.loggers.balance else own
         column = self.roles.one_of("propensity")
         return None if column is None else read_numbers(frame, column)
 
@@ -278,15 +324,19 @@ class TableScan(Scan):
         (name,) = self.roles.all_of(role)
         return name
 
-    def _complete_frames(self, part: Part, names: Sequence[str]) -> Iterator[DataFrame]:
+    def _complete_frames(
+        self, part: Part, names: Sequence[str], others: Sequence[str] = ()
+    ) -> Iterator[DataFrame]:
         """Yields the rows of a part that miss no value in any column; ValueError if others do.
 
         Args:
             part: of the table.
             names: of columns to read; if rows may be left out, all columns decide which.
+            others: of more columns to read, which may miss values.
         """
-        for frame in self._frames(part, self.roles.names() if self.drop_missing else names):
-            is_complete = frame.notna().all(axis=1)
+        needed = self.roles.names() if self.drop_missing else names
+        for frame in self._frames(part, list(dict.fromkeys([*needed, *others]))):
+            is_complete = frame[needed].notna().all(axis=1)
             if is_complete.all():
                 yield frame
                 continue

@@ -13,8 +13,11 @@ from bandit_envs.base.checks import check_confidence
 from bandit_envs.logged.intervals.blocks import BLOCKS, BlockSums
 from bandit_envs.logged.moments import HigherMoments
 from bandit_envs.metrics.statistics import student_quantile
+from bandit_envs.rounding import is_rounding
 
 FEW_FREEDOM = 40.0  # degrees of freedom, below which the means of blocks are looked at
+RANGE_BLOCKS = 8
+RANGE_CONFIDENCE = 0.95  # of an interval that has all of the range of the means of blocks
 SYMMETRIC = 1e-9  # skewness, below which Hall's interval needs no correction
 
 
@@ -90,7 +93,9 @@ class InfluenceSums:
     def skewness(self) -> float:
         """The third central moment over the second to the power 1.5; 0 if it is not known."""
         scale = math.sqrt(self._squares / self.size) ** 3 * self.size
-        found = float(self.moments.thirds.item()) / scale if scale > 0.0 else 0.0
+        if scale == 0.0 or self._is_constant:
+            return 0.0
+        found = float(self.moments.thirds.item()) / scale
         return found if math.isfinite(found) else 0.0
 
     @property
@@ -98,7 +103,9 @@ class InfluenceSums:
         """The fourth central moment over the square of the second; infinite if it is not known."""
         fourth = float(self.moments.fourths.item())
         scale = self._squares * self._squares / self.size
-        is_known = scale > 0.0 and math.isfinite(scale) and math.isfinite(fourth)
+        if scale == 0.0 or self._is_constant:
+            return math.inf
+        is_known = math.isfinite(scale) and math.isfinite(fourth)
         return fourth / scale if is_known else math.inf
 
     @property
@@ -108,9 +115,19 @@ class InfluenceSums:
         return max(1.0, 2.0 * self.size / excess) if excess > 0.0 else math.inf
 
     @property
+    def few_rows_decide(self) -> bool:
+        """Whether there are less than 40 degrees of freedom, so that tails are not known."""
+        return self.freedom < FEW_FREEDOM
+
+    @property
     def _squares(self) -> float:
         """The sum of the squared deviations from the mean."""
         return float(self.moments.moments.products[0, 0])
+
+    @property
+    def _is_constant(self) -> bool:
+        """Whether the rows differ by rounding alone."""
+        return bool(is_rounding(math.sqrt(self._squares / self.size), self.value))
 
     def normal_interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Returns the ends of a confidence interval, if the mean is normally distributed."""
@@ -119,20 +136,26 @@ class InfluenceSums:
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Returns the ends of an interval that allows for skewed rows and heavy tails.
 
-        It has all of Student's interval with the degrees of freedom that the kurtosis leaves, of
-        Hall's interval for skewed rows, and, with less than 40 degrees of freedom, the means of
-        eight blocks of rows (of more for a confidence above 0.95). For rows that are distributed
-        evenly, it is hardly wider than the normal interval.
+        It has all of Student's interval with the degrees of freedom that the kurtosis leaves, and
+        of Hall's interval for skewed rows. Below 40 degrees of freedom, the range of the means of
+        eight blocks of rows fades in: the fewer they are, the more it counts. It scales as
+        Student's quantile does with the confidence. For rows that are distributed evenly, the
+        interval is hardly wider than the normal one.
         """
         level = check_confidence(confidence)
-        if self._squares == 0.0:
+        if self._is_constant:
             return self.value, self.value
-        parts = [self.student_interval(level), self.hall_interval(level)]
-        if self.freedom < FEW_FREEDOM:
-            means = self._block_means(level)
-            if means is not None:
-                parts.append((float(means.min()), float(means.max())))
-        return hull(*parts)
+        quantile = student_quantile(level, self.freedom)
+        skew = self.skewness / math.sqrt(self.size)
+        below = self.standard_error * max(quantile, _invert_hall(quantile, skew))
+        above = self.standard_error * max(quantile, _invert_hall(quantile, -skew))
+        means = self.blocks.means(RANGE_BLOCKS) if self.few_rows_decide else None
+        if means is not None:
+            faded = self.freedom / FEW_FREEDOM
+            scale = (1.0 - faded) * quantile / student_quantile(RANGE_CONFIDENCE, self.freedom)
+            below = max(below, faded * below + scale * (self.value - float(means.min())))
+            above = max(above, faded * above + scale * (float(means.max()) - self.value))
+        return self.value - below, self.value + above
 
     def student_interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Returns the ends of Student's interval with `freedom` degrees of freedom.
@@ -165,17 +188,14 @@ class InfluenceSums:
         Raises:
             ValueError: a block has no row.
         """
-        means = self._block_means(check_confidence(confidence))
-        if means is None:
-            raise ValueError(f"{self.size} rows leave a block without a row; expected more")
-        return float(means.min()), float(means.max())
-
-    def _block_means(self, level: float) -> Floats | None:
-        """Returns the means of the blocks for a confidence; None if one has no row."""
+        level = check_confidence(confidence)
         number = 2
         while number < BLOCKS and 2.0 ** (1 - number) > (1.0 - level) / 6.0 * (1.0 + 1e-9):
             number *= 2
-        return self.blocks.means(number)
+        means = self.blocks.means(number)
+        if means is None:
+            raise ValueError(f"{self.size} rows leave a block without a row; expected more")
+        return float(means.min()), float(means.max())
 
 
 def _invert_hall(x: float, skew: float) -> float:

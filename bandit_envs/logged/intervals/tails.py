@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from bandit_envs.arrays import Floats
+from bandit_envs.rounding import is_rounding
 
 KEPT = 10_000
 """How many of the largest values are kept. They are the tail of logs of up to 1.1e7 rows."""
@@ -60,7 +61,7 @@ class TailSums:
         ordered = np.sort(_largest(self.largest))
         length = math.ceil(min(self.size / 5.0, 3.0 * math.sqrt(self.size)))
         length = min(length, len(ordered) - 1)
-        if length < 1 or ordered[-1] == ordered[-1 - length]:
+        if length < 1 or is_rounding(ordered[-1] - ordered[-1 - length], ordered[-1]):
             return BOUNDED
         cutoff = ordered[-1 - length]
         tail = ordered[ordered > cutoff]

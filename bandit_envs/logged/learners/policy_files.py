@@ -245,7 +245,7 @@ def write_policy(
         "format": FORMAT,
         "model": write_part(policy.model),
         "rule": write_part(policy.rule),
-        "sizes": state.sizes,
+        "sizes": {name: state.sizes[name] for name in SIZES},
         "learned": learned,
         "is_trained": state.content.is_trained,
         "rows_learned": summary.size,

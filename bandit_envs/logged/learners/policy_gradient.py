@@ -14,6 +14,7 @@ from bandit_envs.logged.log import BanditLog, require_rows
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.models import LinearScores
 from bandit_envs.policies.rules import Softmax
+from bandit_envs.rounding import spread_of
 from bandit_envs.seeding import Seed
 
 
@@ -74,7 +75,7 @@ class PolicyGradientLearner(Learner):
     def _fit(self, log: BanditLog, batch_size: int, seed: Seed) -> ContextualPolicy:
         context = context_of(require_rows(log))
         mean = context.mean(axis=0)
-        std = context.std(axis=0)
+        std = spread_of(context)
         std[std == 0.0] = 1.0
         features = np.column_stack([np.ones(len(log)), (context - mean) / std])
         climbed = self._objective.of_log(log, self._model, self._baseline)

@@ -10,6 +10,7 @@ import numpy as np
 
 from bandit_envs.arrays import Array, Floats
 from bandit_envs.logged.log import BanditLog
+from bandit_envs.names.visible import visible
 
 CHANCE = 1e-3
 """How probable it is that the actions of a right model are reported, at most, in a long log."""
@@ -113,8 +114,8 @@ class Calibration:
         return "\n".join([*lines, *self.find_problems()])
 
     def name_action(self, action: int) -> str:
-        """Returns the name of an action, or its number."""
-        return self.names[action] if self.names else f"{action}"
+        """Returns the name of an action for messages, or its number."""
+        return visible(self.names[action]) if self.names else f"{action}"
 
 
 def _add_up(action: Array, values: Floats, size: int) -> Floats:

@@ -41,7 +41,8 @@ class GradientBanditPolicy(Policy):
         baseline: whether rewards are compared with their mean.
         **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
 
-    Source: Sutton & Barto, 2nd ed., section 2.8, equations 2.11 and 2.12.
+    Source: Sutton & Barto, 2nd ed., section 2.8, equations 2.11 and 2.12. The text leaves
+    the current reward out of the baseline; a footnote says that Figure 2.5 includes it, as here.
 
     >>> from bandit_envs import KArmedTestbed
     >>> GradientBanditPolicy(0.1, num_actions=4).probabilities(KArmedTestbed(k=4).reset())

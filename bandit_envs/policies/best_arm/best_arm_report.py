@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bandit_envs.arrays import Floats
+from bandit_envs.names.visible import visible
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -34,12 +35,13 @@ class BestArmReport:
 
     def __str__(self) -> str:
         state = "stopped" if self.has_stopped else "not stopped"
-        lines = [f"{state} after {self.steps} rewards; best: {self.names[self.recommended]}"]
-        width = max(6, *map(len, self.names))
+        names = [visible(name) for name in self.names]
+        lines = [f"{state} after {self.steps} rewards; best: {names[self.recommended]}"]
+        width = max(6, *map(len, names))
         share = f"{100.0 * self.confidence:.6g}%"
         interval = f"{share} interval" if self.low is not None else "no interval"
         lines.append(f"{'action':<{width}}  {'rewards':>8}  {'mean':>8}  {interval}")
-        for action, name in enumerate(self.names):
+        for action, name in enumerate(names):
             count = f"{self.counts[action]:.0f}"
             row = f"{name:<{width}}  {count:>8}  {self._mean(action):>8}  {self._interval(action)}"
             lines.append(row.rstrip())

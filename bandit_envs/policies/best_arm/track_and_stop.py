@@ -34,6 +34,11 @@ class LikelihoodRatioTestPolicy(ChernoffPolicy):
     Here, a is the action with the largest mean reward Q, and m_b the mean of all rewards of a and
     b. This is an A/B test that you may look at after every step.
 
+    Means are comparable if all actions were available on the same days, and rates that vary over
+    days do no harm then. An action that joins later is the only choice until it has been chosen as
+    often as the others. If that is on days when all actions earn more, such as a weekend, it seems
+    better than it is. So begin a new test when an action joins.
+
     Args:
         delta: the largest probability of error, at most 1.
         reward_std: the standard deviation of normal rewards; None for rewards from 0 to 1.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 import os
 import time
@@ -16,7 +15,20 @@ import numpy as np
 from bandit_envs.arrays import Floats, Indices, Mask
 from bandit_envs.base.checks import MAX_REWARD, check_confidence, check_number, short_repr
 from bandit_envs.logged.files.decision_tables import open_to_read, unpack_masks
-from bandit_envs.logged.files.decisions import DecisionFile
+from bandit_envs.logged.files.decisions import OF_REWARDS, DecisionFile, parse_json
+from bandit_envs.logged.files.typed_queries import (
+    ACTION,
+    BYTES,
+    FLAG,
+    NUMBER,
+    PROBABILITY,
+    TEXT,
+    TIME,
+    VALUE,
+    TypedQuery,
+    damage,
+)
+from bandit_envs.names.visible import visible
 from bandit_envs.serving.reports.periods import Periods
 from bandit_envs.serving.reports.report import ServiceReport
 from bandit_envs.serving.reports.report_rows import ActionReport, PeriodReport
@@ -47,21 +59,40 @@ ERRORS = 4.0
 NO_CONTEXT = np.ones(1, "<f8").tobytes()
 """The features of a decision without a context: the constant."""
 
-DECISIONS = """
+DECISION = {
+    "a number": NUMBER,
+    "a time": TIME,
+    "an action": ACTION,
+    "a probability": PROBABILITY,
+    "a mask": BYTES.or_none(),
+}
+DECISIONS = TypedQuery(
+    """
     SELECT decisions.number, decisions.time, decisions.action, probability, available,
         events.number IS NULL
     FROM decisions LEFT JOIN events
         ON events.decision = decisions.number AND events.number <= ?2
     WHERE decisions.number > ?1 AND decisions.number <= ?2
     ORDER BY decisions.number LIMIT ?3
-"""
-
-REWARDS = """
-    SELECT events.number, events.time, decisions.action, probability, available, value
-    FROM events CROSS JOIN decisions ON decisions.number = events.decision
-    WHERE events.number > ? AND events.number <= ? AND value IS NOT NULL
-    ORDER BY events.number LIMIT ?
-"""
+    """,
+    {**DECISION, "a wait": FLAG},
+)
+REWARDS = TypedQuery(
+    f"""SELECT events.number, events.time, decisions.action, probability, available, value
+        {OF_REWARDS}""",
+    {**DECISION, "a reward": VALUE},
+)
+META = TypedQuery("SELECT name, value FROM meta", {"a name": TEXT, "what it says of itself": TEXT})
+ENDS = [
+    TypedQuery(
+        f"""SELECT time FROM {table} WHERE number =
+            (SELECT {end}(number) FROM {table} WHERE number <= ?)""",
+        {"a time": TIME},
+    )
+    for table in ("decisions", "events")
+    for end in ("min", "max")
+]
+"""The first and the last times."""
 
 
 class FileFacts(NamedTuple):
@@ -69,11 +100,11 @@ class FileFacts(NamedTuple):
 
     policy: str
     reward_range: tuple[float, float]
-    is_open: list[bool]
     first_time: float
     last_time: float
     timeouts: int
     has_contexts: bool
+    can_learn: bool
 
 
 def read_report(
@@ -160,7 +191,7 @@ def _make_report(
         period=periods.name,
         actions=actions,
         periods=_report_periods(periods, actions, decisions, rewards),
-        notes=list(_note(actions, decisions, has_contexts=facts.has_contexts)),
+        notes=list(_note(actions, decisions, facts)),
     )
 
 
@@ -180,17 +211,10 @@ def _check_range(given: Any) -> tuple[float, float]:
 def _read_facts(file: DecisionFile) -> FileFacts:
     """Returns what a file says in a few rows."""
     with open_to_read(file.path) as connection:
-        meta = dict(connection.execute("SELECT name, value FROM meta"))
-        query = "SELECT is_open FROM actions ORDER BY action LIMIT ?"
-        is_open = [
-            bool(each) for (each,) in connection.execute(query, (len(file.encoding.actions),))
+        meta = dict(META.fetch(connection, file.path))
+        times = [
+            each for query in ENDS for (each,) in query.fetch(connection, file.path, (file.until,))
         ]
-        times = []
-        for table in ("decisions", "events"):
-            for end in ("min", "max"):
-                query = f"""SELECT time FROM {table} WHERE number =
-                    (SELECT {end}(number) FROM {table} WHERE number <= ?)"""
-                times += [each for (each,) in connection.execute(query, (file.until,))]
         query = "SELECT count(*) FROM events WHERE kind = 'timeout' AND number <= ?"
         ((timeouts,),) = connection.execute(query, (file.until,))
         query = "SELECT EXISTS (SELECT 1 FROM decisions WHERE features <> ? AND number <= ?)"
@@ -199,22 +223,23 @@ def _read_facts(file: DecisionFile) -> FileFacts:
     return FileFacts(
         policy=meta.get("policy", ""),
         reward_range=_parse_range(meta.get("reward_range", ""), file.path),
-        is_open=is_open,
         first_time=min(times, default=now),
         last_time=max(times, default=now),
         timeouts=timeouts,
         has_contexts=bool(has_contexts),
+        can_learn=parse_json(meta.get("can_learn", "")) is not False,
     )
 
 
 def _parse_range(text: str, path: Path) -> tuple[float, float]:
     """Returns the range of rewards that a file has; ValueError if it has none."""
     try:
-        low, high = json.loads(text)
-        return float(low), float(high)
-    except (TypeError, ValueError):
-        problem = f"reward_range is {short_repr(text)}; expected two numbers"
-        raise ValueError(f"{path} is damaged: its {problem}") from None
+        low, high = map(float, parse_json(text))
+        if low < high:
+            return low, high
+    except (OverflowError, TypeError, ValueError):
+        pass
+    raise damage(path, f"its reward_range is {short_repr(text)}; expected two numbers")
 
 
 def _scan_decisions(file: DecisionFile) -> Iterator[DecisionRows]:
@@ -238,7 +263,7 @@ def _check_decisions(file: DecisionFile, actions: Indices, probabilities: Floats
     if not good.all():
         row = int(np.argmin(good))
         found = f"action {actions[row]} of {number} was drawn with probability {probabilities[row]}"
-        raise ValueError(f"{file.path} is damaged: {found}")
+        raise damage(file.path, found)
 
 
 def _scan_rewards(file: DecisionFile) -> Iterator[RewardRows]:
@@ -257,7 +282,7 @@ def _scan_rewards(file: DecisionFile) -> Iterator[RewardRows]:
 def _unpack(file: DecisionFile, masks: Sequence[bytes | None]) -> Mask:
     """Returns which of K actions were available in n decisions: [n, K]."""
     if any(masks):
-        return unpack_masks(masks, file.num_first, len(file.encoding.actions))
+        return unpack_masks(file.path, masks, file.num_first, len(file.encoding.actions))
     is_first = np.arange(len(file.encoding.actions)) < file.num_first
     return np.broadcast_to(is_first, (len(masks), len(is_first)))
 
@@ -284,7 +309,7 @@ def _report_actions(
         spread = math.sqrt(decisions.variances[:, action].sum()) if chosen else math.nan
         row = ActionReport(
             action=name,
-            is_open=facts.is_open[action],
+            is_open=file.is_open[action],
             decisions=int(chosen),
             share=_divide(chosen, available),
             rewards=float(rewards.by_action[action]),
@@ -334,24 +359,27 @@ def _report_periods(
 
 
 def _note(
-    actions: Sequence[ActionReport], decisions: DecisionSums, *, has_contexts: bool
+    actions: Sequence[ActionReport], decisions: DecisionSums, facts: FileFacts
 ) -> Iterator[str]:
     """Yields sentences about what is wrong, or may be."""
     rare: list[str] = []
     total = int(decisions.chosen.sum())
+    if not facts.can_learn:
+        yield "The policy does not learn from rewards: its choices stay as they are."
     if decisions.certain == total > 0:
         yield "All decisions were certain: the log tells nothing of what others would have earned."
     for action, row in enumerate(actions):
+        name = visible(row.action)
         if row.low > row.high:
-            yield f"The ends of the interval of {row.action} have crossed: its value has changed."
+            yield f"The ends of the interval of {name} have crossed: its value has changed."
         if decisions.is_too_often(action):
-            problem = f"{row.action} was drawn more often than its probabilities can explain"
+            problem = f"{name} was drawn more often than its probabilities can explain"
             yield f"{problem}: they are wrong."
         elif row.decisions >= FEWEST and row.weight + ERRORS * row.weight_error < 1.0:
-            rare.append(row.action)
+            rare.append(name)
     if rare:
         problem = "probability 0 in some decisions, or logged probabilities that are too large"
-        what = "values" if has_contexts else "estimates of other policies"
+        what = "values" if facts.has_contexts else "estimates of other policies"
         yield f"{', '.join(rare)}: {problem}; {what} are of the others alone."
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write
+from bandit_envs.names.visible import visible_lines
 from bandit_envs.serving.reports.periods import to_utc
 from bandit_envs.serving.reports.report_rows import ActionReport, PeriodReport
 from bandit_envs.serving.reports.texts import count, format_age
@@ -90,7 +91,7 @@ class ServiceReport:
         if self.evaluation is not None:
             parts.append(to_text(_estimates(self.evaluation), texts=2))
             parts.append("\n".join(notes_of(self.evaluation)))
-        return "\n\n".join(part for part in parts if part)
+        return visible_lines("\n\n".join(part for part in parts if part))
 
     def summary(self) -> Iterator[str]:
         """Yields lines about the whole file."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from bandit_envs.names.visible import visible
+
 
 class ActionReport(NamedTuple):
     """What is known of an action: in the end, or at the end of a period.
@@ -36,7 +38,8 @@ class ActionReport(NamedTuple):
     @property
     def label(self) -> str:
         """Its name, and whether it is retired."""
-        return self.action if self.is_open else f"{self.action} (retired)"
+        name = visible(self.action)
+        return name if self.is_open else f"{name} (retired)"
 
 
 class PeriodReport(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
+import math
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,7 +21,7 @@ from bandit_envs.environments import ClassificationBandit, OutcomeTableBandit
 from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.metrics import METRICS, QUANTITIES
 from bandit_envs.metrics.quantities import IN_PLACE_OF, ON_REQUEST
-from bandit_envs.names.choice import AnyChoice, Choice
+from bandit_envs.names.choice import AnyChoice, Choice, describe_failure
 from bandit_envs.names.notation import parse_toml, to_toml
 from bandit_envs.names.notation.values import ALL_DIGITS
 from bandit_envs.names.registry import near_miss
@@ -33,6 +34,9 @@ from bandit_envs.policies.models.constant_feature import LACKS_CONSTANT
 from bandit_envs.policies.policy_choice import PolicyChoice
 
 DEFAULT_PANELS = ("reward", "percent_optimal", "lost_reward")
+
+MOST_PAIRS = 100_000
+"""A study has at most so many pairs of an environment and a policy."""
 
 
 def check_keys(what: str, table: Mapping[str, Any], kind: type) -> None:
@@ -95,6 +99,38 @@ def check_title(title: object) -> str:
     if not isinstance(title, str):
         raise TypeError(f"title is {short_repr(title)}; expected a string")
     return printable(title)
+
+
+def check_failed(failed: object) -> dict[str, str]:
+    """Returns what went wrong in policies, by their texts, as lines that a terminal can show."""
+    if not isinstance(failed, dict):
+        raise TypeError(f"failed is {short_repr(failed)}; expected texts by policies")
+    return {printable(policy): printable(problem) for policy, problem in failed.items()}
+
+
+def check_size(environments: object, policies: object, *, paired: object) -> None:
+    """Raises ValueError if a study has too many pairs, from its lists alone.
+
+    Args:
+        environments: the tables or texts of a study, which other functions check.
+        policies: likewise.
+        paired: whether each policy meets one environment.
+    """
+    sizes = [_count_choices(environments), _count_choices(policies)]
+    number = max(sizes) if paired is True else math.prod(sizes)
+    if number > MOST_PAIRS:
+        parts = f"{sizes[0]:,} environments and {sizes[1]:,} policies, which are {number:,} pairs"
+        expected = f"at most {MOST_PAIRS:,}; divide it into several studies"
+        raise ValueError(f"the study has {parts}; expected {expected}")
+
+
+def _count_choices(items: object) -> int:
+    """Returns how many choices the tables or texts of a list stand for."""
+    count = 0
+    for item in items if isinstance(items, list) else []:
+        values = item.values() if isinstance(item, dict) else []
+        count += math.prod(len(value) for value in values if isinstance(value, list))
+    return count
 
 
 def check_choices(choice_class: type[AnyChoice], items: object) -> tuple[AnyChoice, ...]:
@@ -258,22 +294,22 @@ def find_unknown_metrics(
     one_of_each = list({policy.name: policy for policy in policies}.values())
     for environment in environments:
         subject = f"environment {environment}"
-        with _explain(subject, environment, listed=environments):
+        with explain_failure(subject, environment, listed=environments):
             env = environment.make(1, np.random.SeedSequence(0))
         for choice in policies if environment is environments[0] else one_of_each:
             subject = f"policy {choice} in environment {environment}"
-            with _explain(subject, environment, choice, listed=policies):
+            with explain_failure(subject, environment, choice, listed=policies):
                 policy = choice.make(env, 0)
-            with _explain(subject, environment, choice):
+            with explain_failure(subject, environment, choice):
                 StepDriver(env, policy, (learner(env, policy),)).run()
             contexts = _contexts_of(env)
             if contexts is not None and lacks_constant(policy, contexts):
                 warnings.warn(f"{subject} {LACKS_CONSTANT}", stacklevel=2)
             names = [name for name in METRICS if name not in unknown]
-            with _explain(subject, environment, choice):
+            with explain_failure(subject, environment, choice):
                 are_known = _are_known(names, env, policy)
             for name in () if are_known else names:
-                with _explain(subject, environment, choice):
+                with explain_failure(subject, environment, choice):
                     reason = _why_unknown(name, env, policy)
                 if reason is not None:
                     text = f"environment {environment} has no {name}: {reason}"
@@ -307,7 +343,7 @@ def _why_unknown(name: str, env: PyEnvironment, policy: Policy) -> str | None:
 
 
 @contextlib.contextmanager
-def _explain(
+def explain_failure(
     subject: str, *choices: Choice[Any], listed: Sequence[Choice[Any]] = ()
 ) -> Iterator[None]:
     """Names in errors what failed, and the line in a user's class.
@@ -321,9 +357,8 @@ def _explain(
         with exits_as_errors():
             yield
     except Exception as error:  # users' classes raise any
-        modules = [module for choice in choices for module in choice.modules]
         hint = _list_hint(choices[-1], listed)
-        raise ValueError(f"{subject}: {printable(error, *modules)}{hint}") from error
+        raise ValueError(f"{subject}: {describe_failure(error, *choices)}{hint}") from error
 
 
 def _list_hint(failed: Choice[Any], listed: Sequence[Choice[Any]]) -> str:

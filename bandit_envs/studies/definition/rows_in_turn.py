@@ -6,51 +6,20 @@ is one batch for all of them.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Collection
 from typing import TypeAlias
 
 import numpy as np
 
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.environments.environment_choice import EnvironmentChoice
-from bandit_envs.policies import Policy, RowByRowPolicy
-from bandit_envs.policies.policy_choice import PolicyChoice
-from bandit_envs.policies.row_by_row import check_learns_by_row, pools_problems, shares_a_model
 from bandit_envs.studies.definition.study import Study
+from bandit_envs.studies.definition.trials import TRIED_ROWS, is_kept_apart
 
 Pair: TypeAlias = tuple[str, str]
 """The texts of an environment and of a policy."""
 
 MANY_NAMES = 6
 """A note names at most so many policies."""
-
-TRIED_ROWS = 13
-"""A batch size that users' arrays hardly have by chance."""
-
-
-def make_policy(
-    environment: EnvironmentChoice,
-    policy: PolicyChoice,
-    env: PyEnvironment,
-    env_seed: np.random.SeedSequence,
-    seed: np.random.SeedSequence,
-) -> Policy:
-    """Returns a policy that fits `env`: one for each row where it must not learn from all.
-
-    Args:
-        environment: what `env` was made of.
-        policy: what to make.
-        env: the environment that the policy will act in.
-        env_seed: of `env`.
-        seed: of the policy.
-    """
-    made = policy.make(env, seed)
-    if not (environment.entry.independent_rows and pools_problems(env, made)):
-        return made
-    alone = environment.make(1, copy.deepcopy(env_seed))
-    policies = [policy.make(alone, each) for each in copy.deepcopy(seed).spawn(made.batch_size)]
-    return RowByRowPolicy(policies, np.random.default_rng(seed))
 
 
 def find_row_by_row(study: Study) -> list[Pair]:
@@ -64,14 +33,10 @@ def find_row_by_row(study: Study) -> list[Pair]:
     made: dict[str, PyEnvironment] = {}
     found = []
     for environment, policy in study.pairs():
-        if not environment.entry.independent_rows:
-            continue
         name = str(environment)
-        if name not in made:
+        if environment.entry.independent_rows and name not in made:
             made[name] = environment.make(TRIED_ROWS, np.random.SeedSequence(0))
-        tried = policy.make(made[name], 0)
-        check_learns_by_row(tried)
-        if shares_a_model(tried):
+        if is_kept_apart(environment, policy, made.get(name)):
             found.append((name, str(policy)))
     return found
 

@@ -22,11 +22,13 @@ from bandit_envs.studies.definition.keys import (
     DEFAULT_PANELS,
     check_choices,
     check_expected,
+    check_failed,
     check_keys,
     check_listed_names,
     check_over,
     check_paired,
     check_quantiles,
+    check_size,
     check_title,
     defaults,
     explain_file,
@@ -35,6 +37,8 @@ from bandit_envs.studies.definition.keys import (
     resolve_metrics,
     resolve_panels,
 )
+from bandit_envs.studies.definition.repeats import check_repeats
+from bandit_envs.studies.definition.trials import try_policies
 from bandit_envs.studies.definition.user_modules import digest_modules
 
 RUNS_PER_TASK = 2000
@@ -142,6 +146,10 @@ class Study:
     expected: list[Mapping[str, Any]] = dataclasses.field(default_factory=list)
     """Expected results, each a table of the arguments of `Expected`."""
 
+    failed: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """What went wrong in users' policies that are left out, by their texts. Study files have none:
+    it is found when the policies are tried."""
+
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Study:
         """Returns the study that a study file describes, once every policy has taken a step.
@@ -150,18 +158,25 @@ class Study:
 
         Raises:
             TypeError, ValueError: a key is missing, unknown or has a wrong value. The error names
-                the key.
+                the key. Or two runs of a user's class with one seed differ.
         """
         check_keys("the study", values, cls)
         given = {**defaults(cls), "panels": None, **values}
+        check_size(given["environment"], given["policy"], paired=given["paired"])
         places = split_appearance(EnvironmentChoice, given["environment"])
         rules = split_appearance(PolicyChoice, given["policy"])
         given["labels"] = {**places.labels, **rules.labels, **given["labels"]}
         given["colors"] = {**places.colors, **rules.colors, **given["colors"]}
         environments = check_choices(EnvironmentChoice, places.items)
-        policies = check_choices(PolicyChoice, rules.items)
+        if given["paired"] or given["expected"]:  # each policy has its place
+            policies = check_choices(PolicyChoice, rules.items)
+        else:
+            policies, failed = try_policies(environments, rules.items, given["runs"])
+            given["failed"] = {**given["failed"], **failed}
         digest_modules([*environments, *policies])  # a study must not begin with old code
-        return cls._checked(given, environments, policies, find_unknown_metrics)
+        study = cls._checked(given, environments, policies, find_unknown_metrics)
+        check_repeats(study.pairs(), study.runs, study.steps)
+        return study
 
     @classmethod
     def read(cls, values: Mapping[str, Any], independent_rows: Mapping[str, bool]) -> Study:
@@ -225,6 +240,7 @@ class Study:
             labels=labels,
             colors=check_colors(given["colors"]),
             expected=check_expected(given["expected"]),
+            failed=check_failed(given["failed"]),
         )
 
     @classmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from bandit_envs.base.extras import import_extra
 from bandit_envs.metrics import Quantity, Statistics, of_runs
 from bandit_envs.metrics.holm import holm
 from bandit_envs.policies.policy_choice import PolicyChoice
+from bandit_envs.rounding import is_constant, merge_ties, subtract
 from bandit_envs.studies.definition.study import Study
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 MANY_RUNS = 1000
 """With more runs, bootstrap intervals are of percentiles: a correction of order 1/n takes n^2."""
 
+
+EXACT_TIES = 13
+"""With more runs, Wilcoxon's test takes sums of ranks with ties for normally distributed."""
 
 AT_ONCE = 1000
 """So many differences are tested in one call, which saves time, and bounds the memory."""
@@ -66,7 +70,7 @@ class Difference(NamedTuple):
 
     p_t_holm: float
     p_wilcoxon_holm: float
-    """The p-values, corrected for the number of policies."""
+    """The p-values, corrected for the number of policies in the environment."""
 
 
 class PValues(NamedTuple):
@@ -112,9 +116,16 @@ def compare_to(
         theirs = of_runs(baselines[place].result)
         for pair in group:
             ours = of_runs(pair.result)
-            differences = {name: ours[name] - theirs[name] for name in quantities}
+            differences = {name: _subtract(ours[name], theirs[name]) for name in quantities}
             found.append(PairDifference(pair, differences))
     return found
+
+
+def _subtract(ours: Floats, theirs: Floats) -> Floats:
+    """Returns ours - theirs, [R], in which rounding is no difference, and breaks no tie."""
+    differences = subtract(ours, theirs)
+    sizes = np.maximum(np.abs(ours), np.abs(theirs))
+    return np.copysign(merge_ties(np.abs(differences), sizes), differences)
 
 
 def describe_differences(
@@ -195,20 +206,44 @@ def _test(table: Floats) -> tuple[Floats, Floats]:
     t = np.ones(table.shape[1])
     wilcoxon = np.ones(table.shape[1])
     differs = table.any(axis=0)  # the tests have nothing to order in the others
-    has_zeros = (table == 0.0).any(axis=0)
-    # SciPy chooses one method for a table, and zeros have no exact one.
-    for columns in (differs & has_zeros, differs & ~has_zeros):
+    sizes = np.sort(np.abs(table), axis=0)
+    has_ties = (sizes[0] == 0.0) | (np.diff(sizes, axis=0) == 0.0).any(axis=0)
+    # SciPy chooses one method for a table, and ties have no exact one.
+    for columns in (differs & has_ties, differs & ~has_ties):
         if columns.any():
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RuntimeWarning)  # where differences are equal
                 t[columns] = stats.ttest_1samp(table[:, columns], 0.0, axis=0).pvalue
-                wilcoxon[columns] = stats.wilcoxon(table[:, columns], axis=0).pvalue
+                if len(table) > EXACT_TIES or not has_ties[columns].any():
+                    wilcoxon[columns] = stats.wilcoxon(table[:, columns], axis=0).pvalue
+    if len(table) <= EXACT_TIES:
+        for column in np.flatnonzero(differs & has_ties):
+            wilcoxon[column] = _test_with_ties(stats, table[:, column])
     return t, wilcoxon
+
+
+def _test_with_ties(stats: Any, differences: Floats) -> float:
+    """Returns the exact p-value of Wilcoxon's test of differences [R] with ties or zeros.
+
+    Zeros are left out, and ties have the mean of their ranks. With r_i the doubled ranks, which are
+    whole, and signs by chance, the number of ways to a sum s of those with a plus is
+
+        N_i(s) = N_{i-1}(s) + N_{i-1}(s - r_i),    N_0(0) = 1
+    """
+    differs = differences[differences != 0.0]
+    ranks = np.rint(2.0 * stats.rankdata(np.abs(differs))).astype(np.intp)
+    ways = np.zeros(ranks.sum() + 1)
+    ways[0] = 1.0
+    for rank in ranks:
+        ways[rank:] += ways[:-rank].copy()
+    found = ranks[differs > 0.0].sum()
+    tail = min(ways[: found + 1].sum(), ways[found:].sum())
+    return float(min(1.0, 2.0 * tail / ways.sum()))
 
 
 def _bootstrap(values: Floats, confidence: float, resamples: int) -> tuple[float, float]:
     """Returns the ends of a bootstrap interval of a mean; they repeat exactly."""
-    if np.ptp(values) == 0.0:  # every sample has the same mean
+    if is_constant(values):  # every sample has the same mean
         return float(values[0]), float(values[0])
     stats = import_extra("scipy.stats", "cli")
     interval = stats.bootstrap(

@@ -15,6 +15,7 @@ from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.metrics import QUANTITIES, Statistics, kept_steps
 from bandit_envs.names.users_code import printable
 from bandit_envs.policies.policy_choice import PolicyChoice
+from bandit_envs.rounding import is_rounding, subtract
 from bandit_envs.showing.tables import rounded
 from bandit_envs.studies.definition.keys import check_keys
 from bandit_envs.studies.definition.study import Study
@@ -34,7 +35,8 @@ STANDARD_ERRORS = 4.0
 class Comparison(NamedTuple):
     """An expectation beside what was measured.
 
-    `measured` has the standard errors that decided. `verdict` is met, missed or not measured; or
+    `measured` has the standard errors that decided: those of the runs, or "(given)" if the
+    expectation has a standard deviation. `verdict` is met, missed or not measured; or
     undecided, if there is one run, or if an order is not that of the means, but is within 4
     standard errors of the differences.
     """
@@ -175,7 +177,8 @@ class Expected:
             verdict = _judge_order(means, errors)
         if len(measured) != number:
             verdict = "not measured"
-        texts = [_with_error(mean, error) for mean, error in zip(means, errors)]
+        given = "" if self.standard_deviation is None else " (given)"
+        texts = [_measured(mean, error) + given for mean, error in zip(means, errors)]
         return Judgement(expected, " < ".join(texts), verdict)
 
     def _judge_value(self, means: Sequence[float], errors: Sequence[float]) -> tuple[str, str]:
@@ -183,11 +186,11 @@ class Expected:
         allowed = STANDARD_ERRORS * math.hypot(*errors, self.standard_error) + self.tolerance
         if self.at_most is not None:
             expected = f"≤ {_with_error(self.at_most, self.standard_error)}"
-            offs = [mean - self.at_most for mean in means]
+            offs = [float(subtract(mean, self.at_most)) for mean in means]
         else:
             value = float(self.value or 0.0)
             expected = _with_error(value, self.standard_error)
-            offs = [abs(mean - value) for mean in means]
+            offs = [abs(float(subtract(mean, value))) for mean in means]
         if math.isnan(allowed):  # one run has no standard error
             return expected, "undecided"
         return expected, "met" if all(off <= allowed for off in offs) else "missed"
@@ -220,13 +223,18 @@ def compare_with_expected(study: Study, pairs: Sequence[PairResult]) -> list[Com
 
 def _judge_order(means: Sequence[float], errors: Sequence[float]) -> str:
     """Returns the verdict on means that should increase."""
-    offs = [first - second for first, second in itertools.pairwise(means)]
+    offs = [float(subtract(*pair)) for pair in itertools.pairwise(means)]
     allowed = [STANDARD_ERRORS * math.hypot(*pair) for pair in itertools.pairwise(errors)]
     if math.isnan(sum(allowed)):  # one run has no standard error
         return "undecided"
     if not all(off <= limit for off, limit in zip(offs, allowed)):
         return "missed"
     return "met" if all(off < 0.0 for off in offs) else "undecided"
+
+
+def _measured(mean: float, error: float) -> str:
+    """Returns a mean with two digits of its standard error, which may be 0."""
+    return f"{mean:.6g} ±0.0" if is_rounding(error, mean) else _with_error(mean, error)
 
 
 def _with_error(value: float, error: float) -> str:

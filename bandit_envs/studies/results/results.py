@@ -292,31 +292,13 @@ def _read_bytes(file: Path) -> bytes:
 
 
 def refuse_links(path: Path) -> None:
-    """Raises ValueError if a file of a folder of results is a link, a pipe, or a device.
-
-    Through a link in the folder of another person, a table would be written over any file. A pipe
-    would be waited for.
-    """
-    for folder in (path, path / "tasks"):
-        for each in _entries(folder):
-            is_shown = each.name.lower().endswith(SHOWN_SUFFIXES)
-            if folder == path and not (each.name in OWN_NAMES or is_shown):
-                continue
-            is_folder = folder == path and each.is_dir(follow_symlinks=False)
-            if not (each.is_file(follow_symlinks=False) or is_folder):
-                kind = "a link" if each.is_symlink() else "not a regular file"
-                name = Path(each.path).relative_to(path)
-                expected = "expected files and folders of its own"
-                raise ValueError(f"folder {path} has {name}, which is {kind}; {expected}")
+    """Raises ValueError if a file of a folder of results is a link, a pipe, or a device."""
+    saving.refuse_links(path, lambda name: name in OWN_NAMES or _is_shown(name))
+    saving.refuse_links(path / "tasks", lambda name: True)
 
 
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
-    """Returns what is in a folder; nothing if there is no such folder."""
-    try:
-        with os.scandir(folder) as found:
-            return list(found)
-    except (FileNotFoundError, NotADirectoryError):
-        return []
+def _is_shown(name: str) -> bool:
+    return name.lower().endswith(SHOWN_SUFFIXES)
 
 
 def read_config(path: Path) -> dict[str, Any]:

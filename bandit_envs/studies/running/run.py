@@ -62,7 +62,8 @@ def run(
         observer: sees what is run, and what has finished.
 
     Raises:
-        TasksFailedError: tasks have failed. What has finished is kept.
+        TasksFailedError: tasks have failed, or users' policies that the study left out. What has
+            finished is kept.
         ValueError: the folder holds something else, or another run uses it.
     """
     check_backend(backend, workers, address)
@@ -88,6 +89,8 @@ def run(
     if problems:
         number = "1 task has" if len(problems) == 1 else f"{len(problems)} tasks have"
         raise TasksFailedError(f"{number} failed, such as {problems[0]}")
+    for problem in study.failed.values():
+        raise TasksFailedError(f"a policy was left out, as it failed: {problem}")
     return found
 
 

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import threadpoolctl
 
 from bandit_envs.metrics import kept_steps
-from bandit_envs.names.users_code import exits_as_errors, printable
+from bandit_envs.names.choice import describe_failure
+from bandit_envs.names.users_code import exits_as_errors
 from bandit_envs.studies.definition.study import Study, Task
 from bandit_envs.studies.definition.user_modules import check_same_modules
 from bandit_envs.studies.results.assignment import VERSIONS, Assignment
@@ -89,7 +90,7 @@ def _try_task(task: Task, file: WorkerFile) -> str:
         with exits_as_errors():
             result = run_task(task, file.add_steps, file.checkpoint(task))
     except Exception as error:  # users' classes raise any
-        return f"{task}: {printable(error, *task.modules)}"
+        return f"{task}: {describe_failure(error, task.environment, task.policy)}"
     file.save(task, result)
     return ""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bandit_envs.policies.policy_choice import PolicyChoice
+from bandit_envs.rounding import merge_ties
 from bandit_envs.showing.tables import Grid
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.showing.study_cells import summary_cell
@@ -47,8 +48,9 @@ def rank_policies(study: Study, pairs: Sequence[PairResult]) -> list[Ranked]:
         means.setdefault(str(pair.environment), {})[str(pair.policy)] = mean
     ranks: dict[str, list[float]] = {}
     for found in means.values():
-        ordered = np.sort([*found.values()])
-        for policy, mean in found.items():
+        values = merge_ties(np.array([*found.values()]))
+        ordered = np.sort(values)
+        for policy, mean in zip(found, values):
             better = len(ordered) - np.searchsorted(ordered, mean, side="right")
             ranks.setdefault(policy, []).append(float(better) + 1.0)
     ranked = [Ranked(policy, ranks.get(str(policy), [])) for policy in study.policy]

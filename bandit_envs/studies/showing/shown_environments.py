@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bandit_envs.environments.environment_choice import EnvironmentChoice
+from bandit_envs.rounding import is_rounding
 from bandit_envs.studies.definition.study import Study
 
 if TYPE_CHECKING:
@@ -84,5 +85,7 @@ def _spreads(study: Study, pairs: Iterable[PairResult], panel: str) -> dict[str,
     for environment, found in ends.items():
         values, errors = np.array(found).T
         scale = float(np.sqrt(np.mean(errors**2)))
-        spreads[environment] = float(np.ptp(values)) / (scale or 1.0)
+        if is_rounding(scale, np.abs(values).max()):
+            scale = 1.0
+        spreads[environment] = float(np.ptp(values)) / scale
     return spreads

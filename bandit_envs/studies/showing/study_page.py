@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.showing.page import Section, has_charts, make_page
 from bandit_envs.showing.styles import MOST
-from bandit_envs.showing.tables import Grid
+from bandit_envs.showing.tables import Grid, p_text
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.definition.study_file import study_text
+from bandit_envs.studies.results.differences import compare_to, corrected_p_values
 from bandit_envs.studies.results.expected import Comparison, compare_with_expected
 from bandit_envs.studies.showing.ranked_policies import rank_policies, ranking_table
 from bandit_envs.studies.showing.shown_environments import (
     choose_most_different,
     describe_most_different,
 )
-from bandit_envs.studies.showing.study_cells import summary_cell
+from bandit_envs.studies.showing.study_cells import difference_cell, summary_cell
 from bandit_envs.studies.showing.study_figures import study_figure
 
 if TYPE_CHECKING:
@@ -30,6 +31,11 @@ USUAL_CURVES = ("reward", "percent_optimal", "cumulative_regret", "lost_reward")
 RANKED = (
     "In each environment, the policy with the highest mean reward has rank 1. The table has the "
     "mean of the ranks, and the mean rewards."
+)
+
+TESTED = (
+    "Mean differences ± one standard error over runs. P-values are by the paired t-test, corrected "
+    "by Holm for the number of policies in an environment."
 )
 
 
@@ -48,6 +54,7 @@ def study_page(study: Study, pairs: Sequence[PairResult], notes: Sequence[str] =
     if ranked:
         sections.append(Section("Ranking", [RANKED], table=ranking_table(study, pairs, ranked)))
     sections.append(Section("Results", table=_summary(study, pairs), texts=2, notes=below))
+    sections += _differences(study, pairs)
     comparison = compare_with_expected(study, pairs)
     if comparison:
         grid = [Comparison._fields, *(list(map(str, row)) for row in comparison)]
@@ -69,6 +76,28 @@ def _summary(study: Study, pairs: Sequence[PairResult]) -> Grid:
         cells = [str(summary_cell(study, pair, name)) for name in study.summary]
         grid.append([study.environment_label(pair.environment), label, *cells])
     return grid
+
+
+def _differences(study: Study, pairs: Sequence[PairResult]) -> Iterator[Section]:
+    """Yields how the runs of each policy differ from those of the first, with p-values."""
+    baseline = study.policy[0]
+    found = compare_to(baseline, study, pairs)
+    if not found or not found[0].runs:
+        return
+    names = list(found[0].runs)
+    headings = [text for name in names for text in (study.summary[name].heading, "p")]
+    grid = [["environment", "policy", *headings]]
+    for difference, p_values in zip(found, corrected_p_values(found)):
+        pair = difference.pair
+        row = [study.environment_label(pair.environment), study.policy_label(pair.policy)]
+        for name in names:
+            p_value = p_values[name].t
+            statistics = difference.statistics(name)
+            cell = difference_cell(statistics, p_value, study.summary[name])
+            row += [str(cell), p_text(p_value)]
+        grid.append(row)
+    title = f"Differences to {study.policy_label(baseline)} on the same problems"
+    yield Section(title, table=grid, texts=2, notes=[TESTED])
 
 
 def _drawn(

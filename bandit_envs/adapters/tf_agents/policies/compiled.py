@@ -13,6 +13,7 @@ import tensorflow as tf
 from tf_agents.policies import tf_policy
 from tf_agents.trajectories import time_step as ts
 
+from bandit_envs.adapters.tf_agents.numpy_calls import check_threads
 from bandit_envs.arrays import Array
 from bandit_envs.nests import Nest
 
@@ -83,8 +84,10 @@ class CompiledFunction:
         """Returns the tensors that the function returns, given an observation [n, ...].
 
         Raises:
+            RuntimeError: it is called by a compiled driver, and TensorFlow has one thread.
             ValueError: the observation does not fit the policy.
         """
+        check_threads(f"a {type(self._policy).__name__} of TF-Agents in a policy of bandit_envs")
         seen = to_tensors(self._policy, observation)
         tensors = [*tf.nest.flatten(seen), *tf.nest.flatten(arguments)]
         if self._takes_any_size:

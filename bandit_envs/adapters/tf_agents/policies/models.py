@@ -268,7 +268,7 @@ def _kind_of(policy: tf_policy.TFPolicy | py_policy.PyPolicy) -> ActionKind:
     if not kind.num_actions or len(kind.spec.shape) > 1:
         expected = "integers from 0 on, or slates of them"
         found = f"{name} has the action_spec {short_repr(policy.action_spec)}"
-        raise ValueError(f"{found}; expected {expected}")
+        raise ValueError(f"{found}; expected {expected}{kind.remedy}")
     return kind
 
 

@@ -16,10 +16,15 @@ from tf_agents.bandits.policies import mixture_policy
 from tf_agents.policies import epsilon_greedy_policy, greedy_policy, tf_policy
 from tf_agents.trajectories import time_step as ts
 
-from bandit_envs.adapters.tf_agents.policies.compiled import CompiledFunction, initial_state
+from bandit_envs.adapters.tf_agents.policies.compiled import (
+    CompiledFunction,
+    batch_shape,
+    initial_state,
+)
 from bandit_envs.adapters.tf_agents.users import kind_of_tf_agents_actions
 from bandit_envs.arrays import Floats
 from bandit_envs.nests import Nest
+from bandit_envs.trajectories import Trajectory
 
 
 class TableFunction(Protocol):
@@ -64,6 +69,18 @@ class ProbabilityTable:
         epsilon = float(self._policy._get_epsilon()) if self._explores else 0.0
         table = self._compiled(observation, tf.constant(epsilon, tf.float64)).numpy()
         return np.asarray(table / table.sum(axis=1, keepdims=True))
+
+    def of_step(self, trajectory: Trajectory) -> tf.Tensor:
+        """Returns the probabilities of all actions in a step of a driver: [n, K].
+
+        In a graph they are a part of it, as a call of NumPy must not call what is compiled.
+        """
+        observation = trajectory.observation
+        if tf.executing_eagerly():
+            return tf.constant(self(observation))
+        size = batch_shape(trajectory.step_type)
+        table = self.tensor(ts.restart(observation, size, self._policy.time_step_spec.reward))
+        return table / tf.reduce_sum(table, axis=1, keepdims=True)
 
     def tensor(self, time_step: ts.TimeStep) -> tf.Tensor:
         """Returns the probabilities of all actions, given a time step of tensors: [n, K]."""

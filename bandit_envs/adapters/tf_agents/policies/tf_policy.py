@@ -17,7 +17,7 @@ from tf_agents.trajectories import policy_step, trajectory
 from tf_agents.trajectories import time_step as ts
 
 from bandit_envs.adapters.tf_agents.environment import with_boolean_mask
-from bandit_envs.adapters.tf_agents.tf_environment import as_it_is
+from bandit_envs.adapters.tf_agents.numpy_calls import as_it_is, numpy_function
 from bandit_envs.adapters.tf_agents.users import kind_of_tf_agents_actions
 from bandit_envs.arrays import Array
 from bandit_envs.base.checks import short_repr
@@ -81,7 +81,7 @@ class TFPolicyOfPolicy(tf_policy.TFPolicy):
             return action, told.astype(np.float32)
 
         leaves = tf.nest.flatten(time_step)
-        action, log_probability = tf.numpy_function(choose, leaves, [tf.int32, tf.float32])
+        action, log_probability = numpy_function(choose, leaves, [tf.int32, tf.float32])
         action.set_shape([None, *self.action_spec.shape])
         log_probability.set_shape([None])
         action = tf.cast(action, self.action_spec.dtype)
@@ -99,7 +99,7 @@ class TFPolicyOfPolicy(tf_policy.TFPolicy):
         def tell(*leaves: Array) -> Array:
             return self._policy.probabilities(_packed(time_step, leaves))
 
-        table = tf.numpy_function(tell, tf.nest.flatten(time_step), tf.float64)
+        table = numpy_function(tell, tf.nest.flatten(time_step), tf.float64)
         table.set_shape([None, self._policy.num_actions])
         chosen = tfp.distributions.Categorical(probs=table, dtype=self.action_spec.dtype)
         info = self._info(time_step, chosen.mode())
@@ -157,9 +157,10 @@ def as_tf_policy(
     """
     if not isinstance(policy, Policy):
         raise TypeError(f"policy is {short_repr(policy)}; expected a Policy of bandit_envs")
-    count = kind_of_tf_agents_actions(action_spec).num_actions
+    kind = kind_of_tf_agents_actions(action_spec)
+    count = kind.num_actions
     if not count:
-        expected = "expected integers from 0 on, or slates of them"
+        expected = f"expected integers from 0 on, or slates of them{kind.remedy}"
         raise ValueError(f"action_spec is {short_repr(action_spec)}; {expected}")
     if policy.num_actions != count:
         expected = f"expected {count}, as action_spec"
@@ -203,6 +204,6 @@ def policy_observer(policy: Policy) -> Callable[[trajectory.Trajectory], tf.Oper
             if not np.all(found.next_step_type == StepType.FIRST):
                 policy.learn(Trajectory(*found))
 
-        return tf.numpy_function(learn, tf.nest.flatten(step), [])
+        return numpy_function(learn, tf.nest.flatten(step), [])
 
     return observe

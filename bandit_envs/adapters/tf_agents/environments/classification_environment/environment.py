@@ -13,7 +13,8 @@ import numpy as np
 import tensorflow as tf
 
 from bandit_envs.adapters.tf_agents.gin_names import configurable
-from bandit_envs.adapters.tf_agents.tf_environment import BanditTFPyEnvironment, as_it_is
+from bandit_envs.adapters.tf_agents.numpy_calls import as_it_is
+from bandit_envs.adapters.tf_agents.tf_environment import BanditTFPyEnvironment
 from bandit_envs.adapters.tf_agents.tfp_distributions import (
     Distribution,
     DistributionRewards,
@@ -21,6 +22,7 @@ from bandit_envs.adapters.tf_agents.tfp_distributions import (
 )
 from bandit_envs.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.memo import Cache
 from bandit_envs.rewards import RewardDistribution
 from bandit_envs.seeding import Seed
 from bandit_envs.specs import ArraySpec
@@ -40,7 +42,7 @@ class _StreamState(NamedTuple):
     position: int
 
 
-class _Batches:
+class _Batches(Cache):
     """The batches of a data set by their positions: many are read at once, as a read takes long.
 
     Args:
