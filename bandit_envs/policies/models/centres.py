@@ -76,6 +76,8 @@ class Centres(NamedTuple):
         flat = self.flat()
         if gamma < 1.0:
             flat.weights[...] *= gamma
+        if len(model) == 1:  # the common kind
+            return flat._add_one_each(model, features, rewards)
         centred = np.empty(features.shape)
         errors = np.empty(len(rewards))
         order = model.argsort(kind="stable")
