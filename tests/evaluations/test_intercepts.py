@@ -9,7 +9,7 @@ from bandit_envs.drivers import StepDriver
 from bandit_envs.environments.data.outcome_table import outcomes
 from bandit_envs.evaluations import evaluate, learn
 from bandit_envs.evaluations.routing import learn_router
-from bandit_envs.logged import BanditLog, from_frame, read_policy
+from bandit_envs.logged import BanditLog, from_frame, read_policy, scan_log
 from bandit_envs.policies.models import FourierFeatures, Logistic, Ridge
 from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.wrappers import AffineReward
@@ -66,6 +66,12 @@ def test_a_policy_of_one_number_follows_a_threshold(purchases, policy):
     found = evaluate(purchases, policy, "dr")
     assert found.rows[-1].value > 0.33
     assert not any("is linear" in note for note in found.notes)
+
+
+def test_so_does_one_that_reads_a_file_in_batches(tmp_path):
+    make_purchases().to_csv(tmp_path / "log.csv", index=False)
+    scan = scan_log(tmp_path / "log.csv", batch_size=500, **ROLES)
+    assert evaluate(scan, "lin_ucb", "dr").rows[-1].value > 0.33
 
 
 @pytest.mark.parametrize("policy", LINEAR)
