@@ -237,6 +237,7 @@ def exceed_chi_squared(value: float, freedom: int) -> float:
     return total
 
 
+@functools.lru_cache(maxsize=1000)
 def student_quantile(confidence: float, freedom: float) -> float:
     """Returns the t that |T| exceeds with probability 1 - confidence, for Student's T.
 

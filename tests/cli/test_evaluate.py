@@ -61,12 +61,6 @@ def table(recorded):
     return recorded.drop("row", "step", "expected_rewards")
 
 
-@pytest.fixture(autouse=True)
-def no_figures(monkeypatch):
-    """Draws nothing, to save time; the one test of figures restores them."""
-    monkeypatch.setattr("bandit_envs.showing.plots.to_image", lambda *arguments: b"")
-
-
 @pytest.fixture
 def evaluate(tmp_path):
     """Evaluates policies on a log and returns the outcome and the rows of their table."""

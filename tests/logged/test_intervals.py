@@ -110,12 +110,12 @@ def test_an_interval_of_changed_weights_has_that_of_unchanged_ones(
     assert estimate.interval() == pytest.approx(interval, abs=2e-9)
 
 
-@pytest.mark.parametrize("freedom", [1.0, 1.3, 3.190420128, 18.6, 400.0, 9e3, 2e4, 1e7])
 @pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95, 0.999])
-def test_quantiles_of_student_are_those_of_scipy(freedom, confidence):
+def test_quantiles_of_student_are_those_of_scipy(confidence):
     stats = pytest.importorskip("scipy.stats")
-    expected = stats.t.ppf((1.0 + confidence) / 2.0, freedom)
-    assert student_quantile(confidence, freedom) == pytest.approx(expected, rel=1e-8)
+    for freedom in (1.0, 1.3, 3.190420128, 18.6, 400.0, 9e3, 2e4, 1e7):
+        expected = stats.t.ppf((1.0 + confidence) / 2.0, freedom)
+        assert student_quantile(confidence, freedom) == pytest.approx(expected, rel=1e-8)
 
 
 def drawn_influences(size=3000):

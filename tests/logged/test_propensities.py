@@ -114,11 +114,11 @@ def test_an_action_of_one_fold_alone_is_refused():
         estimate_propensities([log], linear_model.LogisticRegression())
 
 
-@pytest.mark.parametrize("size", [1, 100, 3000])
+@pytest.mark.parametrize("size", [1, 40, 3000])
 def test_batches_give_what_the_whole_log_gives(size):
-    log, _ = drawn(500)
+    log, _ = drawn(200)
     whole = estimate_propensities(log)
-    found = estimate_propensities([log[start : start + size] for start in range(0, 500, size)])
+    found = estimate_propensities([log[start : start + size] for start in range(0, 200, size)])
     batches = list(found.log)
     assert np.concatenate([each.propensity for each in batches]) == pytest.approx(
         whole.log.propensity, abs=1e-12

@@ -96,6 +96,7 @@ def write_checkpoint(path, row):
     connection.close()
 
 
+@pytest.mark.slow
 def test_processes_write_at_the_same_time(tmp_path):
     context = multiprocessing.get_context("spawn")
     start = context.Event()

@@ -306,7 +306,7 @@ def test_the_frequencies_of_samples_are_unbiased_weights(tmp_path):
     with DecisionService(
         tmp_path / "shop.sqlite", policy, NAMES, seed=3, samples=10, epsilon=0.2, learn_every=10**6
     ) as service:
-        decisions = service.decide_many([None] * 4000)
+        decisions = service.decide_many([None] * 2000)
         values = [rewards[NAMES.index(each.action)] / each.probability / 3.0 for each in decisions]
     error = np.std(values) / np.sqrt(len(values))
     assert abs(np.mean(values) - rewards.mean()) < 5.0 * error
