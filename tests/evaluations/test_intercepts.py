@@ -70,7 +70,7 @@ def test_a_policy_of_one_number_follows_a_threshold(purchases, policy):
 
 def test_so_does_one_that_reads_a_file_in_batches(tmp_path):
     make_purchases().to_csv(tmp_path / "log.csv", index=False)
-    scan = scan_log(tmp_path / "log.csv", batch_size=500, **ROLES)
+    scan = scan_log(tmp_path / "log.csv", batch_rows=500, **ROLES)
     assert evaluate(scan, "lin_ucb", "dr").rows[-1].value > 0.33
 
 
