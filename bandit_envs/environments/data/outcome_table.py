@@ -59,6 +59,9 @@ class OutcomeTableBandit(BanditPyEnvironment[Examples]):
 
     skips_nan_check = True  # the tables have been checked
 
+    names_features: bool = False
+    """Whether its features have names: those of the columns of a table."""
+
     def __init__(
         self,
         contexts: Nest,
@@ -318,9 +321,11 @@ def outcomes(
         paid = paid - worth * spent
     elif worth > 0.0:
         raise ValueError(f"price is {worth:g}, but cost names no columns")
-    return OutcomeTableBandit(
+    env = OutcomeTableBandit(
         contexts, paid, batch_size=batch_size, replace=False, available=available, **options
     )
+    env.names_features = bool(path)
+    return env
 
 
 @functools.lru_cache(maxsize=1)

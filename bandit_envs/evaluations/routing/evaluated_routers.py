@@ -308,7 +308,13 @@ def _complete_requests(outcomes: Outcomes) -> Requests:
     numbers = outcomes.examples
     if numbers is None:
         numbers = number_rows(outcomes.contexts)
-    found = Requests(outcomes.contexts, outcomes.rewards, outcomes.costs, np.asarray(numbers))
+    found = Requests(
+        contexts=outcomes.contexts,
+        scores=outcomes.rewards,
+        costs=outcomes.costs,
+        numbers=np.asarray(numbers),
+        names_features=bool(outcomes.features),
+    )
     if outcomes.available is None:
         return found
     return found.take(np.flatnonzero(outcomes.available.all(axis=1)))
