@@ -98,7 +98,8 @@ class DecisionService:
             from a table of other actions or features, or in another order.
 
     Warns:
-        UserWarning: it should learn, and the policy does not, such as one of `DoublyRobustLearner`.
+        UserWarning: `learns` is True, and the policy does not learn from rewards, such as one that
+            a `DoublyRobustLearner` has made.
 
     >>> import tempfile
     >>> from bandit_envs import EpsilonGreedyPolicy
