@@ -69,6 +69,9 @@ class DelayedRewards(Wrapper):
 
     def __init__(self, env: PyEnvironment, delay: Any, max_delay: int | None = None) -> None:
         super().__init__(env)
+        if max_delay_of(env.observation_spec()) >= 0:
+            problem = f"env is {env.name}, whose rewards come later already"
+            raise ValueError(f"{problem}; expected one DelayedRewards with the whole delay")
         kind = env.action_kind
         taken = kind.spec
         if not is_bandit(env) or not isinstance(taken, ArraySpec):

@@ -179,6 +179,7 @@ def test_regret_is_that_of_the_action_taken():
         (lambda: DelayedRewards(Coins(), 1, -1), ValueError, "max_delay"),
         (lambda: DelayedRewards(CascadeBandit(), [1] * 10), ValueError, "delay"),
         (lambda: DelayedRewards(Payer([1.0]), 1), TypeError, "env"),
+        (lambda: DelayedRewards(DelayedRewards(Coins(), 1), 1), ValueError, "come later already"),
     ],
 )
 def test_bad_arguments_are_refused(make, error, name):
