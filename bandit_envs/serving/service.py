@@ -95,7 +95,8 @@ class DecisionService:
         TypeError: the policy does not know its probabilities, and is not given `samples`.
         OSError: the file cannot be used, or another process learns.
         ValueError: the file is of something else, or of another policy; or the policy has learned
-            from a table of other actions or features, or in another order.
+            from a table of other actions or features, or in another order; or it knows its
+            probabilities, and is given `samples`.
 
     Warns:
         UserWarning: it should learn, and the policy does not, such as one of `DoublyRobustLearner`.
