@@ -103,10 +103,11 @@ class Outcome(NamedTuple):
 
 
 def run(*arguments):
-    """Runs `bandit-envs` with arguments in this process."""
+    """Runs `bandit-envs` with arguments in this process, and in others only if `--workers` asks."""
     out, err = io.StringIO(), io.StringIO()
     wide = mock.patch.dict(os.environ, COLUMNS="200")  # no line of a table is wrapped
-    with wide, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    alone = mock.patch("bandit_envs.cli.options.os.cpu_count", return_value=1)
+    with wide, alone, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             code = main(list(map(str, arguments)))
         except SystemExit as stop:

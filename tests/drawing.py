@@ -14,6 +14,10 @@ def no_figures(monkeypatch):
         return
     monkeypatch.setattr(figures, "study_figure", lambda *arguments: b"a figure")
     monkeypatch.setattr("bandit_envs.showing.plots.to_image", lambda *arguments: b"a figure")
+    for name in ("draw_estimates", "draw_segments", "draw_weights"):
+        for module in ("evaluation_page", "estimate_figures"):
+            place = f"bandit_envs.evaluations.showing.{module}.{name}"
+            monkeypatch.setattr(place, lambda *arguments: None)
 
 
 @pytest.fixture

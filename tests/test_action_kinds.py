@@ -1,5 +1,6 @@
 """What an action is, is one object; a kind of one's own is one class."""
 
+import functools
 import re
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from bandit_envs import (
     AverageRewardMetric,
     BoundedArraySpec,
     CascadeBandit,
+    EpsilonGreedyPolicy,
     KArmedTestbed,
     RandomPolicy,
     RegretMetric,
@@ -419,6 +421,15 @@ def test_a_policy_of_actions_that_do_not_count_from_0_is_refused_where_others_co
     policy = First(action_spec=Shifted(1, 3).action_spec())
     with pytest.raises(ValueError, match="policy chooses integers from 1 to 3; expected one of 3"):
         StepDriver(KArmedTestbed(k=3), policy)
+
+
+@pytest.mark.parametrize("make", [RandomPolicy, functools.partial(EpsilonGreedyPolicy, 0.1)])
+def test_a_policy_with_a_table_of_actions_is_refused_where_it_is_made_if_they_have_no_numbers(make):
+    spec = Shifted(1, 3).action_spec()
+    with pytest.raises(ValueError, match=r"action_spec is .*; expected integers from 0, .* add 1"):
+        make(action_spec=spec)
+    with pytest.raises(ValueError, match=r"action_spec is .*; expected integers from 0, as"):
+        make(action_spec=ArraySpec((), np.int32))
 
 
 class First(Policy):

@@ -15,6 +15,7 @@ import pytest
 
 import bandit_envs
 from bandit_envs.trajectories import restart
+from colab.pages import public
 
 ROOT = Path(bandit_envs.__file__).parent
 STOREYS = (
@@ -76,6 +77,11 @@ def module_name(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+def has_examples(path):
+    """Whether a module has an example that doctest runs."""
+    return ">>> " in path.read_text(encoding="utf-8")
+
+
 MODULES = {module_name(path): path for path in sorted(ROOT.rglob("*.py"))}
 
 
@@ -90,15 +96,20 @@ def storey(name):
     return level
 
 
-@functools.cache
 def parse(name):
-    return ast.parse(MODULES[name].read_text(encoding="utf-8"))
+    return public.package().trees[name]
+
+
+@functools.cache
+def nodes(name):
+    """All nodes of the tree of a module."""
+    return tuple(ast.walk(parse(name)))
 
 
 @functools.cache
 def imports(name):
     """The full names of all that a module imports, also inside its functions."""
-    return tuple(imports_of(name, ast.walk(parse(name))))
+    return tuple(imports_of(name, nodes(name)))
 
 
 def imports_of(name, nodes):
@@ -213,7 +224,7 @@ def imported_from_other_rooms(name):
     """The names in a module that it imports from other rooms of the package."""
     return {
         alias.asname or alias.name
-        for node in ast.walk(parse(name))
+        for node in nodes(name)
         if isinstance(node, ast.ImportFrom) and node.module.startswith("bandit_envs")
         for alias in node.names
         if room(f"{node.module}.{alias.name}") != room(name)
@@ -235,7 +246,7 @@ def private_reads(name):
     own = private_names()[room(name)]
     all_names = set().union(*private_names().values())
     others = imported_from_other_rooms(name)
-    for node in ast.walk(parse(name)):
+    for node in nodes(name):
         if isinstance(node, ast.Attribute) and is_private(node.attr) and not is_own(node.value):
             is_of_other = isinstance(node.value, ast.Name) and node.value.id in others
             if is_of_other or (node.attr in all_names and node.attr not in own):
@@ -258,7 +269,7 @@ def test_no_room_reads_what_is_private_to_another():
 
 def imports_by_name(name):
     """Yields what a module imports by `import_extra` or `import_module`, from a text."""
-    for node in ast.walk(parse(name)):
+    for node in nodes(name):
         if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
             function = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
             given = node.args[0] if node.args else None
@@ -337,7 +348,7 @@ def test_no_two_classes_have_one_name():
     classes = [
         (node.name, module)
         for module in MODULES
-        for node in ast.walk(parse(module))
+        for node in nodes(module)
         if isinstance(node, ast.ClassDef)
     ]
     assert not named_twice(classes)
@@ -424,22 +435,35 @@ NEEDED_BY_EXAMPLES = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if name != "bandit_envs.__main__"])
-def test_the_examples_of_a_module_are_true(name):
+def import_module(name):
+    """Returns a module, or None and the package that it lacks."""
     try:
-        module = importlib.import_module(name)
+        return importlib.import_module(name), None
     except ImportError as error:
         if error.name.split(".")[0] == "bandit_envs":
             raise
-        pytest.skip(f"{name} needs {error.name}")
+        return None, error.name
+
+
+def test_every_module_can_be_imported_where_its_packages_are_installed():
+    for name in MODULES.keys() - {"bandit_envs.__main__"}:
+        module, lacking = import_module(name)
+        assert (module is None) == (lacking is not None)
+
+
+@pytest.mark.parametrize("name", [name for name, path in MODULES.items() if has_examples(path)])
+def test_the_examples_of_a_module_are_true(name):
+    module, lacking = import_module(name)
+    if lacking is not None:
+        pytest.skip(f"{name} needs {lacking}")
     if name in NEEDED_BY_EXAMPLES:
         pytest.importorskip(NEEDED_BY_EXAMPLES[name])
     assert doctest.testmod(module).failed == 0
 
 
-@pytest.mark.parametrize("public", PUBLIC, ids=lambda public: public.__name__)
-def test_every_public_class_has_a_short_example(public):
-    source = inspect.getdoc(public).splitlines()
-    starts = [index for index, line in enumerate(source) if line.startswith(">>>")]
-    assert starts, f"{public} has no example"
-    assert len(source) - starts[0] <= 8, f"the example of {public} has more than 8 lines"
+def test_every_public_class_has_a_short_example():
+    for each in PUBLIC:
+        source = inspect.getdoc(each).splitlines()
+        starts = [index for index, line in enumerate(source) if line.startswith(">>>")]
+        assert starts, f"{each} has no example"
+        assert len(source) - starts[0] <= 8, f"the example of {each} has more than 8 lines"

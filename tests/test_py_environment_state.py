@@ -103,7 +103,7 @@ def test_a_token_of_another_environment_is_refused(other):
     before = env.get_state()
     with pytest.raises(ValueError) as error:
         env.set_state(other.get_state())
-    assert f"{type(other).__name__} with {{'batch_size': {other.batch_size}, " in str(error.value)
+    assert f"{type(other).__name__} with {{'batch_size': {other.batch_size}}}" in str(error.value)
     assert_identical(env.get_state(), before)
 
 

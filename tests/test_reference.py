@@ -19,7 +19,7 @@ from bandit_envs import (
     UCBPolicy,
 )
 
-RUNS, STEPS, ARMS = 2000, 1000, 10
+RUNS, STEPS, ARMS = 500, 1000, 10
 
 POLICIES = {
     "random": RandomPolicy,

@@ -144,9 +144,7 @@ def test_an_image_shows_the_optimal_arm(make):
     assert (before != env.render()).any()
 
 
-@pytest.mark.parametrize(
-    ("num_arms", "reward_std"), [(1, 1.0), (1, 0.0), (20, 1.0), (21, 0.0), (100, 1.0)]
-)
+@pytest.mark.parametrize(("num_arms", "reward_std"), [(1, 0.0), (20, 1.0), (21, 0.0), (100, 1.0)])
 def test_an_image_takes_any_number_of_arms(num_arms, reward_std):
     pytest.importorskip("matplotlib")
     env = KArmedTestbed(num_arms, reward_std=reward_std, seed=0)

@@ -240,11 +240,17 @@ def content(small, tmp_path_factory):
     return path.read_bytes()
 
 
-@pytest.mark.parametrize("bits", [0x01, pytest.param(0xFF, marks=pytest.mark.slow)])
-def test_whichever_byte_is_flipped_it_is_refused_or_changes_nothing(tmp_path, small, content, bits):
+@pytest.mark.parametrize(
+    ("bits", "apart"),
+    [(0x01, 7), *(pytest.param(bits, 1, marks=pytest.mark.slow) for bits in (0x01, 0xFF))],
+)
+def test_whichever_byte_is_flipped_it_is_refused_or_changes_nothing(
+    tmp_path, small, content, bits, apart
+):
     """Some bytes of a zip file say nothing, such as when it was written."""
     path, refused = tmp_path / "state.npz", 0
-    for position in range(len(content)):
+    positions = range(0, len(content), apart)
+    for position in positions:
         damaged = bytearray(content)
         damaged[position] ^= bits
         path.write_bytes(damaged)
@@ -255,12 +261,12 @@ def test_whichever_byte_is_flipped_it_is_refused_or_changes_nothing(tmp_path, sm
             refused += 1
         else:
             assert_same(loaded, small)
-    assert refused > 0.8 * len(content)
+    assert refused > 0.8 * len(positions)
 
 
 def test_wherever_a_file_is_cut_off_it_is_refused(tmp_path, content):
     path = tmp_path / "state.npz"
-    for size in range(len(content)):
+    for size in range(0, len(content), 3):
         path.write_bytes(content[:size])
         with pytest.raises(ValueError, match="is damaged, or not a file of bandit_envs"):
             load_state(path)

@@ -22,6 +22,7 @@ from bandit_envs import (
     load_state,
     save_state,
 )
+from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.policies.models import Ridge
 from bandit_envs.policies.registry import POLICIES
@@ -278,3 +279,24 @@ def test_every_number_of_a_policy_tells_its_states_apart(name):
         if made is not None:
             with pytest.raises((TypeError, ValueError), match="state"):
                 made.set_state(policy.get_state())
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_no_constant_changes_as_an_environment_and_a_policy_go_on(name):
+    env = make_environment(name, 2, 0)
+    policy = make_policy(name, env, 0)
+    StepDriver(env, policy, [policy], 10).run()
+    same_env = make_environment(name, 2, 0)
+    same_env.set_state(env.get_state())
+    make_policy(name, same_env, 0).set_state(policy.get_state())
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_no_constant_changes_as_an_environment_goes_on(name):
+    env = make(name, 0)
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        observation = env.current_time_step().observation
+        available = available_actions(observation, env.action_kind.num_actions)
+        env.step(env.action_kind.draw(rng, available))
+    make(name, 0).set_state(env.get_state())

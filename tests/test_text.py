@@ -324,6 +324,7 @@ def ask_again_and_again(path, number):
         cache([f"shared {round_number}", f"own {number} {round_number}"])
 
 
+@pytest.mark.slow
 def test_processes_that_share_a_cache_lose_no_answer(tmp_path):
     path = tmp_path / "answers.sqlite"
     context = multiprocessing.get_context("spawn")
@@ -387,6 +388,7 @@ def make_caches(folder, started, number):
         text.AnswerCache(first_offered, path)([f"prompt {number}"])
 
 
+@pytest.mark.slow
 def test_processes_that_make_the_file_at_the_same_time_share_it(tmp_path):
     context = multiprocessing.get_context("spawn")
     started = context.Barrier(2)

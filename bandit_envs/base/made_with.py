@@ -25,7 +25,7 @@ PASSED_ON = {"count_pending": True}
 """What constructors pass on, with the defaults: it shows the values that are not these."""
 
 NO_CONSTANTS = ("_state", "_name", "name", "_seed", "seed", "observers")
-"""What says nothing of how an object goes on from a state."""
+"""Attributes that do not matter to how an object goes on from a state."""
 
 LONGEST = 60
 """Values of more letters are shortened."""
@@ -145,7 +145,7 @@ def _written_attributes(attributes: Mapping[str, Any], above: frozenset[int]) ->
 
 
 def _written(value: Any, above: frozenset[int]) -> Iterator[bytes]:
-    """Yields bytes that equal values share; `above` has the objects that it is a part of."""
+    """Yields bytes that equal values share; `above` has the ids of the objects that contain it."""
     if isinstance(value, np.ndarray) and value.dtype.kind not in "OV":
         yield f"{value.dtype.str}{value.shape}".encode()
         yield np.ascontiguousarray(value).tobytes()

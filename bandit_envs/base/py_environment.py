@@ -68,7 +68,7 @@ class PyEnvironment(Stateful, abc.ABC):
     """
 
     actions_change_state: bool = False
-    """Whether an action changes what later steps pay: regrets of single steps rank no policies."""
+    """Whether an action changes what later steps pay, so that one-step regrets rank no policies."""
 
     def __init__(
         self,

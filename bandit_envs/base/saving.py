@@ -176,9 +176,9 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def check_replaceable(path: Path) -> None:
-    """Raises OSError if there is something else than a file of its own at a path.
+    """Raises OSError if anything but a regular file is at a path.
 
-    Through a link in the folder of another person, any file could be written over.
+    A link in a folder that others can write to may lead to any file, which would be overwritten.
     """
     if path.is_symlink():
         raise OSError(f"{path} is a link; expected a regular file")
@@ -206,17 +206,17 @@ def check_place(name: str, path: Path) -> None:
 def refuse_links(folder: Path, is_ours: Callable[[str], bool]) -> None:
     """Raises ValueError if an entry of a folder of results is a link, a pipe, or a device.
 
-    Through a link, another file would be read or replaced. A pipe would be waited for.
+    A link would let another file be read or replaced. Reading a pipe may wait forever.
 
     Args:
-        folder: which need not exist.
-        is_ours: whether a name is that of a file or folder that is read or written.
+        folder: that is checked; it need not exist.
+        is_ours: returns whether a file or folder of this name is read or written.
     """
     for each in _entries(folder):
         is_regular = each.is_file(follow_symlinks=False) or each.is_dir(follow_symlinks=False)
         if is_ours(each.name) and not is_regular:
             kind = "a link" if each.is_symlink() else "not a regular file"
-            raise ValueError(f"{each.path} is {kind}; expected files and folders of results")
+            raise ValueError(f"{each.path} is {kind}; expected a regular file or folder")
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:

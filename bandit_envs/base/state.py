@@ -77,11 +77,7 @@ class Stateful:
         """Returns a copy of the content of a saved state, or raises and changes nothing."""
         if not isinstance(state, SavedState):
             raise TypeError(f"state is a {type(state).__name__}; expected what get_state() returns")
-        expected = self._state_owner(), self._state_key()
-        if (state.owner, state.sizes) != expected:
-            _check_constants(state, *expected)
-            found = f"state belongs to a {state.owner} with {state.sizes}"
-            raise ValueError(f"{found}; expected a {expected[0]} with {expected[1]}")
+        _check_key(state, self._state_owner(), self._state_key())
         content = copy.deepcopy(state.content)
         try:
             content = self._decoded(content)
@@ -125,10 +121,15 @@ def state_to_write(owner: Stateful) -> Any:
     return owner.get_state()
 
 
-def _check_constants(state: SavedState, owner: str, key: Mapping[str, int | None]) -> None:
-    """Raises ValueError if a state differs in nothing but the constants that it belongs to."""
-    constants = {CONSTANTS: key.get(CONSTANTS)}
-    if state.owner == owner and {**state.sizes, **constants} == key:
+def _check_key(state: SavedState, owner: str, key: Mapping[str, int | None]) -> None:
+    """Raises ValueError if a state is of another class, other sizes or other constants."""
+    if state.owner == owner and state.sizes == key:
+        return
+    found = {name: size for name, size in state.sizes.items() if name != CONSTANTS}
+    expected = {name: size for name, size in key.items() if name != CONSTANTS}
+    if state.owner == owner and found == expected:
         problem = "with other arguments, or constants such as weights that were drawn from its seed"
-        expected = "expected one made with the same arguments and the same seed"
-        raise ValueError(f"state belongs to another {owner}, {problem}; {expected}")
+        advice = "expected one made with the same arguments and the same seed"
+        raise ValueError(f"state belongs to another {owner}, {problem}; {advice}")
+    problem = f"state belongs to a {state.owner} with {found}"
+    raise ValueError(f"{problem}; expected a {owner} with {expected}")

@@ -65,16 +65,17 @@ def _evaluate(options: argparse.Namespace) -> Evaluation:
 
 
 def output_folder(options: argparse.Namespace, name: str, table: str, what: str) -> Path:
-    """Returns the folder of results.
+    """Returns the folder that results are written to.
 
     Args:
-        options: may name it.
-        name: of the folder otherwise, in `results`.
-        table: the file that results have.
-        what: the results are, such as "estimates".
+        options: of the command, of which `output` may name the folder.
+        name: the name of the folder in `results`, if `output` does not name one.
+        table: the name of the file by which a folder with results is known.
+        what: the plural of a result, for messages, such as "estimates".
 
     Raises:
-        ValueError: it has some that should be kept, or a file of them is a link.
+        ValueError: the folder has results, and `options` do not overwrite them; or a file of
+            results is a link.
     """
 
     def is_usable(folder: Path) -> bool:

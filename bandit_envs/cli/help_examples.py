@@ -52,7 +52,8 @@ EXAMPLES = {
         " --all-rows --by step",
         "bandit-envs evaluate prices.csv --action price --estimator kernel_snips:bandwidth=0.2"
         ' --policy "gaussian:std=0.02,coefficients=[1.5]"',
-        "bandit-envs evaluate loggers.csv --logger by --propensity a=p_a,b=p_b --policy random",
+        "bandit-envs evaluate loggers.csv --logger by --propensity a=p_a,b=p_b --balance"
+        " --policy random",
         "bandit-envs evaluate slates.csv --slate visit --slot place --action item"
         " --slot-propensity p --policy random_slate",
         "bandit-envs evaluate pages.csv --action top,below --reward paid_top,paid_below"

@@ -34,9 +34,8 @@ def open_log(options: argparse.Namespace) -> AnyLog:
     if name != LOGISTIC:
         if read_training(options.train)[1] is not None:
             raise ValueError("a classifier of propensities takes no time in --train")
-        for remark in as_source(
-            found
-        ).scan.remarks():  # rows in memory do not know what was left out
+        source = as_source(found)
+        for remark in source.scan.remarks():  # rows in memory do not know what was left out
             OUT.print(remark, soft_wrap=True)
     model = None if name == LOGISTIC else make_estimator(name)
     with warnings.catch_warnings():

@@ -49,8 +49,6 @@ def show_summary(found: LoadedStudy) -> None:
     for policy in study.failed:
         table.add_row(f"{policy} (failed)")
     OUT.print(table)
-    for problem in study.failed.values():
-        OUT.print(f"Failed: {problem}", soft_wrap=True)
     if any(_goes_on(study, pair) for pair in pairs):
         problem = f"Some runs have not stopped within {study.steps} steps"
         counted = "they count with so many steps, and with the answer that they had then"

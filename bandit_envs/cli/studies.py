@@ -127,7 +127,7 @@ def report(options: argparse.Namespace) -> int:
     if options.latex is not None:
         write_latex(options.latex, table)
     if found.num_missing:
-        OUT.print(f"{found.num_missing} of {found.study.num_tasks} tasks have not finished")
+        OUT.print(found.unfinished)
     return 0
 
 

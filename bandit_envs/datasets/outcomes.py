@@ -216,7 +216,9 @@ def _number_examples(named: DataFrame, described: DataFrame) -> Indices:
 
 
 def number_rows(table: Array) -> Indices:
-    """Returns numbers of the rows [n] of a table [n, d]: equal rows have one, from 0 as they come.
+    """Returns the numbers [n] of the rows of a table [n, d]; equal rows share one.
+
+    They count from 0, in the order in which rows first appear.
 
     >>> number_rows(np.array([[0.5], [2.0], [0.5]]))
     array([0, 1, 0])

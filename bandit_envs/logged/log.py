@@ -200,6 +200,11 @@ class BanditLog:
         values = {name: getattr(self, name) for name in COLUMNS}
         return {name: value for name, value in values.items() if value is not None}
 
+    @property
+    def names_features(self) -> bool:
+        """Whether its features have names: those of the columns of a table."""
+        return self.encoding is not None and bool(self.encoding.features)
+
     def seen(self) -> Nest:
         """Returns the observation as policies take it: with `available` as its `mask`.
 

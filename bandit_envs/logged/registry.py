@@ -90,7 +90,8 @@ def make_policy_gradient(
 
 def make_contextual(model: str, rule: str = "greedy") -> ModelLearner:
     """Chooses by any rule from what any model predicts that learned from the log."""
-    return ModelLearner(make_model(model), make_rule(rule))
+    named = make_model(model, names_features=True)
+    return ModelLearner(make_model(model), make_rule(rule), named=named)
 
 
 def make_named_estimator(text: str) -> logged.Estimator:

@@ -83,6 +83,11 @@ class ReplayEnvironment(BanditPyEnvironment[ReplayState]):
             name=name,
         )
 
+    @property
+    def names_features(self) -> bool:
+        """Whether the features of the log have names."""
+        return self._log.names_features
+
     def get_info(self) -> dict[str, Mask] | None:
         """Returns which rows matched in the last step, `matched` [B]; None after a reset."""
         bandit = self._state.latent

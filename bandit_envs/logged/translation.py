@@ -48,7 +48,10 @@ def see_as(encoding: TableEncoding | None, log: BanditLog) -> Nest:
 
 
 def _take_actions(available: Mask, places: NDArray[np.int64]) -> Mask:
-    """Returns a mask of actions that have some places in a mask [n, K]; -1 is not available."""
+    """Returns which of L actions are available, [n, L], by their places [L] in a mask [n, K].
+
+    An action without a place, -1, is not available.
+    """
     found: Mask = np.zeros((len(available), places.size), np.bool_)
     found[:, places >= 0] = available[:, places[places >= 0]]
     return found

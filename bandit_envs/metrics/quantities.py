@@ -54,10 +54,10 @@ def _make_reward_metric(env: PyEnvironment, policy: Policy) -> AverageRewardMetr
     raise NotImplementedError(f"{env.name} has rewards that are not numbers")
 
 
-def _with_regret(env: PyEnvironment) -> PyEnvironment:
-    """Returns an environment where what is best in a step is so in a run: actions change no state.
+def _require_unchanged_state(env: PyEnvironment) -> PyEnvironment:
+    """Returns `env`; NotImplementedError if actions change its state.
 
-    There, regrets of single steps add up to what a run has lost.
+    If they do not, the regrets of single steps add up to what a run has lost.
     """
     if env.actions_change_state:
         problem = "actions change what later steps pay"
@@ -67,16 +67,16 @@ def _with_regret(env: PyEnvironment) -> PyEnvironment:
 
 METRICS: dict[str, Callable[[PyEnvironment, Policy], Metric]] = {
     "reward": _make_reward_metric,
-    "percent_optimal": lambda env, policy: OptimalActionMetric(_with_regret(env)),
-    "regret": lambda env, policy: RegretMetric(_with_regret(env)),
+    "percent_optimal": lambda env, policy: OptimalActionMetric(_require_unchanged_state(env)),
+    "regret": lambda env, policy: RegretMetric(_require_unchanged_state(env)),
     "one_step_percent_optimal": lambda env, policy: OptimalActionMetric(env),
     "one_step_regret": lambda env, policy: RegretMetric(env),
     "lost_reward": lambda env, policy: LostRewardMetric(env),
-    "pareto_regret": lambda env, policy: ParetoRegretMetric(_with_regret(env)),
+    "pareto_regret": lambda env, policy: ParetoRegretMetric(_require_unchanged_state(env)),
     "violations": lambda env, policy: ConstraintViolationMetric(env),
     "knapsack_regret": lambda env, policy: KnapsackRegretMetric(env),
-    "simple_regret": lambda env, policy: SimpleRegretMetric(_with_regret(env), policy),
-    "error": lambda env, policy: ErrorMetric(_with_regret(env), policy),
+    "simple_regret": lambda env, policy: SimpleRegretMetric(_require_unchanged_state(env), policy),
+    "error": lambda env, policy: ErrorMetric(_require_unchanged_state(env), policy),
     "stopping_time": StoppingTimeMetric,
     "stopped": StoppedMetric,
     "bias": BiasMetric,

@@ -27,7 +27,7 @@ THINNED = 1_000
 class Statistics:
     """Count, mean and sum of squared deviations of independent values; elementwise for arrays.
 
-    Of numbers, they are numbers, which `round` takes.
+    Of values without more axes, [n], they are scalars, which `round` takes.
 
     Statistics of disjoint sets of values merge exactly, so that a run can be split over processes.
 
@@ -225,7 +225,12 @@ def _as_one_value(statistics: Statistics) -> Statistics:
 
 
 def exceed_chi_squared(value: float, freedom: int) -> float:
-    """Returns the probability that a chi-squared variable exceeds a value."""
+    """Returns the probability that a chi-squared variable exceeds a value.
+
+    Args:
+        value: at least 0.
+        freedom: the degrees of freedom; with less than 1, the result is 1.
+    """
     half = value / 2.0
     if freedom < 1 or half == 0.0:
         return 1.0
@@ -237,6 +242,7 @@ def exceed_chi_squared(value: float, freedom: int) -> float:
     return total
 
 
+@functools.lru_cache(maxsize=1000)
 def student_quantile(confidence: float, freedom: float) -> float:
     """Returns the t that |T| exceeds with probability 1 - confidence, for Student's T.
 

@@ -90,8 +90,9 @@ class ContextualPolicy(Policy):
     >>> from bandit_envs.policies.models import Logistic
     >>> from bandit_envs.policies.rules import Greedy
     >>> spec = ArraySpec((3,), np.float32)
-    >>> ContextualPolicy(Logistic(), Greedy(), observation_spec=spec, num_actions=4)
-    ContextualPolicy(Logistic(tikhonov_weight=1.0, initial_value=0.5, dtype='float64'), Greedy())
+    >>> policy = ContextualPolicy(Logistic(), Greedy(), observation_spec=spec, num_actions=4)
+    >>> policy.model.initial_value, policy.rule
+    (0.5, Greedy())
     """
 
     def __init__(

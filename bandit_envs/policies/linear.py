@@ -20,6 +20,7 @@ class LinUCBPolicy(ContextualPolicy):
         alpha: how far to explore, in standard deviations of an estimate; at least 0.
         gamma: forgetting factor, from 0 to 1: what was seen t steps ago has the weight gamma^t.
         tikhonov_weight: the weight of the L2 regularisation, from 1e-37 to 1e37.
+        intercept: whether a constant is added, without a penalty.
         observation_spec: of the environment.
         **options: as in `ContextualPolicy`.
 
@@ -38,10 +39,11 @@ class LinUCBPolicy(ContextualPolicy):
         gamma: float = 1.0,
         tikhonov_weight: float = 1.0,
         *,
+        intercept: bool = False,
         observation_spec: Nest,
         **options: Any,
     ) -> None:
-        model = Ridge(gamma, tikhonov_weight)
+        model = Ridge(gamma, tikhonov_weight, intercept=intercept)
         super().__init__(model, UpperBound(alpha), observation_spec=observation_spec, **options)
 
 
@@ -56,6 +58,7 @@ class LinearThompsonSamplingPolicy(ContextualPolicy):
         alpha: how far to explore, in standard deviations of an estimate; at least 0.
         gamma: forgetting factor, from 0 to 1: what was seen t steps ago has the weight gamma^t.
         tikhonov_weight: the weight of the L2 regularisation, from 1e-37 to 1e37.
+        intercept: whether a constant is added, without a penalty.
         observation_spec: of the environment.
         **options: as in `ContextualPolicy`.
 
@@ -75,10 +78,11 @@ class LinearThompsonSamplingPolicy(ContextualPolicy):
         gamma: float = 1.0,
         tikhonov_weight: float = 1.0,
         *,
+        intercept: bool = False,
         observation_spec: Nest,
         **options: Any,
     ) -> None:
-        model = Ridge(gamma, tikhonov_weight)
+        model = Ridge(gamma, tikhonov_weight, intercept=intercept)
         rule = ThompsonSampling(alpha)
         super().__init__(model, rule, observation_spec=observation_spec, **options)
 
@@ -96,6 +100,7 @@ class TopKLinUCBPolicy(ContextualPolicy):
         alpha: how far to explore, in standard deviations of an estimate; at least 0.
         gamma: forgetting factor, from 0 to 1: what was seen t steps ago has the weight gamma^t.
         tikhonov_weight: the weight of the L2 regularisation, from 1e-37 to 1e37.
+        intercept: whether a constant is added, without a penalty.
         observation_spec: of the environment.
         **options: as in `ContextualPolicy`.
 
@@ -114,10 +119,11 @@ class TopKLinUCBPolicy(ContextualPolicy):
         gamma: float = 1.0,
         tikhonov_weight: float = 1.0,
         *,
+        intercept: bool = False,
         observation_spec: Nest,
         **options: Any,
     ) -> None:
-        model = Ridge(gamma, tikhonov_weight)
+        model = Ridge(gamma, tikhonov_weight, intercept=intercept)
         super().__init__(
             model,
             UpperBound(alpha),

@@ -170,6 +170,7 @@ class Policy(Servable):
         if not is_single and type(self)._probability_of is Policy._probability_of:
             self.knows_probabilities = False  # `_probabilities` is of single actions
         self.num_actions = self.action_kind.num_actions  #: K; 0 if actions have no numbers
+        self._check_numbered()
         self._set_batch_size(batch_size)
         self._state = PolicyState(generator(seed), self._initial(), False)
 
@@ -304,6 +305,15 @@ class Policy(Servable):
         if not isinstance(observation, dict):
             return None
         return self._check_mask(observation)
+
+    def _check_numbered(self) -> None:
+        """Raises ValueError if a hook returns tables [B, K], and actions have no numbers."""
+        is_table = type(self)._probabilities is not Policy._probabilities
+        is_table |= type(self)._describe is not Policy._describe
+        if is_table and not self.num_actions:
+            spec = short_repr(self.action_kind.spec)
+            expected = f"expected integers from 0, as {type(self).__name__} has a table of them"
+            raise ValueError(f"action_spec is {spec}; {expected}{self.action_kind.remedy}")
 
     def _require_table(self) -> None:
         """Raises NotImplementedError if its actions have no table of probabilities."""

@@ -20,7 +20,7 @@ from bandit_envs.names.registry import Entry, Importable, signature
 from bandit_envs.policies import models, rules
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.models import Model
-from bandit_envs.policies.parts.registry import make_model, make_rule, name_pairs
+from bandit_envs.policies.parts.registry import complete, make_model, make_rule, name_pairs
 from bandit_envs.policies.rules import FirstPulls, Rule, ThompsonSampling
 from bandit_envs.seeding import Seed
 
@@ -80,7 +80,8 @@ class PolicyEntry(Entry):
         """Returns a new policy that fits `env`, with the arguments that users may give."""
         if isinstance(self.make, type):
             found = self.make.arguments_for(env)  # type: ignore[attr-defined]
-            return self.make(**{**self.fixed, **found, **arguments}, seed=seed)
+            given = complete(self.make, arguments, names_features(env))
+            return self.make(**{**self.fixed, **found, **given}, seed=seed)
         policy = self.make(**arguments, env=env, seed=seed)
         if not isinstance(policy, policies.Policy):
             raise TypeError(f"{self.id} returned {short_repr(policy)}; expected a Policy")
@@ -125,7 +126,8 @@ class ContextualEntry(PolicyEntry):
 
     def make_for(self, env: PyEnvironment, arguments: Mapping[str, Any], seed: Seed) -> Any:
         """Returns a new policy that fits `env`, with the arguments that users may give."""
-        return _contextual(*self.make_parts(arguments), env, seed)
+        given = complete(self.model, arguments, names_features(env))
+        return _contextual(*self.make_parts(given), env, seed)
 
     def make_parts(self, arguments: Mapping[str, Any]) -> tuple[Model, Rule]:
         """Returns the model and the rule with arguments that users may give."""
@@ -161,7 +163,12 @@ def make_contextual(model: str, rule: str, *, env: PyEnvironment, seed: Seed) ->
         env: whose observations it reads.
         seed: of the policy.
     """
-    return _contextual(make_model(model), make_rule(rule), env, seed)
+    return _contextual(make_model(model, names_features(env)), make_rule(rule), env, seed)
+
+
+def names_features(env: PyEnvironment) -> bool:
+    """Returns whether the features of an environment are columns of a table, which have names."""
+    return bool(getattr(env.unwrapped, "names_features", False))
 
 
 def _contextual(model: Model, rule: Rule, env: PyEnvironment, seed: Seed) -> ContextualPolicy:

@@ -11,11 +11,16 @@ from numpy.typing import NDArray
 
 from bandit_envs.arrays import Rng
 from bandit_envs.base.checks import check_integer
+from bandit_envs.base.memo import Cache
 from bandit_envs.sampling.context_sampler import ContextSampler
 
 FOREVER = 2**63 - 1
 MAX_SKIPPED = 1000
 """How many durations of 0 in a row are taken for a mistake."""
+
+
+class Returned(list[int], Cache):
+    """What an iterator has returned so far: it grows, so it is no constant of a bandit."""
 
 
 class Durations:
@@ -38,7 +43,7 @@ class Durations:
         self._durations = durations
         self._returned: list[int] | None = None
         if isinstance(durations, Iterator):
-            self._returned = []
+            self._returned = Returned()
         elif isinstance(durations, (Sequence, np.ndarray)):
             self._durations = iter(())
             self._returned = [self._check(duration) for duration in durations]

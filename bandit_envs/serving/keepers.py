@@ -71,7 +71,7 @@ class PolicyKeeper(abc.ABC):
             raise ValueError(f"{path}: {printable(error)}") from error
 
     def _reload(self) -> None:
-        """Does what `reload` does, and raises anything that a file makes of it."""
+        """Does what `reload` does; a damaged file may raise any of `CONTENT_ERRORS`."""
         self.number, state = self._store.load_state()
         actions = ActionTable(self._store.read_actions())
         num_actions = state.sizes["num_actions"]

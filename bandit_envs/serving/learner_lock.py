@@ -61,10 +61,9 @@ class LearnerLock:
                 return  # others can still read the owner
             self._roll_back()
             time.sleep(random.uniform(0.0, pause))  # others began between the two transactions
-        raise OSError(
-            f"{path}: {self._describe_owner()} learns from its decisions, and one at a time can; "
-            "close it, or open this one with learns=False to decide alone"
-        )
+        problem = f"{self._describe_owner()} learns from its decisions, and only one can at a time"
+        advice = "close it, or open this one with learns=False to decide alone"
+        raise OSError(f"{path}: {problem}; {advice}")
 
     def _begin(self) -> bool:
         """Returns whether no other process was in a transaction, so that this one is."""

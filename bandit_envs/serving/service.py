@@ -99,7 +99,8 @@ class DecisionService:
             probabilities, and is given `samples`.
 
     Warns:
-        UserWarning: it should learn, and the policy does not, such as one of `DoublyRobustLearner`.
+        UserWarning: `learns` is True, and the policy does not learn from rewards, such as one that
+            a `DoublyRobustLearner` has made.
 
     >>> import tempfile
     >>> from bandit_envs import EpsilonGreedyPolicy

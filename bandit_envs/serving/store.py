@@ -51,7 +51,7 @@ DECISION = {
     "the number of a decision": NUMBER,
     "an id": TEXT,
     "the time of a decision": TIME,
-    "the number of what was learned": COUNT,
+    "the last number that the policy had seen": COUNT,
     "the action of a decision": ACTION,
     "a probability": PROBABILITY,
     "a mask": BYTES.or_none(),
@@ -73,7 +73,7 @@ EVENTS = TypedQuery(
         "the decision of an event": NUMBER.or_none(),
         "the action of an event": ACTION.or_none(),
         "a reward": VALUE.or_none(),
-        "what an action started from": TEXT.or_none(),
+        "the warm start of an action": TEXT.or_none(),
         "the action of a decision": ACTION.or_none(),
         "a mask": BYTES.or_none(),
         "a context": BYTES.or_none(),
@@ -84,9 +84,13 @@ WAITS = TypedQuery(
     SELECT number, time, EXISTS (SELECT 1 FROM events WHERE decision = decisions.number)
     FROM decisions WHERE number > ? ORDER BY number
     """,
-    {"the number of a decision": NUMBER, "the time of a decision": TIME, "an end": FLAG},
+    {
+        "the number of a decision": NUMBER,
+        "the time of a decision": TIME,
+        "whether a decision has ended": FLAG,
+    },
 )
-META = TypedQuery("SELECT value FROM meta WHERE name = ?", {"what it says of itself": TEXT})
+META = TypedQuery("SELECT value FROM meta WHERE name = ?", {"a value in meta": TEXT})
 SAVED = TypedQuery("SELECT number FROM checkpoint", {"the number of the state": COUNT})
 STATE = TypedQuery(
     "SELECT number, state FROM checkpoint", {"the number of the state": COUNT, "the state": BYTES}

@@ -65,9 +65,8 @@ class LoadedStudy:
         self.study = study  #: the study, with what is shown of it
         self.pairs = pairs  #: what has finished of each policy in each environment
         self.num_missing = num_missing  #: how many tasks have not finished
-        self.row_by_row = (
-            row_by_row  #: texts of environments and policies with a model for each run
-        )
+        #: texts of environments and policies with a model for each run
+        self.row_by_row = row_by_row
         self.changing = dict(changing or {})  #: environments whose actions change the state
 
     @classmethod
@@ -98,11 +97,21 @@ class LoadedStudy:
         return self._frame("runs")
 
     @property
+    def unfinished(self) -> str:
+        """How many tasks have not finished, in words: "1 of 2 tasks have not finished"."""
+        return f"{self.num_missing} of {self.study.num_tasks} tasks have not finished"
+
+    @property
     def notes(self) -> list[str]:
-        """Lines below the summary: what regrets are, and which policies have a model a run."""
+        """Lines below the summary.
+
+        They say which policies have failed, what regrets are, and which policies have a model for
+        each run.
+        """
+        of_failed = [f"Failed: {problem}" for problem in self.study.failed.values()]
         of_regret = describe_regret(self.study, self.changing, self.study.summary)
         of_rows = describe_row_by_row(self.study, self.row_by_row)
-        return [*of_regret, of_rows] if of_rows else of_regret
+        return [*of_failed, *of_regret, *([of_rows] if of_rows else [])]
 
     @property
     def comparison(self) -> DataFrame:
@@ -237,7 +246,8 @@ class LoadedStudy:
         import_extra("matplotlib", "cli")
         from bandit_envs.studies.showing.study_page import study_page  # noqa: PLC0415
 
-        page = study_page(self.study, self.pairs, self.notes)
+        notes = [*self.notes, f"{self.unfinished}."] if self.num_missing else self.notes
+        page = study_page(self.study, self.pairs, notes)
         atomic_write(Path(file), [page.encode()])
 
     def write_tables(self, track: Track = track_nothing) -> None:

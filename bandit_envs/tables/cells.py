@@ -24,10 +24,10 @@ LARGEST = 2.0**63
 """What integers of 64 bits are below."""
 
 PLAIN = (str, numbers.Real, decimal.Decimal, np.bool_, datetime.date, np.datetime64)
-"""What cells may be; what else there is would be a text by accident."""
+"""The types of cells that are read. Cells of other types would become texts by accident."""
 
 PLAIN_KINDS = "biufMUT"
-"""The kinds of dtypes whose cells are such."""
+"""The kinds of dtypes whose cells all have such types."""
 
 NUMBER = re.compile(
     r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?|nan", re.IGNORECASE
@@ -125,8 +125,8 @@ def cells_of(frame: DataFrame, name: str) -> Array:
     """Returns the cells of a column: [n].
 
     Raises:
-        ValueError: one is no number, text, date or time, such as a duration, a period, or bytes. It
-            would be taken for a text, or for another number in each unit.
+        ValueError: a cell is not a number, a text, a date or a time, but, for example, a duration,
+            a period, or bytes. It would become a text, or a number that depends on its unit.
     """
     cells: Array = frame[name].to_numpy()
     if cells.dtype.kind in PLAIN_KINDS:
@@ -139,13 +139,13 @@ def cells_of(frame: DataFrame, name: str) -> Array:
     else:
         is_plain = np.zeros(len(cells), np.bool_)
     is_good = is_plain | frame[name].isna().to_numpy(np.bool_)
-    expected = "a number, a text, a date or a time: convert what is something else"
+    expected = "a number, a text, a date or a time: convert the column first"
     check_column(frame, name, is_good, expected)
     return cells
 
 
 def check_kinds(frame: DataFrame) -> None:
-    """Raises ValueError if a data frame has other cells than `cells_of` returns."""
+    """Raises ValueError for a cell of a data frame that `cells_of` refuses."""
     for name in frame:
         cells_of(frame, name)
 

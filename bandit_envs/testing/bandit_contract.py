@@ -96,7 +96,7 @@ class BanditContract(ContractPart):
             require((surplus <= 1e-5 * (1.0 + np.abs(most))).all(), f"{name} is {info}")
 
     def test_rows_of_one_problem_have_one_mean_where_they_look_alike(self) -> None:
-        """Holds the means after a reset: later, users may have states of their own."""
+        """Compares the means after a reset: later, users may have states of their own."""
         known = self._bandit_rollout("expected_rewards")
         if known is None or known.environment.independent_rows:
             return
@@ -154,7 +154,7 @@ class BanditContract(ContractPart):
                 raise AssertionError(f"{problem}: {steps}: {error}") from None
 
     def test_no_policy_earns_more_than_the_optimum_of_a_run(self) -> None:
-        """Holds what is earned by chance, by the best means and by single arms to the optimum.
+        """Compares the optimum with what chance, the best means and single arms earn.
 
         It may be 6 standard errors above it. The best fixed arm is compared with single arms alone.
         """

@@ -54,7 +54,7 @@ class EstimatorContract(PolicyContract):
     """The contract of a policy, whose model and rule a subclass names."""
 
     __test__ = False
-    num_steps = 8
+    num_steps = 5
     num_choices = 500
     model = Estimators("LogisticRegression(C=0.5)", num_replicas=2)
     rule = ThompsonSampling()

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import bandit_envs
+from bandit_envs.cli import studies
 from bandit_envs.cli.help_examples import EXAMPLES
 from bandit_envs.cli.parser import make_parser
 from bandit_envs.environments.environment_choice import EnvironmentChoice
@@ -64,6 +65,17 @@ def default_testbed(tmp_path_factory):
     """The folder of a testbed of few runs without other options, and what the command wrote."""
     folder = tmp_path_factory.mktemp("default") / "results"
     return folder, run("testbed", "--runs", "30", "--output", folder)
+
+
+@pytest.fixture
+def short_figures(monkeypatch):
+    """Lets figures of the book have few steps, where what is run and drawn is asked for."""
+
+    def read(name):
+        return {**read_published(name), "steps": 20}
+
+    read_published = studies._read_published
+    monkeypatch.setattr(studies, "_read_published", read)
 
 
 def test_the_default_testbed_is_figure_2_2(default_testbed):
@@ -177,6 +189,7 @@ def test_the_same_seed_writes_the_same_tables_byte_for_byte(tmp_path):
         ),
     ],
 )
+@pytest.mark.usefixtures("short_figures")
 def test_a_figure_has_the_policies_and_panels_of_the_book(
     tmp_path, drawn, number, expected, panels
 ):
@@ -188,6 +201,7 @@ def test_a_figure_has_the_policies_and_panels_of_the_book(
     assert f"Figure {number}" in out
 
 
+@pytest.mark.usefixtures("short_figures")
 def test_figure_2_1_has_one_policy_that_does_not_learn(tmp_path):
     code, out, _ = run(
         "testbed", "--figure", "2.1", "--runs", "5", "--output", tmp_path / "results"
@@ -196,6 +210,7 @@ def test_figure_2_1_has_one_policy_that_does_not_learn(tmp_path):
     assert "Figure 2.1" in out
 
 
+@pytest.mark.usefixtures("short_figures")
 def test_figure_2_6_is_a_parameter_study(tmp_path, drawn):
     code, _, _ = run("testbed", "--figure", "2.6", "--runs", "2", "--output", tmp_path / "results")
     assert code == 0
@@ -300,6 +315,12 @@ def test_classes_in_the_current_folder_are_in_studies_on_two_workers(tmp_path, b
         found[workers] = tables(tmp_path / workers)
     assert found["1"] == found["2"]
     assert len(rows(tmp_path / "1" / "summary.csv")) == 4
+
+
+@pytest.mark.parametrize("command", [("run", "testbed"), ("sweep", "study.toml"), ("testbed",)])
+def test_there_are_as_many_workers_as_cores_by_default(monkeypatch, command):
+    monkeypatch.setattr("os.cpu_count", lambda: 7)
+    assert make_parser().parse_args(command).workers == 7
 
 
 def test_a_regret_above_a_bound_fails(tmp_path):

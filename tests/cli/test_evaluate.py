@@ -61,12 +61,6 @@ def table(recorded):
     return recorded.drop("row", "step", "expected_rewards")
 
 
-@pytest.fixture(autouse=True)
-def no_figures(monkeypatch):
-    """Draws nothing, to save time; the one test of figures restores them."""
-    monkeypatch.setattr("bandit_envs.showing.plots.to_image", lambda *arguments: b"")
-
-
 @pytest.fixture
 def evaluate(tmp_path):
     """Evaluates policies on a log and returns the outcome and the rows of their table."""
@@ -294,7 +288,7 @@ def test_options_name_the_columns_of_any_table(evaluate, table, tmp_path, name):
     frame = as_users_frame(table)
     file = tmp_path / name
     frame.to_csv(file) if file.suffix == ".csv" else frame.to_parquet(file)
-    options = ("--policy", "lin_ucb", "--estimator", "dr")
+    options = ("--policy", "lin_ucb:intercept=true", "--estimator", "dr")
     _, (row,) = evaluate(file, *NAMES, *FEATURES, *options)
     _, (expected,) = evaluate(table, *options)
     assert float(row["value"]) == pytest.approx(float(expected["value"]))

@@ -243,7 +243,7 @@ def test_lines_with_equal_features_are_one_example_unless_a_column_tells_them_ap
 
 def test_an_example_that_an_environment_would_not_use_is_refused(tmp_path):
     path = write(tmp_path / "wide.csv", WIDE)
-    with pytest.raises(ValueError, match="example is 'prompt', which does nothing"):
+    with pytest.raises(ValueError, match="example is 'prompt', which has no effect"):
         ENVIRONMENTS["outcomes"].make(
             path=str(path), features="length", reward="small,large", example="prompt"
         )

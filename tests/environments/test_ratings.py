@@ -53,7 +53,8 @@ def test_the_users_of_a_step_are_different_and_uniform():
 
 
 def test_items_on_offer_are_different_uniform_and_rated_by_the_model():
-    env = per_arm_ratings(RATINGS, RANK, 4, batch_size=30_000, seed=0)
+    size = 10_000
+    env = per_arm_ratings(RATINGS, RANK, 4, batch_size=size, seed=0)
     observation = env.reset().observation
     users = observation["global"]
     items = observation["per_arm"]
@@ -66,9 +67,9 @@ def test_items_on_offer_are_different_uniform_and_rated_by_the_model():
     means = MODEL[user[:, np.newaxis], item]
     assert env.expected_rewards() == pytest.approx(means, abs=1e-4)
     assert env.optimal_reward() == pytest.approx(means.max(axis=1), abs=1e-4)
-    action = np.arange(30_000) % 4
+    action = np.arange(size) % 4
     reward = env.step(action).reward
-    assert reward == pytest.approx(means[np.arange(30_000), action], abs=1e-4)
+    assert reward == pytest.approx(means[np.arange(size), action], abs=1e-4)
 
 
 def test_without_ratings_synthetic_ones_are_drawn_from_the_seed():

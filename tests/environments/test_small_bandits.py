@@ -59,6 +59,8 @@ class Slates(BanditPyEnvironment):
 class TwoObjectives(BanditPyEnvironment):
     """Every action has two means. Rewards are vectors."""
 
+    independent_rows = True
+
     def __init__(self, *, batch_size=3, seed=None):
         reward = ArraySpec((2,), np.float64, "reward")
         super().__init__(None, 4, reward, batch_size=batch_size, seed=seed)

@@ -79,12 +79,11 @@ def check_same_rows(found, expected, rel):
     ],
     ids=str,
 )
-def test_the_library_writes_the_table_of_the_command(log, folder, tmp_path, monkeypatch, options):
+def test_the_library_writes_the_table_of_the_command(log, folder, tmp_path, options):
     for package in ("joblib", "filelock", "matplotlib", "rich"):
         pytest.importorskip(package)
     from tests.command_line import run  # noqa: PLC0415 - needs packages of the command
 
-    monkeypatch.setattr("bandit_envs.showing.plots.to_image", lambda *arguments: b"")
     names = {"until": "train"}
     words = ["evaluate", folder, "--output", tmp_path / "command"]
     for key, value in options.items():
@@ -580,8 +579,9 @@ def test_the_frame_has_the_columns_of_the_file(log):
     assert frame["truth"].dtype == float
 
 
-def test_figures_show_the_estimates_and_the_weights(log):
+def test_figures_show_the_estimates_and_the_weights(log, monkeypatch):
     figure = pytest.importorskip("matplotlib.figure")
+    monkeypatch.undo()  # so that figures are drawn
     found = evaluate(log, ["random", "ucb:c=1"], ["ips", "dr"])
     estimates = found.plot()
     assert isinstance(estimates, figure.Figure)

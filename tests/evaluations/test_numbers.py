@@ -119,8 +119,9 @@ def test_numbers_and_numbered_actions_do_not_meet():
         evaluate(BanditLog(np.ones((9, 1)), [1.5] * 9, [1.0] * 9, [1.0] * 9, 0), WIDE)
 
 
-def test_weights_that_are_all_0_have_a_figure_without_a_warning():
+def test_weights_that_are_all_0_have_a_figure_without_a_warning(monkeypatch):
     pytest.importorskip("matplotlib")
+    monkeypatch.undo()  # so that figures are drawn
     found = evaluate(priced(200), WIDE, kernels(1e-12))
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -58,7 +58,7 @@ def read(tmp_path, *lines):
         ({"c": {"_multi": [{"_tag": "a"}, {}]}}, "_tag has 1 names for 2 actions"),
         ({"c": {"_multi": [{"_tag": "a"}, {"_tag": "a"}]}}, "_tag has 1 names for 2 actions"),
         ({"c": {"_multi": [{}, {}, {}]}}, "line 1 has 2 actions, line 2 3; expected one number"),
-        ({"EventId": "first"}, "line 2: EventId 'first' is that of line 1"),
+        ({"EventId": "first"}, "line 2: EventId is 'first', as in line 1"),
         ({"pdrop": 0.9}, "pdrop is 0 in line 1, 0.9 in line 2; .* rows have no weights"),
         ({"_label_cost": 1e308}, "line 2: _label_cost is 1e.308; expected at most"),
         ({"p": [0.8, 0.1]}, "line 2: the sum of p is 0.9; expected 1"),

@@ -256,8 +256,9 @@ def test_tuning_takes_the_smallest_estimated_error():
 
 
 def test_estimates_are_unbiased_and_their_intervals_cover_the_truth():
-    env = logistic_context(5, 3, 2000, seed=0)
-    policy = RandomPolicy(5, 2000, seed=1)
+    size = 600
+    env = logistic_context(5, 3, size, seed=0)
+    policy = RandomPolicy(5, size, seed=1)
     slope = np.random.default_rng(2).normal(size=(3, 5))
 
     def target_of(context):
@@ -273,7 +274,7 @@ def test_estimates_are_unbiased_and_their_intervals_cover_the_truth():
         means = env.expected_rewards()
         action = policy.action(time_step)
         time_step = env.step(action)
-        log = BanditLog(context, action, time_step.reward, np.full(2000, 0.2), 5)
+        log = BanditLog(context, action, time_step.reward, np.full(size, 0.2), 5)
         target = target_of(context)
         truth = (target * means).sum(axis=1).mean()
         for place, estimator in enumerate(estimators):

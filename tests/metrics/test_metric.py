@@ -307,13 +307,13 @@ def test_a_metric_of_ones_own_is_one_method(rewards):
 
 
 def test_after_ten_thousand_steps_fewer_are_kept_and_sums_stay_exact():
-    rewards = np.random.default_rng(3).normal(size=(45_007, 2))
+    rewards = np.random.default_rng(3).normal(size=(20_507, 2))
     metric = AverageRewardMetric()
     show(metric, rewards)
     result = metric.result()
     steps = result.steps
-    expected = [*range(1, 10_001), *range(10_010, 20_001, 10), *range(20_020, 40_001, 20)]
-    assert steps.tolist() == [*expected, *range(40_040, 45_007, 40), 45_007]
+    expected = [*range(1, 10_001), *range(10_010, 20_001, 10)]
+    assert steps.tolist() == [*expected, *range(20_020, 20_507, 20), 20_507]
     sums = rewards.cumsum(axis=0)
     np.testing.assert_allclose(result.per_step.mean, rewards[steps - 1].mean(axis=1), atol=1e-12)
     np.testing.assert_allclose(result.cumulative.mean, sums[steps - 1].mean(axis=1), atol=1e-9)

@@ -11,6 +11,7 @@ from bandit_envs.policies.models import (
     BayesianRidge,
     FourierFeatures,
     HybridRidge,
+    Interactions,
     Logistic,
     Ridge,
     ValueModel,
@@ -49,11 +50,18 @@ MODELS = {
     "ridge without memory": Ridge(gamma=0.0),
     "diagonal ridge": Ridge(gamma=0.99, initial_value=0.7, diagonal=True),
     "ridge of float32": Ridge(gamma=0.9, dtype="float32"),
+    "ridge with an intercept": Ridge(gamma=0.9, intercept=True),
+    "diagonal ridge with an intercept": Ridge(
+        initial_value="mean", diagonal=True, dtype="float32", intercept=True
+    ),
     "logistic": Logistic(initial_value=0.2),
+    "logistic with an intercept": Logistic(intercept=True),
     "logistic of float32": Logistic(dtype="float32"),
     "bayesian ridge": BayesianRidge(initial_value=0.5),
     "diagonal bayesian ridge of float32": BayesianRidge(diagonal=True, dtype="float32"),
     "hybrid ridge": HybridRidge(initial_value=0.3),
+    "hybrid ridge with an intercept": HybridRidge(intercept=True),
+    "products": Interactions(Ridge(0.9, intercept=True)),
     "fourier ridge": FourierFeatures(Ridge(0.9), num_features=16),
     "fourier logistic": FourierFeatures(Logistic(), num_features=16, smoothness=1.5),
 }
@@ -132,7 +140,7 @@ class UsersRule(IndexRule):
 
 def needs_items(model):
     """Returns whether a model is for features of actions alone."""
-    return isinstance(model, HybridRidge)
+    return isinstance(model, (HybridRidge, Interactions))
 
 
 def kinds_of_context(model):

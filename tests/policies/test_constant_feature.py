@@ -37,13 +37,23 @@ def test_the_share_of_a_constant_is_that_which_features_explain():
     assert share_of_constant(WITH_ONE) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("model", [Ridge(), Logistic(), BayesianRidge(), FourierFeatures()])
+@pytest.mark.parametrize(
+    "model",
+    [
+        Ridge(),
+        Logistic(),
+        Ridge(intercept=True),
+        Logistic(intercept=True),
+        BayesianRidge(),
+        FourierFeatures(),
+    ],
+)
 def test_models_say_whether_they_need_a_constant(model):
     def make(contexts):
         spec = ArraySpec(contexts.shape[1:], "float64")
         return ContextualPolicy(model, Greedy(), observation_spec=spec, num_actions=2)
 
-    assert lacks_constant(make(AGES), AGES) == isinstance(model, (Ridge, Logistic))
+    assert lacks_constant(make(AGES), AGES) == (model in (Ridge(), Logistic()))
     assert not lacks_constant(make(WITH_ONE), WITH_ONE)
     assert not lacks_constant(UCBPolicy(1.0, num_actions=2), AGES)
 
@@ -83,16 +93,17 @@ def test_a_study_of_a_table_warns(tmp_path):
     frame = pandas.DataFrame({"x": AGES[:, 0], "one": 1.0, "a": 0.0, "b": 1.0})
     frame.to_csv(tmp_path / "t.csv", index=False)
 
-    def make(features):
+    def make(features, policy="lin_ucb:intercept=false"):
         table = f'outcomes:path="{tmp_path / "t.csv"}",features="{features}",reward="a,b"'
-        values = {"environment": [table], "policy": ["lin_ucb", "random"], "runs": 1, "steps": 1}
+        values = {"environment": [table], "policy": [policy, "random"], "runs": 1, "steps": 1}
         return Study.from_dict({"title": "A table", **values})
 
-    with pytest.warns(UserWarning, match=f"policy lin_ucb in environment outcomes.* {SAID}"):
+    with pytest.warns(UserWarning, match=f"policy lin_ucb:.* in environment outcomes.* {SAID}"):
         make("x")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         make("x,one")
+        make("x", "lin_ucb")
 
 
 def test_a_service_warns_once_it_has_met_some_contexts(tmp_path):

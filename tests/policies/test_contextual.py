@@ -89,7 +89,7 @@ def test_a_part_is_what_its_repr_says_and_equals_its_copies(part):
 def test_a_policy_says_how_it_was_made():
     assert repr(make_policy(Ridge(0.9), UpperBound(2.0))) == (
         "ContextualPolicy(Ridge(gamma=0.9, tikhonov_weight=1.0, initial_value=0.0, "
-        "diagonal=False, dtype='float64'), UpperBound(alpha=2.0))"
+        "diagonal=False, dtype='float64', intercept=False), UpperBound(alpha=2.0))"
     )
 
 

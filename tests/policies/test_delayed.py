@@ -140,8 +140,8 @@ def test_a_regression_learns_from_the_rows_that_arrived(name):
 
 
 def test_ucb_finds_the_best_arm_in_spite_of_delays():
-    env = DelayedRewards(bernoulli(1000), rewards.Exponential(5.0), max_delay=20)
-    policy = UCBPolicy(0.5, num_actions=K, batch_size=1000, seed=1)
+    env = DelayedRewards(bernoulli(300), rewards.Exponential(5.0), max_delay=20)
+    policy = UCBPolicy(0.5, num_actions=K, batch_size=300, seed=1)
     regret = RegretMetric(env)
     StepDriver(env, policy, [DelayedLearning(env, policy), regret], 300).run()
     early, middle, late = regret.result().per_step.mean.reshape(3, 100).mean(axis=1)

@@ -54,7 +54,7 @@ def normal(std):
 
 def bisect(function, low, high):
     """Returns where an increasing function is 0."""
-    for _ in range(60):
+    for _ in range(40):
         middle = (low + high) / 2
         low, high = (low, middle) if function(middle) > 0 else (middle, high)
     return low
@@ -315,7 +315,7 @@ def test_no_row_stops_while_an_action_is_never_available(make, teach):
     mask = np.tile([True, True, False], (5, 1))
     before = restart({"observation": np.ones((5, 1)), "mask": mask}, 5)
     policy = make(0.1, num_actions=K, batch_size=5, seed=0)
-    for _ in range(300):
+    for _ in range(100):
         action = policy.action(before)
         teach(policy, [action], [np.where(action == 0, 1.0, 0.0)])
     assert not policy.stopped.any()

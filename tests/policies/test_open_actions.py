@@ -138,9 +138,9 @@ def test_a_design_of_features_stops_without_actions_that_are_never_available():
 
 def test_dropped_actions_count_again_if_those_that_dropped_them_close():
     env = BernoulliPyEnvironment([1.0, 1.0, 0.3, 0.0], batch_size=20, seed=1)
-    env = ScheduledActionMask(env, close_at=[1500, 1500, NEVER, NEVER])
+    env = ScheduledActionMask(env, close_at=[600, 600, NEVER, NEVER])
     policy = SuccessiveEliminationPolicy(0.05, num_actions=4, batch_size=20, seed=2)
-    StepDriver(env, policy, [policy], num_steps=1500).run()
+    StepDriver(env, policy, [policy], num_steps=600).run()
     assert policy.get_state().content.learned.plan.active[0].tolist() == [True, True, False, False]
     assert search(env, policy).tolist() == [2] * 20
     assert policy.has_stopped

@@ -301,7 +301,7 @@ def test_rows_with_policies_of_their_own_count_as_those_of_one():
 
 @pytest.mark.parametrize("with_it", [True, False])
 def test_kl_ucb_chooses_no_bad_action_for_the_whole_delay(with_it):
-    _, runs = regret_of(KLUCBPolicy, 100, runs=40, steps=2_000, count_pending=with_it)
+    _, runs = regret_of(KLUCBPolicy, 100, runs=40, steps=800, count_pending=with_it)
     assert (np.median(runs) < 100) == with_it
 
 

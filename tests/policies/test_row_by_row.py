@@ -117,10 +117,10 @@ def test_a_shared_rule_has_the_regret_of_its_twin_that_learns_by_row():
         lambda env: make(SharedAverages, env, epsilon=0.1),
         lambda env: EpsilonGreedyPolicy(0.1, num_actions=K, batch_size=env.batch_size, seed=1),
     ):
-        env = KArmedTestbed(K, batch_size=60, seed=0)
+        env = KArmedTestbed(K, batch_size=40, seed=0)
         policy = make_policy(env)
         regret = RegretMetric(env)
-        StepDriver(env, policy, [policy, regret], 300).run()
+        StepDriver(env, policy, [policy, regret], 150).run()
         totals.append(regret.totals)
     difference = totals[0] - totals[1]
     assert abs(difference.mean()) < 3.0 * difference.std() / np.sqrt(len(difference))

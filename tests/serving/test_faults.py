@@ -259,7 +259,7 @@ def test_of_several_processes_that_start_at_once_one_learns(tmp_path):
         for process in processes:
             process.join()
         assert found.count("learns") == 1
-        assert sum("one at a time can" in text for text in found) == 3, found
+        assert sum("only one can at a time" in text for text in found) == 3, found
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,10 @@ from bandit_envs.logged import (
 )
 from bandit_envs.logged.learners import DirectMethodLearner
 from bandit_envs.serving import DecisionService
+from tests.drawing import no_figures
 from tests.serving.services import CONTEXT, NAMES, contextual, open_shop
+
+__all__ = ["no_figures"]
 
 
 def serve_users(service, size):
@@ -109,10 +112,10 @@ def test_logged_propensities_are_the_true_ones(tmp_path):
     policy = BetaThompsonSamplingPolicy(num_actions=3, seed=0)
     path = tmp_path / "shop.sqlite"
     with DecisionService(path, policy, NAMES, seed=3, samples=50, epsilon=0.1) as service:
-        for batch in range(50):
-            if batch == 20:
+        for batch in range(30):
+            if batch == 10:
                 service.add_action("black")
-            if batch == 30:
+            if batch == 20:
                 service.retire_action("blue")
             available = [choose_available(rng, service.open_actions) for _ in range(50)]
             decisions = service.decide_many([None] * 50, available)

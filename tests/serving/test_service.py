@@ -13,9 +13,10 @@ import pytest
 from bandit_envs import ContextualPolicy, GaussianThompsonSamplingPolicy, UCBPolicy
 from bandit_envs.base.saving import encode_state
 from bandit_envs.logged import learn_from_log, read_log, scan_log
-from bandit_envs.policies.models import BayesianRidge
-from bandit_envs.policies.rules import Mixed, Softmax, ThompsonSampling
+from bandit_envs.policies.models import BayesianRidge, Ridge
+from bandit_envs.policies.rules import EpsilonGreedy, Mixed, Softmax, ThompsonSampling
 from bandit_envs.serving import DecisionService
+from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import restart
 from tests.serving.services import CONTEXT, FEATURES, NAMES, arms, contextual, open_arms, open_shop
 
@@ -307,7 +308,7 @@ def test_the_frequencies_of_samples_are_unbiased_weights(tmp_path):
     with DecisionService(
         tmp_path / "shop.sqlite", policy, NAMES, seed=3, samples=10, epsilon=0.2, learn_every=10**6
     ) as service:
-        decisions = service.decide_many([None] * 4000)
+        decisions = service.decide_many([None] * 2000)
         values = [rewards[NAMES.index(each.action)] / each.probability / 3.0 for each in decisions]
     error = np.std(values) / np.sqrt(len(values))
     assert abs(np.mean(values) - rewards.mean()) < 5.0 * error
@@ -415,3 +416,24 @@ def test_arms_and_features_are_kept_for_policies_that_come_later(tmp_path):
         log = service.log()
     assert log.observation.tolist() == [[0.5, 0.0, 1.0]]
     assert FEATURES.keys() == {*log.encoding.names}
+
+
+def test_a_service_of_one_number_learns_a_threshold_and_goes_on(tmp_path):
+    rng = np.random.default_rng(0)
+    right = []
+    for _ in range(2):
+        policy = ContextualPolicy(
+            Ridge(intercept=True),
+            EpsilonGreedy(0.1),
+            observation_spec=ArraySpec((1,), "float64"),
+            num_actions=2,
+        )
+        file = tmp_path / "ages.sqlite"
+        names = ["young", "old"]
+        with DecisionService(file, policy, names, features={"age": "number"}, seed=0) as service:
+            for _ in range(600):
+                age = rng.uniform(0.18, 0.8)
+                made = service.decide({"age": age})
+                right.append((made.action == "old") == (age > 0.5))
+                service.reward(made.id, float(rng.random() < (0.5 if right[-1] else 0.1)))
+    assert np.mean(right[-300:]) > 0.85

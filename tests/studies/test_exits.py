@@ -75,7 +75,7 @@ def test_an_environment_that_ends_the_process_has_failed(tmp_path, how, hook):
     assert finished_tasks(tmp_path / "results") == []
 
 
-@pytest.mark.parametrize("how", ["exit", "interrupt"])
+@pytest.mark.parametrize("how", ["exit", pytest.param("interrupt", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("backend", "workers"), [("threading", 2), ("loky", 1), ("loky", 2)])
 def test_it_has_failed_wherever_it_runs(tmp_path, how, backend, workers):
     study = ending([f'{MINE}:Ending:how="{how}",hook="learn"'])

@@ -29,12 +29,13 @@ def a_study(*policies, environments=("testbed",), panels=PANELS, runs=20):
     return study(environments, policies, panels=panels, runs=runs, steps=15)
 
 
-def draw(study, pairs=None):
-    """Returns matplotlib's figure of a study."""
+def draw(study, pairs=None, is_laid_out=False):
+    """Returns matplotlib's figure of a study; its parts have their places if it is laid out."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         figure = draw_study(study, run(study) if pairs is None else pairs)
-        figure.draw_without_rendering()
+        if is_laid_out:
+            figure.draw_without_rendering()
     return figure
 
 
@@ -58,11 +59,11 @@ def test_a_label_with_dollars_is_text_and_no_formula(tmp_path):
     one = a_study("greedy", environments=environments, runs=2)
     names = dict.fromkeys(["greedy", *environments], formula)
     shown = dataclasses.replace(one, labels=names, title=formula)
-    figure = draw(shown)
+    figure = draw(shown, is_laid_out=True)
     assert labels(figure) == [formula]
     assert figure.axes[0].get_title(loc="left") == formula
     assert figure.get_suptitle() == formula
-    over = draw(dataclasses.replace(shown, over={formula: [2.0, 3.0]}))
+    over = draw(dataclasses.replace(shown, over={formula: [2.0, 3.0]}), is_laid_out=True)
     assert over.axes[-1].get_xlabel() == formula
 
 
@@ -183,7 +184,8 @@ def test_labels_of_a_narrow_logarithmic_axis_do_not_overlap():
 
 
 def test_curves_can_be_told_apart_and_those_that_cannot_are_counted():
-    figure = draw(a_study(*(f"ucb:c={c}" for c in range(1, 35)), panels=["reward"], runs=2))
+    one = a_study(*(f"ucb:c={c}" for c in range(1, 35)), panels=["reward"], runs=2)
+    figure = draw(one, is_laid_out=True)
     (axis,) = figure.axes
     styles = {(line.get_color(), line.get_linestyle()) for line in axis.lines}
     assert len(styles) == len(axis.lines) == 32
@@ -193,7 +195,7 @@ def test_curves_can_be_told_apart_and_those_that_cannot_are_counted():
 @pytest.mark.parametrize("start", [1.0, 1.234567890123456])
 def test_the_legend_is_no_wider_than_the_figure(start):
     policies = [f"epsilon_greedy:epsilon=0.{e},initial_value={start},step_size=0.1" for e in (1, 2)]
-    figure = draw(a_study(*policies, runs=1))
+    figure = draw(a_study(*policies, runs=1), is_laid_out=True)
     (legend,) = figure.legends
     assert legend.get_window_extent().width <= figure.bbox.width
 
@@ -221,7 +223,7 @@ PARAMETERS = (
 def test_a_parameter_study_draws_mean_rewards_over_what_varies():
     one = a_study("random", *PARAMETERS, panels=[])
     results = run(one)
-    figure = draw(one, results)
+    figure = draw(one, results, is_laid_out=True)
     (axis,) = figure.axes
     random, ucb, greedy = axis.lines
     means = [float(pair.statistics("mean_reward").mean) for pair in results]
@@ -331,6 +333,7 @@ def test_a_figure_of_many_environments_shows_the_twelve_where_policies_differ_mo
     assert "the 12 of 21 environments where policies differ most" in text
 
 
+@pytest.mark.slow
 def test_a_pdf_of_many_environments_has_pages_with_all(many):
     one, pairs = many
     assert study_figure(one, pairs, "pdf").count(b"/Type /Page ") == 2

@@ -40,22 +40,22 @@ def assert_same_means(left, right):
 
 
 def test_linear_epsilon_greedy_has_the_regret_of_epsilon_greedy_on_testbeds():
-    shared = regrets("testbed:k=5", "linear_epsilon_greedy:epsilon=0.1", 50, 300)
-    by_row = regrets("testbed:k=5", "epsilon_greedy:epsilon=0.1", 50, 300)
+    shared = regrets("testbed:k=5", "linear_epsilon_greedy:epsilon=0.1", 30, 150)
+    by_row = regrets("testbed:k=5", "epsilon_greedy:epsilon=0.1", 30, 150)
     assert_same_means(shared, by_row)
 
 
 def test_a_policy_of_ones_own_has_the_regret_of_its_twin_that_learns_by_row():
-    by_row = regrets("testbed:k=5", "epsilon_greedy:epsilon=0.1", 50, 300)
-    assert_same_means(regrets("testbed:k=5", f"{SHARED}:epsilon=0.1", 50, 300), by_row)
+    by_row = regrets("testbed:k=5", "epsilon_greedy:epsilon=0.1", 30, 150)
+    assert_same_means(regrets("testbed:k=5", f"{SHARED}:epsilon=0.1", 30, 150), by_row)
 
 
 @pytest.mark.parametrize("policy", ["lin_ucb:alpha=1", "tests.policies.shared:SharedWeights"])
 def test_a_policy_learns_the_weights_of_each_row_as_it_learns_them_alone(policy):
-    together = regrets(NEWS, policy, 16, 150)
-    alone = np.concatenate([regrets(NEWS, policy, 1, 150, seed) for seed in range(1, 17)])
+    together = regrets(NEWS, policy, 10, 100)
+    alone = np.concatenate([regrets(NEWS, policy, 1, 100, seed) for seed in range(1, 11)])
     assert_same_means(together, alone)
-    assert together.mean() < 0.5 * regrets(NEWS, "random", 16, 150).mean()
+    assert together.mean() < 0.5 * regrets(NEWS, "random", 10, 100).mean()
 
 
 def test_all_policies_meet_the_same_problems():
@@ -126,6 +126,7 @@ def test_a_wrapper_that_does_not_tell_of_its_independent_rows_is_refused_before_
         study([silent], [SHARED])
 
 
+@pytest.mark.slow
 def test_two_workers_find_what_one_finds(tmp_path):
     one = study(["testbed:k=3"], [SHARED, "greedy"], runs=8, steps=20)
     found = [run(one, tmp_path / str(workers), workers=workers) for workers in (1, 2)]

@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from bandit_envs.studies import Study, TasksFailedError, run
+from bandit_envs.studies import Study, TasksFailedError, load, run
+from bandit_envs.studies.definition.study_file import study_text
 from tests.command_line import run as run_command
 
 CLASSES = {
@@ -112,6 +113,28 @@ def test_the_row_of_a_class_that_fails_says_so(folder):
         assert f"{name}:MyPolicy (failed)" in out
     assert "passes_on:MyPolicy " in out
     assert "_learn returned None" in out
+
+
+def test_pages_and_tables_for_papers_name_a_class_that_fails(folder):
+    study = study_of(["forgets_to_return:MyPolicy", "random"])
+    with pytest.raises(TasksFailedError):
+        run(study, folder / "results", backend="threading")
+    found = load(folder / "results")
+    found.write_page(folder / "study.html")
+    page = (folder / "study.html").read_text()
+    assert "forgets_to_return:MyPolicy (failed)" in page
+    assert "Failed: policy forgets_to_return:MyPolicy in environment bernoulli: " in page
+    left_out = r"Left out, as they failed: forgets\_to\_return:MyPolicy."
+    assert left_out in found.to_latex()
+
+
+def test_a_study_file_of_what_is_left_runs_without_the_class_that_fails(folder):
+    study = study_of(["forgets_to_return:MyPolicy", "random"])
+    (folder / "left.toml").write_text(study_text(study))
+    left = Study.from_toml(folder / "left.toml")
+    assert left.failed == {}
+    assert left.policy == study.policy
+    assert Study.from_dict(study.to_dict()).failed == {}
 
 
 def test_what_the_options_of_a_class_pass_on_can_be_named(folder):

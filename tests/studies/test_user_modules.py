@@ -32,7 +32,7 @@ def _folder(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", list(sys.path))
     known = set(sys.modules)
     yield
-    for name in set(sys.modules) - known:
+    for name in sorted(set(sys.modules) - known, reverse=True):  # inner modules first
         module = sys.modules[name]  # libraries that a test was the first to import stay
         places = [getattr(module, "__file__", None), *getattr(module, "__path__", ())]
         if any(str(tmp_path) in str(place) for place in places):

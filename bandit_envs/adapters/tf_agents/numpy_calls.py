@@ -59,16 +59,21 @@ def check_threads(what: str) -> None:
     """Raises RuntimeError if a compiled function would wait forever for a thread.
 
     Args:
-        what: calls the function, for the message.
+        what: calls the function; the message begins with it.
     """
     if CALLS.hold_the_only_thread:
         problem = f"{what} would wait forever in a compiled function: TensorFlow has one thread"
-        advice = "call tf.config.threading.set_inter_op_parallelism_threads(2) at first"
+        advice = "call tf.config.threading.set_inter_op_parallelism_threads(2) first"
         raise RuntimeError(f"{problem}; {advice}, or do not compile the driver")
 
 
 def check_calls(what: str, function: Callable[[], tf.Tensor]) -> None:
-    """Raises RuntimeError, as `check_threads` does, if a function calls one that is compiled."""
+    """Raises RuntimeError, as `check_threads` does, if a function calls one that is compiled.
+
+    Args:
+        what: calls the function; the message begins with it.
+        function: takes no arguments.
+    """
     if CALLS.hold_the_only_thread:
         graph = tf.function(function, autograph=False).get_concrete_function().graph
         if any("PartitionedCall" in operation.type for operation in graph.get_operations()):

@@ -156,7 +156,7 @@ class KnapsackBandit(Wrapper):
     def optimum(self) -> float:
         """What the best policy is expected to earn until the budget or the rounds end.
 
-        With a limit of rounds, it takes time in the order of these and of the budget, multiplied.
+        With a limit of rounds, it takes time proportional to the rounds times the budget.
         """
         if self.rounds is None:
             return self._shadow_prices.of_cost * self._num_costs

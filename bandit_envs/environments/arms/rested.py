@@ -97,9 +97,13 @@ class RestedBandit(BanditPyEnvironment[NDArray[np.int32]]):
 
 
 def _share_pulls(one: Floats, others: Floats) -> Floats:
-    """Returns the most that 1 to T pulls earn of arms that earn `one` and `others` alone: [T].
+    """Returns the most that 1 to T pulls can earn if they are shared by two groups of arms: [T].
 
-    It is the best of all ways to share the pulls, which is a convolution with max for the sum.
+    It is a convolution with the maximum in place of the sum.
+
+    Args:
+        one: the most that 1 to T pulls of the first group earn: [T].
+        others: likewise of the second group.
     """
     first = np.append(0.0, one)
     second = np.append(0.0, others)

@@ -15,7 +15,7 @@ from bandit_envs.base.hook_results import RunOptimum
 from bandit_envs.specs import BoundedArraySpec
 
 MOST_STATES = 100_000
-"""The optimum of a run is found by the states of all chains together, if these are not more."""
+"""The most joint states of all chains for which the optimum of a run is bounded by their values."""
 
 
 class RestlessMarkovBandit(BanditPyEnvironment[Indices]):
@@ -124,10 +124,9 @@ class RestlessMarkovBandit(BanditPyEnvironment[Indices]):
         return moved
 
     def _share(self, state: Indices) -> Indices:
-        # Rested chains are the user's own, as only the user's actions move them.
-        return (
-            state if self.actions_change_state else np.repeat(state[:1], self._batch_size, axis=0)
-        )
+        if self.actions_change_state:
+            return state  # rested chains are the user's own, as only the user's actions move them
+        return np.repeat(state[:1], self._batch_size, axis=0)
 
 
 def _bounds(probabilities: Floats) -> Floats:

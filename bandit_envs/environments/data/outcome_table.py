@@ -59,6 +59,9 @@ class OutcomeTableBandit(BanditPyEnvironment[Examples]):
 
     skips_nan_check = True  # the tables have been checked
 
+    names_features: bool = False
+    """Whether its features have names: those of the columns of a table."""
+
     def __init__(
         self,
         contexts: Nest,
@@ -291,10 +294,8 @@ def outcomes(
     rng, options["seed"] = split_seed(options.get("seed"))
     worth = check_number("price", price, 0.0, MAX_PARAMETER)
     if example and not action:
-        found = (
-            f"example is {example!r}, which does nothing in a table of one line for each example"
-        )
-        raise ValueError(f"{found}; expected action, too, or neither")
+        problem = "has no effect in a table of one line for each example"
+        raise ValueError(f"example is {example!r}, which {problem}; expected action, too")
     if path:
         modified = os.stat(path).st_mtime_ns
         table = _read_outcomes(
@@ -320,9 +321,11 @@ def outcomes(
         paid = paid - worth * spent
     elif worth > 0.0:
         raise ValueError(f"price is {worth:g}, but cost names no columns")
-    return OutcomeTableBandit(
+    env = OutcomeTableBandit(
         contexts, paid, batch_size=batch_size, replace=False, available=available, **options
     )
+    env.names_features = bool(path)
+    return env
 
 
 @functools.lru_cache(maxsize=1)

@@ -310,7 +310,13 @@ def _complete_requests(outcomes: Outcomes) -> Requests:
     numbers = outcomes.examples
     if numbers is None:
         numbers = number_rows(outcomes.contexts)
-    found = Requests(outcomes.contexts, outcomes.rewards, outcomes.costs, np.asarray(numbers))
+    found = Requests(
+        contexts=outcomes.contexts,
+        scores=outcomes.rewards,
+        costs=outcomes.costs,
+        numbers=np.asarray(numbers),
+        names_features=bool(outcomes.features),
+    )
     if outcomes.available is None:
         return found
     return found.take(np.flatnonzero(outcomes.available.all(axis=1)))
@@ -336,7 +342,7 @@ def _split(requests: Requests, held_out: float, seed: int) -> tuple[Requests, Re
         hint = f"; {SAME}" if count < len(requests.scores) else ""
         raise ValueError(f"there are {found}; expected at least {FEWEST} in each part{hint}")
     order = np.random.default_rng(seed).permutation(count)
-    turns = np.empty(count, np.intp)
+    turns = np.empty(count, np.intp)  # of each request in the random order
     turns[np.argsort(first)[order]] = np.arange(count)
     turn = turns[places.reshape(-1)]
     rows = np.argsort(turn, kind="stable")

@@ -46,6 +46,7 @@ class Requests(NamedTuple):
     scores: Floats  # [n, K]
     costs: Floats  # [n, K]
     numbers: Indices  # [n], of the requests: rows with one number are of one request
+    names_features: bool = False  # whether contexts are columns with names
 
     @property
     def size(self) -> int:
@@ -59,6 +60,7 @@ class Requests(NamedTuple):
             scores=self.scores[rows],
             costs=self.costs[rows],
             numbers=self.numbers[rows],
+            names_features=self.names_features,
         )
 
     def average(self, table: Floats) -> Floats:
@@ -170,6 +172,7 @@ class Router:
             replace=False,
             seed=of_order,
         )
+        env.names_features = requests.names_features
         if isinstance(self.made_of, Policy):
             return self.made_of.replicate(batch_size), env
         return self.made_of.make(env, of_policy), env

@@ -39,7 +39,7 @@ class MarginalizedIPS:
 
     It is unbiased if actions affect rewards through their embeddings only, and each embedding that
     the policy may take was logged. Its static methods return how likely embeddings are.
-    Its interval has all of that of `SelfNormalizedIPS`, unless the policy takes actions that cannot
+    Its interval contains that of `SelfNormalizedIPS`, unless the policy takes actions that cannot
     be logged.
 
     Args:

@@ -269,7 +269,7 @@ class EstimateSums:
             stacklevel: of warnings, as for `warnings.warn`.
 
         Raises:
-            ValueError: there are less rows, or weights differ that must be equal.
+            ValueError: there are fewer than two rows, or weights differ that must be equal.
 
         Warns:
             UserWarning: for each reason to distrust the estimate.
@@ -324,9 +324,9 @@ class Estimate:
         """Returns the ends of a confidence interval that allows for skewed rows and heavy tails.
 
         It is that of `InfluenceSums.interval`. If the estimator changes weights, so that its bias
-        is as uncertain as an estimate without the change, the interval has all of its own normal
+        is as uncertain as an estimate without the change, the interval contains its own normal
         interval and of the interval without the change. If the estimator assumes something of how
-        rewards arise, the interval has all of that of a self-normalised one that does not.
+        rewards arise, the interval contains that of a self-normalised one that does not.
         """
         level = check_confidence(confidence)
         if not math.isfinite(self.standard_error):

@@ -262,7 +262,7 @@ class LateRewards:
                 time that counts, so that more will come later.
 
         Raises:
-            ValueError: less than two rows are old enough.
+            ValueError: fewer than two rows are old enough.
         """
         size = len(check_log(log))
         ages = _check_times("age", age, size)

@@ -40,7 +40,7 @@ class SlateEstimator:
     Estimators differ in the probabilities whose ratio is the weight w_is of a slot. If a whole
     slate has one weight, its rewards are summed first. A subclass names the probabilities that it
     compares: a field of `SlateProbabilities`. Those of whole slates test what the others assume;
-    with them, intervals have all of that of a self-normalised `SlateStandardIPS`.
+    with them, intervals contain that of a self-normalised `SlateStandardIPS`.
 
     Args:
         self_normalized: whether it divides by the mean of the weights of each slot. Where it is

@@ -17,7 +17,7 @@ from bandit_envs.base.archives import CONTENT_ERRORS
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.logged.files.dsjson_lines import DsjsonLine, Features, read_lines
-from bandit_envs.logged.files.obp import check_features, refuse_columns
+from bandit_envs.logged.files.obp import check_feature_array, refuse_columns
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.nests import Nest
 from bandit_envs.tables.encoding import TableEncoding
@@ -107,10 +107,8 @@ def _check_that_lines_fit(decisions: Sequence[DsjsonLine]) -> None:
         if decision.event is not None:
             line = lines.setdefault(decision.event, decision.number)
             if line != decision.number:
-                event = short_repr(decision.event)
-                raise ValueError(
-                    f"{here}: EventId {event} is that of line {line}; expected another"
-                )
+                found = f"{here}: EventId is {short_repr(decision.event)}, as in line {line}"
+                raise ValueError(f"{found}; expected another")
 
 
 def _order_by_tags(
@@ -134,9 +132,9 @@ def _make_documents(log: BanditLog) -> Iterator[dict[str, Any]]:
     observation = log.observation
     per_arm = None
     if isinstance(observation, dict) and observation.keys() == {"global", "per_arm"}:
-        per_arm = check_features(observation["per_arm"], ndim=3)
+        per_arm = check_feature_array(observation["per_arm"], ndim=3)
         observation = observation["global"]
-    shared = check_features(observation, ndim=2)
+    shared = check_feature_array(observation, ndim=2)
     items = [{str(action): 1.0} for action in range(log.num_actions)]
     for row in range(len(log)):
         if per_arm is not None:

@@ -24,7 +24,7 @@ OTHER_FORMATS = {
     "pdf": "actions that are real numbers",
     "__aid": "features that are stored elsewhere",
 }
-"""The fields, of decisions or of their contexts, of what is not read, and what they are for."""
+"""The fields of formats that are not read, in decisions or their contexts, and what they hold."""
 
 Features = dict[str, float]
 
@@ -32,7 +32,7 @@ Features = dict[str, float]
 class DsjsonLine(NamedTuple):
     """One line of a file.
 
-    Args:
+    Fields:
         number: of the line, from 1.
         event: the id of the decision, or None.
         shared: the features of the context.
@@ -42,8 +42,8 @@ class DsjsonLine(NamedTuple):
         cost: of the action.
         propensity: of the action.
         probabilities: of every action, or None.
-        dropped: the share of such decisions that the logger did not write.
-        has_outcome: whether a reward came, rather than that the cost is the default.
+        dropped: the share of decisions that the logger dropped, of which this one was kept.
+        has_outcome: whether a reward came; if not, the cost is the default one.
     """
 
     number: int
@@ -80,7 +80,7 @@ def read_lines(text: str) -> Iterator[DsjsonLine | None]:
             continue
         try:
             document = json.loads(line, object_pairs_hook=_read_object)
-            _refuse_other_formats(document)
+            _refuse_fields(document)
             yield None if _is_skipped(document) else _read_decision(number, document)
         except KeyError as error:
             raise ValueError(f"line {number} has no {error}") from error
@@ -98,20 +98,19 @@ def _read_object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _refuse_other_formats(document: Mapping[str, Any]) -> None:
-    """Raises ValueError if a decision has a field of what is not read."""
+def _refuse_fields(document: Mapping[str, Any]) -> None:
+    """Raises ValueError if a decision has a field of a format that is not read."""
     for key in document:
         if key.startswith("_label_ca"):
-            raise ValueError(
-                f"{key} is of actions that are real numbers; expected numbered actions"
-            )
+            found = f"{key} is of actions that are real numbers"
+            raise ValueError(f"{found}; expected numbered actions")
         if key.startswith("_label") and key not in LABELS:
             raise ValueError(f"{short_repr(key)} is not read; expected {', '.join(LABELS)}")
-        _refuse_other_format(key)
+        _refuse_field(key)
 
 
-def _refuse_other_format(key: str) -> None:
-    """Raises ValueError for a field of what is not read."""
+def _refuse_field(key: str) -> None:
+    """Raises ValueError for a field of a format that is not read."""
     if key in OTHER_FORMATS:
         raise ValueError(f"{key} is of {OTHER_FORMATS[key]}; expected one numbered action a line")
 
@@ -228,7 +227,7 @@ def _flatten_features(features: Mapping[Any, Any], prefix: str = "") -> Features
             for word in str(value).split():
                 found[f"{name}={word}"] = found.get(f"{name}={word}", 0.0) + 1.0
         elif str(key).startswith("_"):
-            _refuse_other_format(key)
+            _refuse_field(key)
         elif value is None or value is False:
             continue
         elif isinstance(value, list):

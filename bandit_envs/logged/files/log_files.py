@@ -110,7 +110,7 @@ def check_suffix(file: Path, suffixes: Sequence[str] = LOG_SUFFIXES) -> Path:
     if not ends_with(file.name, suffixes):
         hint = ""
         if ends_with(file.name, DSJSON_SUFFIXES):
-            hint = "; in Python, write_log writes what read_dsjson reads of Vowpal Wabbit's dsjson"
+            hint = "; in Python, read_dsjson reads Vowpal Wabbit's dsjson"
         expected = f"expected a name that ends in {', '.join(suffixes)}"
         raise ValueError(f"path is {file}; {expected}{hint}")
     return file

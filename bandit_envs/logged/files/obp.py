@@ -31,7 +31,7 @@ def to_obp(log: BanditLog) -> dict[str, Any]:
     return {
         "n_rounds": len(log),
         "n_actions": log.num_actions,
-        "context": check_features(log.observation, ndim=2),
+        "context": check_feature_array(log.observation, ndim=2),
         "action_context": None,
         "action": log.action,
         "position": None,
@@ -130,7 +130,7 @@ def refuse_columns(log: BanditLog, *names: str) -> None:
         raise ValueError(f"the format has no {found[0]}; use log.drop(*{found})")
 
 
-def check_features(array: Any, ndim: int) -> Array:
+def check_feature_array(array: Any, ndim: int) -> Array:
     """Returns an observation that is one array of numbers with `ndim` dimensions."""
     if isinstance(array, np.ndarray) and array.ndim == ndim and array.dtype.kind in "biuf":
         return array

@@ -22,9 +22,8 @@ MAX_NUMBER = 2**62
 LAST_TIME = 253_402_300_799.0
 """The end of the year 9999, in seconds since 1970. Times of a file are from 0 to it."""
 
-
 MANY = 16
-"""So many rows are checked by column."""
+"""From so many rows on, whole columns are checked at once, which takes less time."""
 
 
 class Cells(NamedTuple):
@@ -43,14 +42,14 @@ class Cells(NamedTuple):
     may_miss: bool = False
 
     def is_good(self, cell: Any) -> bool:
-        """Whether a cell is such."""
+        """Whether a cell is one that the column may hold."""
         if cell is None:
             return self.may_miss
         is_typed = type(cell) is self.type
         return is_typed and (self.low is None or self.low <= cell <= self.high)
 
     def are_good(self, cells: Sequence[Any]) -> bool:
-        """Whether all cells are such, of which there are many."""
+        """Whether the column may hold all of many cells; it takes less time than one by one."""
         types = {*map(type, cells)}
         if types == {self.type} and self.low is not None:
             return bool(self.low <= min(cells) and max(cells) <= self.high)
@@ -59,7 +58,7 @@ class Cells(NamedTuple):
         return types == {self.type} or all(map(self.is_good, cells))
 
     def or_none(self) -> Cells:
-        """Returns the same for a column of which cells may be empty."""
+        """Returns the same for a column whose cells may be empty."""
         return self._replace(may_miss=True)
 
 
@@ -89,7 +88,7 @@ class TypedQuery:
     def fetch(
         self, connection: sqlite3.Connection, path: Path, parameters: Sequence[Any] = ()
     ) -> list[Any]:
-        """Returns all rows; ValueError if a cell is not such."""
+        """Returns all rows; ValueError for a cell that its column may not hold."""
         rows: list[Any] = connection.execute(self.text, parameters).fetchall()
         columns = zip(self.columns.values(), zip(*rows))
         if len(rows) < MANY or not all(cells.are_good(column) for cells, column in columns):
@@ -100,17 +99,18 @@ class TypedQuery:
     def scan(
         self, connection: sqlite3.Connection, path: Path, parameters: Sequence[Any] = ()
     ) -> Iterator[Any]:
-        """Yields the rows, each when it is asked for, and raises as `fetch` does."""
+        """Yields the rows one by one, and raises as `fetch` does."""
         for row in connection.execute(self.text, parameters):
             self._check(row, path)
             yield row
 
     def _check(self, row: Sequence[Any], path: Path) -> None:
+        """Raises ValueError for a cell of a row that its column may not hold."""
         for (name, cells), cell in zip(self.columns.items(), row):
             if not cells.is_good(cell):
                 raise damage(path, f"{name} is {short_repr(cell)}")
 
 
 def damage(path: Path, problem: str) -> ValueError:
-    """Returns an error that says what is wrong with a file."""
+    """Returns the error that says that a file is damaged, and by what."""
     return ValueError(f"{path} is damaged: {problem}")

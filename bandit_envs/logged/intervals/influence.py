@@ -17,7 +17,7 @@ from bandit_envs.rounding import is_rounding
 
 FEW_FREEDOM = 40.0  # degrees of freedom, below which the means of blocks are looked at
 RANGE_BLOCKS = 8
-RANGE_CONFIDENCE = 0.95  # of an interval that has all of the range of the means of blocks
+RANGE_CONFIDENCE = 0.95  # of an interval that contains the range of the means of blocks
 SYMMETRIC = 1e-9  # skewness, below which Hall's interval needs no correction
 
 
@@ -136,11 +136,15 @@ class InfluenceSums:
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Returns the ends of an interval that allows for skewed rows and heavy tails.
 
-        It has all of Student's interval with the degrees of freedom that the kurtosis leaves, and
-        of Hall's interval for skewed rows. Below 40 degrees of freedom, the range of the means of
+        It contains Student's interval with the degrees of freedom that the kurtosis leaves, and
+        Hall's interval for skewed rows. Below 40 degrees of freedom, the range of the means of
         eight blocks of rows fades in: the fewer they are, the more it counts. It scales as
         Student's quantile does with the confidence. For rows that are distributed evenly, the
         interval is hardly wider than the normal one.
+
+        Source: Satterthwaite, An approximate distribution of estimates of variance components
+        (1946), for degrees of freedom by the variance of a variance; Hall, On the removal of
+        skewness by transformation (1992).
         """
         level = check_confidence(confidence)
         if self._is_constant:
@@ -156,26 +160,6 @@ class InfluenceSums:
             below = max(below, faded * below + scale * (self.value - float(means.min())))
             above = max(above, faded * above + scale * (float(means.max()) - self.value))
         return self.value - below, self.value + above
-
-    def student_interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Returns the ends of Student's interval with `freedom` degrees of freedom.
-
-        Source: Satterthwaite, An approximate distribution of estimates of variance components
-        (1946), for degrees of freedom by the variance of a variance.
-        """
-        radius = student_quantile(check_confidence(confidence), self.freedom) * self.standard_error
-        return self.value - radius, self.value + radius
-
-    def hall_interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Returns the ends of Hall's interval for skewed rows, with Student's quantile.
-
-        Source: Hall, On the removal of skewness by transformation (1992).
-        """
-        quantile = student_quantile(check_confidence(confidence), self.freedom)
-        skew = self.skewness / math.sqrt(self.size)
-        error = self.standard_error
-        low = self.value - error * _invert_hall(quantile, skew)
-        return low, self.value - error * _invert_hall(-quantile, skew)
 
     def median_of_means(self, confidence: float = 0.95) -> tuple[float, float]:
         """Returns the smallest and the largest mean of eight blocks of rows.

@@ -37,6 +37,7 @@ class ModelLearner(Learner):
     Args:
         model: of the rewards, such as `Logistic()`.
         rule: how to choose; by default the largest prediction.
+        named: in place of the model, for a log whose features have names; None for the same.
 
     Raises:
         TypeError: the rule needs what the model cannot do, or the model does not learn.
@@ -50,14 +51,21 @@ class ModelLearner(Learner):
     2
     """
 
-    def __init__(self, model: Model, rule: Rule | None = None) -> None:
+    def __init__(
+        self, model: Model, rule: Rule | None = None, *, named: Model | None = None
+    ) -> None:
         self._rule = Greedy() if rule is None else rule
         if not isinstance(self._rule, Rule):
             raise TypeError(f"rule is {rule!r}; expected a Rule, such as Greedy()")
+        self._model = self._check_model(model)
+        self._named = self._model if named is None else self._check_model(named)
+
+    def _check_model(self, model: Model) -> Model:
+        """Returns a model that learns, and can do what the rule needs; TypeError for others."""
         if not isinstance(model, Model) or not model.predictor.learns:
             raise TypeError(f"model is {model!r}; expected one that learns, such as Ridge()")
         self._rule.check(model.predictor)
-        self._model = model
+        return model
 
     @property
     def keeps_rows(self) -> bool:
@@ -79,7 +87,7 @@ class ModelLearner(Learner):
     ) -> ContextualPolicy:
         """Returns a policy that has learned from batches, of which `sample` is the first."""
         policy = ContextualPolicy(
-            self._model,
+            self._named if sample.names_features else self._model,
             self._rule,
             observation_spec=spec_of_rows(require_numbered_actions(require_rows(sample)).seen()),
             num_actions=sample.num_actions,

@@ -136,8 +136,8 @@ def estimate_propensities(
         The log with its propensities. It says in later tables that they were estimated.
 
     Warns:
-        UserWarning: a column that is no feature predicts the actions, by Pearson's test of each
-            column's levels: at most one of 1,000 logs names one that does not.
+        UserWarning: a column that is no feature predicts the actions, by Pearson's chi-squared test
+            over the levels of the column. At most 1 of 1,000 logs without such a column warns.
 
     Raises:
         ValueError: actions are real numbers, an action is missing in a fold, or the regression has
@@ -197,6 +197,7 @@ def _read_others(log: Any, others: Any) -> dict[str, Array]:
 
 
 def _describe_predictive(name: str) -> str:
+    """Returns the warning of a column that predicts the actions."""
     fault = "estimates are biased if it also tells of rewards"
     return f"column {name!r} is no feature, and predicts the action: {fault}"
 
@@ -290,5 +291,5 @@ def _note(how: str, calibration: Calibration, predictive: Sequence[str]) -> str:
     if predictive:
         more = ", ..." if len(predictive) > NAMED else ""
         names = ", ".join(map(repr, predictive[:NAMED]))
-        text += f"; actions also depend on what is no feature: {names}{more}"
+        text += f"; columns that are no features predict the actions, too: {names}{more}"
     return text

@@ -15,15 +15,16 @@ FEW_LEVELS = 20
 """A column of so many different numbers has each as a level; of more, fifths are levels."""
 
 MANY_LEVELS = 1000
-"""A column with more texts, such as ids, is not tested."""
+"""A column with more different texts, such as ids, is not tested."""
 
 FEWEST = 5.0
 """A cell counts if so many actions are expected in it, so that they are about normal."""
 
 CHANCE = 1e-3
-"""How probable it is, at most, that columns are named which tell nothing of the actions."""
+"""The largest probability of naming a column that tells nothing of the actions."""
 
 ABSENT = "absent"
+"""The level of texts that are missing."""
 
 
 @dataclasses.dataclass
@@ -74,8 +75,8 @@ class LevelCounts:
     def p_value(self) -> float:
         """Returns the p-value of Pearson's test that the model has the right sums at all levels.
 
-        The cells of a table of levels and actions vary less than the degrees of freedom allow for,
-        which are as many as cells. So p-values are a little too large.
+        It takes as many degrees of freedom as there are cells of a level and an action, though the
+        sum over the actions is fixed at each level. So p-values are a little too large.
         """
         if not 1 < len(self.taken) <= MANY_LEVELS:
             return 1.0

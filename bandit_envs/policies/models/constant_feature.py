@@ -8,7 +8,7 @@ from bandit_envs.arrays import Floats
 
 LACKS_CONSTANT = (
     "is linear, and no sum of its features is nearly constant: it cannot learn the mean reward of "
-    "an action; a column of ones, as one more feature, mends this"
+    "an action; intercept=True of its model, or a column of ones, mends this"
 )
 """A sentence without its subject, the name of a policy."""
 

@@ -12,10 +12,19 @@ from bandit_envs.base.checks import (
     MAX_PARAMETER,
     MAX_REWARD,
     MIN_STD,
+    check_bool,
     check_number,
     check_positive,
 )
-from bandit_envs.policies.models.inputs import Contexts, Inputs, Items, ModelSizes, TrainingRows
+from bandit_envs.policies.models.centres import Centres
+from bandit_envs.policies.models.inputs import (
+    CentredContexts,
+    Contexts,
+    Inputs,
+    Items,
+    ModelSizes,
+    TrainingRows,
+)
 from bandit_envs.policies.models.ridge_models import RidgeModels, differs, start_with_mean
 from bandit_envs.policies.models.value_model import ValueModel
 
@@ -27,11 +36,13 @@ class HybridModels(NamedTuple):
         shared: beta, [R, P], and the root of its covariance, [R, P, P].
         own: A_a^-1 b_a, [R, K, G], and the roots of A_a^-1, [R, K, G, G].
         crossed: A_a^-1 B_a, [R, K, G, P].
+        centres: `Centres` of [x, z] of each action if models have an intercept, and else ().
     """
 
     shared: RidgeModels
     own: RidgeModels
     crossed: Floats
+    centres: Any = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,12 +54,14 @@ class HybridRidge(ValueModel):
     It is one ridge regression on z_a and on x in the place of action a. Two updates of the square
     roots of small matrices learn a row: of A_a^-1, and of the covariance of beta, which gets
     w = z - B_a^T A_a^-1 x. Observations must have features of actions. A constant in x gives each
-    action a mean of its own.
+    action a mean of its own; so does an `intercept`, which is not penalised: then x, z and rewards
+    are measured from their means of the rows of each action, as in `Ridge`.
 
     Args:
         shared_weight: the L2 regularisation of beta, from 1e-37 to 1e37.
         own_weight: that of theta_a.
         initial_value: v0, the reward that is predicted before anything was seen.
+        intercept: whether a constant of each action is added, without a penalty.
 
     Source: Li et al., A Contextual-Bandit Approach to Personalized News Article Recommendation
     (2010), algorithm 2.
@@ -60,15 +73,20 @@ class HybridRidge(ValueModel):
     shared_weight: float = 1.0
     own_weight: float = 1.0
     initial_value: float = 0.0
+    intercept: bool = dataclasses.field(default=False, kw_only=True)
 
     can_have_rows: ClassVar[bool] = True
     has_own_weights: ClassVar[bool] = True
-    needs_constant: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_positive("shared_weight", self.shared_weight, MIN_STD, MAX_PARAMETER)
         check_positive("own_weight", self.own_weight, MIN_STD, MAX_PARAMETER)
         check_number("initial_value", self.initial_value, -MAX_REWARD, MAX_REWARD)
+        check_bool("intercept", self.intercept)
+
+    @property
+    def needs_constant(self) -> bool:
+        return not self.intercept
 
     def initial(self, sizes: ModelSizes, rng: Rng) -> HybridModels:
         if sizes.action_dim is None:
@@ -77,10 +95,15 @@ class HybridRidge(ValueModel):
         num_models = sizes.num_rows * sizes.num_actions
         own = RidgeModels.initial(num_models, sizes.context_dim, self.own_weight)
         shape = (sizes.num_rows, sizes.num_actions, sizes.context_dim, sizes.action_dim)
+        centres: Any = ()
+        if self.intercept:
+            of_actions = sizes._replace(context_dim=sizes.num_features, action_dim=None)
+            centres = Centres.initial(of_actions, self.initial_value)
         return HybridModels(
             shared=RidgeModels.initial(sizes.num_rows, sizes.action_dim, self.shared_weight),
             own=own.reshaped(sizes.num_rows, sizes.num_actions),
             crossed=np.zeros(shape),
+            centres=centres,
         )
 
     def learn(self, learned: HybridModels, rows: TrainingRows) -> HybridModels:
@@ -91,17 +114,22 @@ class HybridRidge(ValueModel):
             crossed=learned.crossed.reshape(num_rows * num_actions, *learned.crossed.shape[2:]),
         )
         size = len(rows.action)
+        problem = np.arange(size) if rows.are_problems else np.zeros(size, np.intp)
+        model = problem * num_actions + rows.action
+        if self.intercept:
+            features, errors = learned.centres.add(model, rows.features, rows.reward, 1.0)
+            rows = rows._replace(features=features, reward=errors)
         if rows.are_problems:
-            problem = np.arange(size)
-            self._add(flat, rows, problem, problem * num_actions + rows.action)
+            self._add(flat, rows, problem, model)
         else:  # each row meets what the rows before it have taught
             for row in range(size):
                 places = np.arange(row, row + 1)
-                self._add(flat, rows, np.zeros(1, np.intp), rows.action[places], places)
+                self._add(flat, rows, problem[places], model[places], places)
         return HybridModels(
             shared=flat.shared,
             own=flat.own.reshaped(num_rows, num_actions),
             crossed=flat.crossed.reshape(learned.crossed.shape),
+            centres=learned.centres,
         )
 
     def can_start_warm(self, are_of_actions: bool) -> bool:
@@ -109,7 +137,10 @@ class HybridRidge(ValueModel):
 
     def start_warm(self, learned: HybridModels, known: int) -> HybridModels:
         """The weights of an action are A_a^-1 b_a - A_a^-1 B_a beta; of a new one, B_a is 0."""
-        has_learned = differs(learned.own.whitening[:, :known], 1.0 / np.sqrt(self.own_weight))
+        if self.intercept:
+            has_learned = learned.centres.start_warm(known)
+        else:
+            has_learned = differs(learned.own.whitening[:, :known], 1.0 / np.sqrt(self.own_weight))
         shared = learned.shared.theta[:, np.newaxis, :, np.newaxis]
         weights = learned.own.theta - (learned.crossed @ shared)[..., 0]
         start_with_mean(weights, has_learned)
@@ -125,7 +156,7 @@ class HybridRidge(ValueModel):
         of_own = context.lengths(learned.own.whitening)
         of_shared = differences.lengths(learned.shared.whitening[:, np.newaxis])
         means = self._means(learned, context, differences)
-        widths = radius * np.hypot(of_own, of_shared)
+        widths = radius * self._lengthened(learned, np.hypot(of_own, of_shared))
         return means - widths, means + widths
 
     def draw(self, rng: Rng, learned: HybridModels, inputs: Inputs, scale: float) -> Floats:
@@ -134,11 +165,11 @@ class HybridRidge(ValueModel):
         roots = learned.shared.whitening
         noise = rng.standard_normal((size, 1, roots.shape[1])) @ roots
         beta = learned.shared.theta + scale * noise[:, 0]
-        values = self.initial_value + context.products(learned.own.theta)
+        values = np.asarray(self._levels(learned) + context.products(learned.own.theta))
         values += differences.products(beta[:, np.newaxis])
-        deviations = context.lengths(learned.own.whitening)
-        values += scale * deviations * rng.standard_normal(values.shape)
-        return values
+        deviations = scale * self._lengthened(learned, context.lengths(learned.own.whitening))
+        draws = values + deviations * rng.standard_normal(values.shape)
+        return learned.centres.new_first(draws, values + deviations) if self.intercept else draws
 
     def _add(
         self, flat: HybridModels, rows: TrainingRows, problem: Any, model: Any, places: Any = None
@@ -155,7 +186,9 @@ class HybridRidge(ValueModel):
         chosen = slice(None) if places is None else places
         x = rows.context[chosen]
         z = rows.actions[chosen]
-        reward = rows.reward[chosen] - self.initial_value
+        reward = rows.reward[chosen]
+        if not self.intercept:
+            reward = reward - self.initial_value
         whitening = flat.own.whitening[model]
         white = (whitening @ x[:, :, np.newaxis])[..., 0]
         gains = (white[:, np.newaxis] @ whitening)[:, 0]
@@ -182,17 +215,39 @@ class HybridRidge(ValueModel):
             are_problems=True,
         )
 
-    def _means(self, learned: HybridModels, context: Contexts, differences: Items) -> Floats:
+    def _means(
+        self, learned: HybridModels, context: Contexts | CentredContexts, differences: Items
+    ) -> Floats:
         """Returns the predicted reward of every action: [B, K]."""
         of_own = context.products(learned.own.theta)
-        return (
-            self.initial_value + of_own + differences.products(learned.shared.theta[:, np.newaxis])
-        )
+        of_shared = differences.products(learned.shared.theta[:, np.newaxis])
+        return np.asarray(self._levels(learned) + of_own + of_shared)
 
-    def _divided(self, learned: HybridModels, inputs: Inputs) -> tuple[Contexts, Items]:
+    def _levels(self, learned: HybridModels) -> float | Floats:
+        """Returns what predictions are beside those of x and z: a number, or [R, K]."""
+        levels: float | Floats = self.initial_value
+        if self.intercept:
+            levels = learned.centres.levels
+        return levels
+
+    def _lengthened(self, learned: HybridModels, lengths: Floats) -> Floats:
+        """Returns deviations [B, K] with those of intercepts."""
+        return learned.centres.lengthened(lengths) if self.intercept else lengths
+
+    def _divided(
+        self, learned: HybridModels, inputs: Inputs
+    ) -> tuple[Contexts | CentredContexts, Items]:
         """Returns x, and w = z - B_a^T A_a^-1 x of every action."""
         assert isinstance(inputs, Items)
         context, actions, are_problems = inputs
-        predicted = (context[:, np.newaxis, np.newaxis] @ learned.crossed)[:, :, 0]
         nothing = context[:, :0]
-        return Contexts(context, are_problems), Items(nothing, actions - predicted, are_problems)
+        if not self.intercept:
+            predicted = (context[:, np.newaxis, np.newaxis] @ learned.crossed)[:, :, 0]
+            differences = Items(nothing, actions - predicted, are_problems)
+            return Contexts(context, are_problems), differences
+        dim = context.shape[1]
+        centres = learned.centres.features
+        own = context[:, np.newaxis] - centres[..., :dim]
+        predicted = (own[:, :, np.newaxis] @ learned.crossed)[:, :, 0]
+        differences = Items(nothing, actions - centres[..., dim:] - predicted, are_problems)
+        return CentredContexts(context, centres[..., :dim], are_problems), differences

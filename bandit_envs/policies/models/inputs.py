@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -172,6 +172,59 @@ def _lengths_of_diagonals(inputs: Inputs, roots: Floats) -> Floats:
     """Returns the length of W x of every action, with the diagonals of W [R, M, D]: [B, K]."""
     squares = inputs.like(roots).squared()
     return np.sqrt(squares.products(np.square(roots)))
+
+
+class CentredContexts(NamedTuple):
+    """The contexts of B rows, measured from a centre for each action. Each action has a model.
+
+    Fields:
+        context: [B, D].
+        centres: [R, K, D].
+        are_problems: whether each row has models, and centres, of its own.
+    """
+
+    context: Floats
+    centres: Floats
+    are_problems: bool
+
+    def products(self, weights: Floats) -> Floats:
+        """Returns w . (x - centre) of every action, with weights [R, K, D]: [B, K]."""
+        found = np.empty((len(self.context), self.centres.shape[1]))
+        for several in self._blocks():
+            differences = self._differences(several, weights)
+            found[:, several] = np.einsum("bkd,bkd->bk", differences, weights[:, several])
+        return found
+
+    def lengths(self, roots: Floats) -> Floats:
+        """Returns the length of W (x - centre) of every action: [B, K].
+
+        Args:
+            roots: the matrices W [R, K, D, D], or their diagonals [R, K, D].
+        """
+        squares = np.empty((len(self.context), self.centres.shape[1]))
+        for several in self._blocks():
+            white = self._times(roots[:, several], self._differences(several, roots))
+            squares[:, several] = np.einsum("bkd,bkd->bk", white, white)
+        return np.sqrt(squares)
+
+    def _times(self, roots: Floats, differences: Floats) -> Floats:
+        """Returns W x of some actions, with x [B, k, D]: [B, k, D]."""
+        if roots.ndim == 3:
+            return np.asarray(differences * roots)
+        if self.are_problems:
+            return np.asarray((roots @ differences[..., np.newaxis])[..., 0])
+        by_action = np.swapaxes(differences, 0, 1) @ np.swapaxes(roots[0], 1, 2)
+        return np.swapaxes(by_action, 0, 1)
+
+    def _differences(self, several: slice, weights: Floats) -> Floats:
+        """Returns x - centre of some actions in the dtype of weights: [B, k, D]."""
+        return like(self.context[:, np.newaxis] - self.centres[:, several], weights)
+
+    def _blocks(self) -> Iterator[slice]:
+        """Yields actions whose differences fit into memory."""
+        step = max(1, SCRATCH // max(1, self.context.size))
+        for start in range(0, self.centres.shape[1], step):
+            yield slice(start, start + step)
 
 
 class TrainingRows(NamedTuple):

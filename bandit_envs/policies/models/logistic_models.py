@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bandit_envs.arrays import Floats, Indices, sigmoid
+from bandit_envs.policies.models.centres import Centres
 from bandit_envs.policies.models.ridge_models import LARGE, add_rows, dots
 
 ACCURACY = 1e-9  # of the square of Newton's step, in units of the posterior's variance
@@ -87,6 +88,59 @@ class LogisticModels(NamedTuple):
         """Sets what some models know."""
         self.mean[models] = known.mean
         self.precision[models] = known.precision
+
+
+def learn_centred(
+    models: LogisticModels,
+    centres: Centres,
+    *,
+    model: Indices,
+    context: Floats,
+    rewards: Floats,
+    are_problems: bool,
+    first_weight: float,
+) -> None:
+    """Adds n rows to M models [M, D] of features that are measured from centres, in place.
+
+    The log-odds b in the centre of a model are learned as the weight of a constant. Then the centre
+    moves by h / n, to where b does not depend on w:
+
+        h = sum_rows p (1 - p) (x - m),    n += sum_rows p (1 - p)
+        q += sum_rows p (1 - p) (x - m)^2 - h^2 / n
+
+    Args:
+        models: whose weights are learned.
+        centres: of the models, [M], [M, D] and [M].
+        model: [n], of each row.
+        context: x, [n, D].
+        rewards: [n].
+        are_problems: whether the models of all rows differ.
+        first_weight: of a model without rows, whose centre is that of its first rows.
+    """
+    changed, place, counts = np.unique(model, return_inverse=True, return_counts=True)
+    totals = np.zeros((len(changed), context.shape[1]))
+    np.add.at(totals, place, context)
+    is_new = centres.weights[changed, np.newaxis] == first_weight
+    centre = np.where(is_new, totals / counts[:, np.newaxis], centres.features[changed])
+    x = np.column_stack((context - centre[place], np.ones(len(place))))
+    wide = LogisticModels(
+        mean=np.column_stack((models.mean[changed], centres.levels[changed])),
+        precision=np.column_stack((models.precision[changed], centres.weights[changed])),
+    )
+    before = wide.precision[:, :-1].copy()
+    wide.learn(model=place, context=x, rewards=rewards, start=0.0, are_problems=are_problems)
+    scores = dots(wide.mean[place], x)
+    weighted = x[:, :-1] * (sigmoid(scores) * sigmoid(-scores))[:, np.newaxis]
+    shifts = np.zeros_like(totals)
+    np.add.at(shifts, place, weighted)
+    weights = wide.precision[:, -1]
+    steps = shifts / weights[:, np.newaxis]
+    precision = np.maximum(before, wide.precision[:, :-1] - shifts * steps)
+    models.mean[changed] = wide.mean[:, :-1]
+    models.precision[changed] = precision
+    centres.weights[changed] = weights
+    centres.features[changed] = centre + steps
+    centres.levels[changed] = wide.mean[:, -1] + dots(wide.mean[:, :-1], steps)
 
 
 def _add_row(mean: Floats, precision: Floats, x: Floats, reward: float, start: float) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from bandit_envs.arrays import Floats, Rng
 from bandit_envs.base.checks import MAX_REWARD, check_bool, check_number, short_repr
 from bandit_envs.policies.draws import draw_normal
+from bandit_envs.policies.models.centres import Centres
 from bandit_envs.policies.models.diagonal_ridge import (
     draw_errors,
     initial_models,
@@ -47,7 +48,8 @@ class LinearModels(NamedTuple):
     Fields:
         theta: [R, M, D], the weights of features.
         whitening: [R, M, D, D], W of each model: W^T W = A^-1; [R, M, D] if A is diagonal.
-        baselines: `Baselines` if models start at the mean of all rewards, and else ().
+        baselines: `Centres` if models have an intercept, `Baselines` if they start at the mean of
+            all rewards, and else ().
     """
 
     theta: Floats
@@ -66,6 +68,13 @@ class Ridge(ValueModel):
     not decay. A prediction has the standard deviation sqrt(x . A^-1 x), in units of the noise of
     rewards; a draw is theta' . x with theta' ~ N(theta, scale^2 A^-1).
 
+    With an `intercept`, which is not penalised, features and rewards are measured from their
+    weighted means m and v of the model's rows, whose weights have the sum n:
+
+        r ~ v + theta . (x - m)    with the variance  1 / n + (x - m) . A^-1 (x - m)
+
+    Before the first row, bounds and draws are larger than those of all models with rows.
+
     A model of D features keeps D^2 numbers. With `diagonal`, it keeps 2 D: the diagonal of A alone.
     Before the rows of a step, weights are taken for independent, N(theta[i], 1 / A[i, i]), and
 
@@ -79,10 +88,13 @@ class Ridge(ValueModel):
         gamma: forgetting factor, from 0 to 1: what was seen t steps ago has the weight gamma^t.
         tikhonov_weight: the weight of the L2 regularisation, from 1e-37 to 1e37.
         initial_value: v0, the reward that is predicted before anything was seen. "mean" is the mean
-            of all rewards so far, which may change: where little was seen, it is predicted.
-        diagonal: whether only the diagonal of A is kept. Then "mean" is not possible.
+            of all rewards so far, which may change: where little was seen, it is predicted; with an
+            intercept, where nothing was.
+        diagonal: whether only the diagonal of A is kept. Then "mean" needs an intercept.
         dtype: "float64" or "float32", of the numbers that are kept. float32 takes features up to
-            1e9, rewards up to 1e12 and a tikhonov_weight from 1e-12 to 1e12.
+            1e9, rewards up to 1e12 and a tikhonov_weight from 1e-12 to 1e12. The means of an
+            intercept are float64.
+        intercept: whether a constant is added, without a penalty.
 
     Source: TF-Agents' `LinearBanditAgent`, whose parameter names are kept; the diagonal: Chapelle &
     Li, An Empirical Evaluation of Thompson Sampling (2011), algorithm 3, with squared errors.
@@ -96,16 +108,17 @@ class Ridge(ValueModel):
     initial_value: float | Literal["mean"] = 0.0
     diagonal: bool = dataclasses.field(default=False, kw_only=True)
     dtype: str = dataclasses.field(default="float64", kw_only=True)
+    intercept: bool = dataclasses.field(default=False, kw_only=True)
 
     can_have_rows: ClassVar[bool] = True
-    needs_constant: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number("gamma", self.gamma, 0.0, 1.0)
         object.__setattr__(self, "dtype", check_dtype(self.dtype))
         check_weight_of(self.dtype, self.tikhonov_weight)
         check_bool("diagonal", self.diagonal)
-        if self.diagonal and self.initial_value == "mean":
+        check_bool("intercept", self.intercept)
+        if self.diagonal and self.initial_value == "mean" and not self.intercept:
             found = 'initial_value is "mean" and diagonal True'
             raise ValueError(f"{found}; expected a number, as the mean needs all of A")
         if self.initial_value != "mean":
@@ -113,6 +126,10 @@ class Ridge(ValueModel):
                 found = short_repr(self.initial_value)
                 raise ValueError(f'initial_value is {found}; expected a number or "mean"')
             check_number("initial_value", self.initial_value, -MAX_REWARD, MAX_REWARD)
+
+    @property
+    def needs_constant(self) -> bool:
+        return not self.intercept
 
     def initial(self, sizes: ModelSizes, rng: Rng) -> LinearModels:
         num_rows, num_outputs, dim = sizes.num_rows, sizes.num_outputs, sizes.num_features
@@ -126,7 +143,10 @@ class Ridge(ValueModel):
         theta, whitening = models.reshaped(num_rows, num_outputs)
         shape = (num_rows, num_outputs, dim)
         baselines: Any = ()
-        if self.initial_value == "mean":
+        if self.intercept:
+            start = 0.0 if isinstance(self.initial_value, str) else self.initial_value
+            baselines = Centres.initial(sizes, start)
+        elif self.initial_value == "mean":
             counts = np.zeros(num_rows)
             totals = np.zeros(shape, self.dtype)
             baselines = Baselines(totals, totals.copy(), counts, counts.copy())
@@ -138,15 +158,20 @@ class Ridge(ValueModel):
         num_rows, num_outputs = theta.shape[:2]
         models = ridge_models(theta, whitening).reshaped(num_rows * num_outputs)
         of_row = rows.models(num_outputs)
+        if self.intercept:
+            features, errors = baselines.add(of_row, rows.features, rows.reward, self.gamma)
+        else:
+            features = rows.features
+            errors = self._errors(rows.reward)
         models.learn(
             model=of_row,
-            features=rows.features,
-            rewards=self._errors(rows.reward),
+            features=features,
+            rewards=errors,
             gamma=self.gamma,
             tikhonov_weight=self.tikhonov_weight,
             are_problems=rows.are_problems,
         )
-        if baselines != ():
+        if isinstance(baselines, Baselines):
             self._learn_baselines(baselines, rows, of_row, models[1])
         return learned
 
@@ -154,6 +179,10 @@ class Ridge(ValueModel):
         return not are_of_actions
 
     def start_warm(self, learned: LinearModels, known: int) -> LinearModels:
+        if self.intercept:
+            has_learned = learned.baselines.start_warm(known)
+            start_with_mean(learned.theta, has_learned)
+            return learned
         has_learned = differs(learned.whitening[:, :known], 1.0 / np.sqrt(self.tikhonov_weight))
         start_with_mean(learned.theta, has_learned)
         if learned.baselines != ():
@@ -164,6 +193,9 @@ class Ridge(ValueModel):
         return learned
 
     def means(self, learned: LinearModels, inputs: Inputs) -> Floats:
+        if self.intercept:
+            centred = learned.baselines.centred(inputs)
+            return np.asarray(centred.products(learned.theta) + self._levels(learned))
         predicted = inputs.products(learned.theta)
         if self.initial_value == 0.0:
             return predicted
@@ -171,24 +203,47 @@ class Ridge(ValueModel):
 
     def interval(self, learned: LinearModels, inputs: Inputs, radius: Any) -> tuple[Floats, Floats]:
         means = self.means(learned, inputs)
-        widths = radius * inputs.lengths(learned.whitening)
+        widths = radius * self._deviations(learned, inputs)
         return means - widths, means + widths
 
     def draw(self, rng: Rng, learned: LinearModels, inputs: Inputs, scale: float) -> Floats:
         if isinstance(inputs, Items):  # one draw of the only model for each row
             return self._draw_weights(rng, learned, inputs, scale)
-        deviations = inputs.lengths(learned.whitening)
-        return draw_normal(rng, self.means(learned, inputs), scale * deviations)
+        means = self.means(learned, inputs)
+        deviations = scale * self._deviations(learned, inputs)
+        draws = draw_normal(rng, means, deviations)
+        return learned.baselines.new_first(draws, means + deviations) if self.intercept else draws
 
     def _draw_weights(self, rng: Rng, learned: LinearModels, inputs: Items, scale: float) -> Floats:
-        """Returns theta' . x of every action, with a theta' for each row: [B, K]."""
+        """Returns theta' . x of every action, with a theta' for each row: [B, K].
+
+        The error of an intercept is that of all actions of a row, and is left out.
+        """
         size = len(inputs.context)
         errors = draw_errors(rng, learned.whitening[:, 0], size, inputs.are_problems)
         theta = learned.theta[:, 0] + scale * errors
+        if self.intercept:
+            centred = learned.baselines.centred(inputs)
+            return np.asarray(centred.products(theta[:, np.newaxis]) + self._levels(learned))
         values = inputs.products(theta[:, np.newaxis])
         if self.initial_value == 0.0:
             return values
         return values + self._starts(learned, inputs)
+
+    def _deviations(self, learned: LinearModels, inputs: Inputs) -> Floats:
+        """Returns the standard deviation of the prediction for every action: [B, K]."""
+        if self.intercept:
+            lengths = learned.baselines.centred(inputs).lengths(learned.whitening)
+            deviations: Floats = learned.baselines.lengthened(lengths)
+            return deviations
+        return inputs.lengths(learned.whitening)
+
+    def _levels(self, learned: LinearModels) -> Floats:
+        """Returns what models with an intercept predict in their centres: [R, M]."""
+        centres: Centres = learned.baselines
+        if self.initial_value == "mean":
+            return np.where(centres.are_new, centres.mean_level(), centres.levels)
+        return centres.levels
 
     def _errors(self, reward: Any) -> Any:
         """Returns what the weights have to explain of rewards [n]."""

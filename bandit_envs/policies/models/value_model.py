@@ -21,12 +21,14 @@ ABILITIES = ("means", "interval", "quantile", "draw", "members")
 class Model(abc.ABC):
     """What a `ContextualPolicy` predicts rewards by: a `ValueModel`, or one of mapped features."""
 
-    needs_constant: ClassVar[bool] = False
-    """Whether it learns the mean of rewards only if features have a constant."""
-
     made_of_text: ClassVar[Mapping[str, Callable[[str], Any]]] = {}
     """The parameters that may be a text that names code, such as "module:name", and what makes them
     of it. Files hold what was made, as reading them imports nothing that they name."""
+
+    @property
+    def needs_constant(self) -> bool:
+        """Whether it learns the mean of rewards only if features have a constant."""
+        return False
 
     @property
     @abc.abstractmethod

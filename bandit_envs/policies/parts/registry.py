@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from bandit_envs.names.notation import parse_choice
-from bandit_envs.names.registry import Entry
+from bandit_envs.names.registry import Entry, signature
 from bandit_envs.names.users_models import find_users
 from bandit_envs.policies.models.value_model import Model
 from bandit_envs.policies.rules.rule import Rule
@@ -15,6 +16,7 @@ from bandit_envs.policies.rules.rule import Rule
 __all__ = [
     "MODELS",
     "RULES",
+    "complete",
     "make_model",
     "make_rule",
     "name_pairs",
@@ -41,6 +43,7 @@ MODELS: dict[str, ModelPart] = ModelPart.table(
     ("bayesian_ridge", "Bayesian ridge regression", "bandit_envs.policies.models:BayesianRidge"),
     ("hybrid_ridge", "hybrid ridge regression", "bandit_envs.policies.models:HybridRidge"),
     ("fourier", "GP by Fourier features", "bandit_envs.policies.models:FourierFeatures"),
+    ("interactions", "products", "bandit_envs.policies.models:Interactions"),
     ("linear_scores", "fixed linear scores", "bandit_envs.policies.models:LinearScores"),
     ("estimators", "scikit-learn", "bandit_envs.policies.scikit_learn:Estimators"),
     ("network", "network", "bandit_envs.adapters.torch:Network"),
@@ -110,13 +113,17 @@ def _find_by_words(text: str, table: Mapping[str, Entry]) -> str | None:
     return most if shared[most] else None
 
 
-def make_model(text: str) -> Model:
+def make_model(text: str, names_features: bool = False) -> Model:
     """Returns the model that a text names, such as "ridge:gamma=0.99" or "module:Class".
+
+    Args:
+        text: as users write it.
+        names_features: whether it is for features with names: see `complete`.
 
     Raises:
         ValueError: there is no such model, or it does not take these parameters.
     """
-    model: Model = _make(ModelPart, text, MODELS)
+    model: Model = _make(ModelPart, text, MODELS, names_features)
     return model
 
 
@@ -130,13 +137,50 @@ def make_rule(text: str) -> Rule:
     return rule
 
 
-def _make(kind: type[Any], text: str, table: Mapping[str, Any]) -> Any:
+def complete(make: Any, arguments: Mapping[str, Any], names_features: bool) -> dict[str, Any]:
+    """Returns the arguments of a policy or a model for features with names, or without.
+
+    Columns of tables have no constant. So a model of such features has an intercept, unless its
+    arguments say otherwise, and so has a model inside it. A model of arrays has what its arguments
+    say.
+
+    >>> from bandit_envs.policies.models import Ridge
+    >>> complete(Ridge, {"gamma": 0.9}, names_features=True)
+    {'gamma': 0.9, 'intercept': True}
+
+    Args:
+        make: the class of the policy or the model, or a function that returns one.
+        arguments: that a user has given.
+        names_features: whether features are columns with names.
+    """
+    found = dict(arguments)
+    if not names_features:
+        return found
+    for name, parameter in signature(make).parameters.items():
+        if name == "intercept" and parameter.default is False:
+            found.setdefault(name, True)
+        elif name not in found and isinstance(parameter.default, Model):
+            found[name] = _completed(parameter.default)
+    return found
+
+
+def _completed(model: Model) -> Model:
+    """Returns a model that is the default of a parameter, for features with names."""
+    if not dataclasses.is_dataclass(model):
+        return model
+    completed: Model = dataclasses.replace(model, **complete(type(model), {}, True))
+    return completed
+
+
+def _make(
+    kind: type[Any], text: str, table: Mapping[str, Any], names_features: bool = False
+) -> Any:
     """Returns an instance of an entry, whose parameters may name other models and rules."""
     name, parameters = parse_choice(kind.what, text, table)
     entry = find_users(kind, name) if ":" in name else kind.find(name, table)
-    values = entry.check(parameters)
+    values = complete(entry.make, entry.check(parameters), names_features)
     if isinstance(values.get("model"), str):
-        values["model"] = make_model(values["model"])
+        values["model"] = make_model(values["model"], names_features)
     if isinstance(values.get("rule"), str):
         values["rule"] = make_rule(values["rule"])
     return entry.make(**values)

@@ -75,14 +75,14 @@ DECISIONS = TypedQuery(
     WHERE decisions.number > ?1 AND decisions.number <= ?2
     ORDER BY decisions.number LIMIT ?3
     """,
-    {**DECISION, "a wait": FLAG},
+    {**DECISION, "whether a decision waits": FLAG},
 )
 REWARDS = TypedQuery(
     f"""SELECT events.number, events.time, decisions.action, probability, available, value
         {OF_REWARDS}""",
     {**DECISION, "a reward": VALUE},
 )
-META = TypedQuery("SELECT name, value FROM meta", {"a name": TEXT, "what it says of itself": TEXT})
+META = TypedQuery("SELECT name, value FROM meta", {"a name in meta": TEXT, "a value in meta": TEXT})
 ENDS = [
     TypedQuery(
         f"""SELECT time FROM {table} WHERE number =

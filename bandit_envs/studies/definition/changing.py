@@ -25,7 +25,7 @@ OF_LINEAR_PROGRAM = (
 def find_changing(study: Study) -> dict[str, str]:
     """Returns the environments of a study whose actions change the state.
 
-    It makes all of them, if the study measures what only makes sense with this knowledge.
+    It makes all environments, unless the study has no metric that `describe_regret` explains.
 
     Returns:
         what the optimum of a whole run is among, as `RunOptimum` has it, by the texts of the
@@ -45,7 +45,7 @@ def find_changing(study: Study) -> dict[str, str]:
 
 
 def read_changing(value: object) -> dict[str, str]:
-    """Returns what `find_changing` returned, as a file of results holds it; {} if it is no such."""
+    """Returns what `find_changing` returned, from a file of results; {} of anything else."""
     items = value.items() if isinstance(value, dict) else ()
     return {str(name): among for name, among in items if among in (UNKNOWN, *OPTIMA)}
 

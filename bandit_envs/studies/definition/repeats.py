@@ -30,7 +30,7 @@ DRAWN = (("observation", "an environment"), ("action", "a policy"), ("reward", "
 
 
 def check_repeats(pairs: Sequence[ChosenPair], runs: int, steps: int) -> None:
-    """Tries each pair of classes of which one is a user's twice.
+    """Tries each pair of classes twice, if one of them is a user's.
 
     Args:
         pairs: the environments and policies of a study.
@@ -78,4 +78,5 @@ def _check_same(first: list[Trajectory], second: list[Trajectory]) -> None:
 
 
 def _are_equal(first: Nest, second: Nest) -> bool:
+    """Returns whether two nests of arrays have equal leaves."""
     return all(map(np.array_equal, flatten(first), flatten(second)))

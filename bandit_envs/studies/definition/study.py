@@ -148,7 +148,7 @@ class Study:
 
     failed: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """What went wrong in users' policies that are left out, by their texts. Study files have none:
-    it is found when the policies are tried."""
+    `from_dict` finds it when it tries the policies."""
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Study:
@@ -170,9 +170,9 @@ class Study:
         environments = check_choices(EnvironmentChoice, places.items)
         if given["paired"] or given["expected"]:  # each policy has its place
             policies = check_choices(PolicyChoice, rules.items)
+            given["failed"] = {}
         else:
-            policies, failed = try_policies(environments, rules.items, given["runs"])
-            given["failed"] = {**given["failed"], **failed}
+            policies, given["failed"] = try_policies(environments, rules.items, given["runs"])
         digest_modules([*environments, *policies])  # a study must not begin with old code
         study = cls._checked(given, environments, policies, find_unknown_metrics)
         check_repeats(study.pairs(), study.runs, study.steps)

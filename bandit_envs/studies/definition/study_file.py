@@ -15,7 +15,8 @@ LONGEST_LIST = 70
 def study_text(study: Study) -> str:
     """Returns a study file of which `Study.from_toml` makes the same study.
 
-    A long list has a line for each item. Tables stand below all other keys.
+    It lacks the policies that have failed. A long list has a line for each item. Tables stand below
+    all other keys.
 
     >>> values = {"title": "Greed", "environment": ["testbed"], "policy": ["greedy"]}
     >>> print(study_text(Study.from_dict({**values, "runs": 2, "steps": 9, "metrics": ["reward"]})))
@@ -31,6 +32,8 @@ def study_text(study: Study) -> str:
     lines = []
     tables = []
     for key, value in study.to_dict().items():
+        if key == "failed":
+            continue
         is_empty = value in ([], {})
         is_usual = is_empty or (key in usual and value == usual[key])
         if is_usual and key != "panels":  # an empty list of panels is another figure

@@ -307,6 +307,7 @@ def refuse_links(path: Path) -> None:
 
 
 def _is_shown(name: str) -> bool:
+    """Returns whether a file has the ending of figures and tables."""
     return name.lower().endswith(SHOWN_SUFFIXES)
 
 

@@ -173,6 +173,11 @@ def _explain(
 
 
 def _explain_missing(study: Study, finished: int) -> list[str]:
-    """Returns the sentence that says how much is left out; none if nothing is."""
+    """Returns sentences that say what is left out; none if nothing is."""
+    sentences = []
     missing = len(study.pairs()) - finished
-    return [f"Left out, as not finished: {missing} of {finished + missing}."] if missing else []
+    if missing:
+        sentences.append(f"Left out, as not finished: {missing} of {finished + missing}.")
+    if study.failed:
+        sentences.append(escape(f"Left out, as they failed: {', '.join(study.failed)}."))
+    return sentences

@@ -66,7 +66,7 @@ def study_page(study: Study, pairs: Sequence[PairResult], notes: Sequence[str] =
 
 
 def _summary(study: Study, pairs: Sequence[PairResult]) -> Grid:
-    """Returns the headings, and the last values of each policy in each environment."""
+    """Returns the headings, the last values of each policy in each environment, and what failed."""
     headings = [each.heading for each in study.summary.values()]
     grid = [["environment", "policy", *headings]]
     for pair in pairs:
@@ -75,6 +75,7 @@ def _summary(study: Study, pairs: Sequence[PairResult]) -> Grid:
             label += f" ({pair.runs} runs so far)"
         cells = [str(summary_cell(study, pair, name)) for name in study.summary]
         grid.append([study.environment_label(pair.environment), label, *cells])
+    grid += [["", f"{policy} (failed)", *("" for _ in headings)] for policy in study.failed]
     return grid
 
 
