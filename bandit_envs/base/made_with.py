@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import hashlib
@@ -54,9 +55,8 @@ def _kept(instance: Any) -> Iterator[tuple[str, Any]]:
         if not _is_default(value, parameter.default):
             yield name, value
     for name in SIZES:
-        value = getattr(instance, name, None)
-        if value is not None:
-            yield name, value
+        with contextlib.suppress(AttributeError, NotImplementedError):  # it has no such size
+            yield name, getattr(instance, name)
     for name, default in PASSED_ON.items():
         value = attributes.get(f"_{name}", default)
         if value is not default:
