@@ -9,6 +9,7 @@ from bandit_envs import (
     KArmedTestbed,
     UCBPolicy,
 )
+from bandit_envs.environments import ContinuousBandit
 from bandit_envs.policies.models import Ridge
 from bandit_envs.policies.rules import SquareCB
 
@@ -33,6 +34,12 @@ def test_an_environment_shows_what_is_not_a_default():
 def test_a_wrapper_shows_what_it_wraps():
     text = repr(AffineReward(KArmedTestbed(k=3), 2.0))
     assert "KArmedTestbed(num_actions=3" in text
+
+
+def test_an_environment_shows_no_number_of_actions_that_it_does_not_have():
+    env = ContinuousBandit(low=-1.0, batch_size=2)
+    assert repr(env) == "ContinuousBandit(low=-1.0, batch_size=2)"
+    assert repr(AffineReward(env, 2.0)).endswith(", batch_size=2)")
 
 
 def test_long_arrays_are_not_written_out():

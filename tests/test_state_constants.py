@@ -11,6 +11,7 @@ from bandit_envs import (
     BanditPyEnvironment,
     BernoulliPyEnvironment,
     ContextualPolicy,
+    DelayedRewards,
     EpsilonGreedyPolicy,
     KArmedTestbed,
     LinUCBPolicy,
@@ -210,6 +211,24 @@ def test_names_seeds_types_of_numbers_and_observers_do_not_count():
     policy = UCBPolicy(1.0, num_actions=3)
     watched = StepDriver(env, policy, [policy, lambda trajectory: None])
     watched.set_state(StepDriver(env, policy, [policy]).get_state())
+
+
+@pytest.mark.parametrize(
+    "make_again",
+    [
+        lambda number: DelayedRewards(KArmedTestbed(k=3, seed=0), number(2)),
+        lambda number: DelayedRewards(KArmedTestbed(k=3, seed=0), [number(1), 0, 2]),
+        lambda number: ENVIRONMENTS["per_arm"].make(number(2), number(255), 3, seed=0),
+    ],
+)
+@pytest.mark.parametrize("number", [np.int32, np.uint8, np.int64])
+def test_integers_of_all_types_make_the_same_environment(make_again, number):
+    env = make_again(int)
+    again = make_again(number)
+    env.reset()
+    again.set_state(env.get_state())
+    actions = [0] * env.batch_size
+    np.testing.assert_array_equal(again.step(actions).reward, env.step(actions).reward)
 
 
 def test_a_long_array_that_differs_in_one_number_is_told_apart():

@@ -49,6 +49,24 @@ class AverageRewardMetric(Metric):
             raise type(error)(f"{error}{hint}") from None
 
 
+def check_info(owner: str, info: dict[str, Any] | None) -> dict[str, Any]:
+    """Returns what `get_info` of an environment tells of the last step, with its means.
+
+    Args:
+        owner: the name of the environment.
+        info: what it returned.
+
+    Raises:
+        ValueError: the environment has been reset since.
+        NotImplementedError: it does not tell expected rewards.
+    """
+    if info is None:
+        raise ValueError("env has been reset since the trajectory's step")
+    if "expected_reward" not in info or "optimal_reward" not in info:
+        raise NotImplementedError(f"{owner} does not know its expected rewards")
+    return info
+
+
 class RegretMetric(Metric):
     """How much less than the best action the chosen one is expected to bring, in the reward's unit.
 
@@ -80,9 +98,7 @@ class RegretMetric(Metric):
         self._env = env
 
     def _values(self, trajectory: Trajectory) -> NDArray[Any]:
-        info = self._env.get_info()
-        if info is None:
-            raise ValueError("env has been reset since the trajectory's step")
+        info = check_info(self._env.name, self._env.get_info())
         return np.asarray(info["optimal_reward"] - info["expected_reward"])
 
 

@@ -10,6 +10,7 @@ from bandit_envs.arrays import Array, Floats
 from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.base.checks import check_indices, check_rewards
 from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.metrics.bandits import check_info
 from bandit_envs.metrics.metric import LevelMetric, Metric
 from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import Trajectory
@@ -26,6 +27,7 @@ class ExplorationMetric(Metric):
     """
 
     def __init__(self, env: PyEnvironment, every: int | None = None) -> None:
+        self._name = env.name
         paid = env.reward_spec()
         if not isinstance(paid, ArraySpec) or paid.shape:
             raise NotImplementedError(f"{env.name} has rewards that are not numbers")
@@ -125,9 +127,7 @@ class SuffixFailureMetric(ExplorationMetric, LevelMetric):
 
     def _is_optimal(self) -> Array:
         """Returns whether the last action of each row had the largest expected reward: [B]."""
-        info = self._env.get_info()
-        if info is None:
-            raise ValueError("env has been reset since the trajectory's step")
+        info = check_info(self._name, self._env.get_info())
         return np.asarray(info["expected_reward"] >= info["optimal_reward"])
 
 

@@ -62,6 +62,15 @@ class LostRewardMetric(Metric):
         self._gains = self._find_gains(FIRST_STEPS)
         super().__init__(every)
 
+    def _gains_up_to(self, step: int) -> Floats:
+        """Returns what each step adds to the optimum, up to a step; the first is number 0."""
+        known = len(self._gains)
+        while step >= known:
+            known *= 2
+        if known > len(self._gains):
+            self._gains = self._find_gains(known)
+        return self._gains
+
     def _find_gains(self, steps: int) -> Floats:
         """Returns what each of so many steps adds to the optimum."""
         found = check_run_optimum(self._name, self._bandit.optimum_of_run(steps), steps)
@@ -75,9 +84,7 @@ class LostRewardMetric(Metric):
         earned = self._earned(trajectory)
         steps: Indices = self._state.memory
         steps[trajectory.step_type == StepType.FIRST] = 0
-        if steps.max() >= len(self._gains):
-            self._gains = self._find_gains(2 * len(self._gains))
-        gains = self._gains.take(steps)
+        gains = self._gains_up_to(int(steps.max())).take(steps)
         steps += 1
         return np.asarray(gains - earned)
 

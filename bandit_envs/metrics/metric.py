@@ -12,6 +12,8 @@ from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import check_fields, check_integer
 from bandit_envs.base.state import SavedState, Stateful
 from bandit_envs.metrics.statistics import MetricResult, Statistics, is_kept, kept_steps
+from bandit_envs.nests import map_structure
+from bandit_envs.specs import ArraySpec, assert_arrays_nest
 from bandit_envs.trajectories import Trajectory
 
 MORE_ROWS = 8
@@ -141,6 +143,10 @@ class Metric(Stateful, abc.ABC):
             raise ValueError(f"there are {rows} points of {steps} steps")
         if content.points.shape != (rows, 4):
             raise ValueError(f"points have shape {content.points.shape}; expected {(rows, 4)}")
+        memory = self._initial_memory()
+        if memory is not None:
+            specs = map_structure(ArraySpec.from_array, memory)
+            assert_arrays_nest(content.memory, specs, "memory: ")
 
 
 class LevelMetric(Metric):

@@ -151,4 +151,5 @@ def _as_distribution(delay: Any) -> RewardDistribution:
         return as_distribution("delay", delay)
     if (fixed < 0).any():
         raise ValueError(f"delay is {short_repr(delay)}; expected integers of at least 0")
-    return _Fixed(fixed, 0.0, (fixed, fixed))
+    steps = fixed.astype(np.int64)  # the same constants, whatever integers they were given as
+    return _Fixed(steps, 0.0, (steps, steps))

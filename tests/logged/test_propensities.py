@@ -23,6 +23,7 @@ from bandit_envs.logged import (
 )
 from bandit_envs.logged.propensities import Calibration
 from bandit_envs.logged.propensities.estimation import cross_fitted_table
+from bandit_envs.logged.propensities.left_out import LevelCounts
 from bandit_envs.logged.propensities.multinomial import fit_multinomial
 from tests.logged.known_logs import ACTION, CONTEXT, POLICY, PREDICTED, REWARD
 
@@ -267,14 +268,28 @@ def test_a_column_that_predicts_the_actions_and_is_no_feature_is_named(suffix, b
     assert "no feature" not in str(found)
 
 
-def test_a_time_that_predicts_the_actions_is_named(tmp_path):
+@pytest.mark.parametrize("batch_rows", [100_000, 400, 150])
+def test_a_time_that_predicts_the_actions_is_named(batch_rows, tmp_path):
     frame = shop()
     frame["day"] = np.arange(len(frame)) // 400
     frame["item"] = np.where(frame["day"] < 5, "boots", frame["item"])
     frame.to_csv(tmp_path / "table.csv", index=False)
     roles = {**ROLES, "features": ["age", "country"], "time": "day"}
     with pytest.warns(UserWarning, match="column 'day' is no feature"):
-        estimate_propensities(scan_log(tmp_path / "table.csv", **roles))
+        estimate_propensities(scan_log(tmp_path / "table.csv", batch_rows, **roles))
+
+
+def test_days_in_order_have_levels_of_their_own_however_a_log_is_read():
+    day = np.repeat([3.0, 4.0, np.nan, 5.0, np.nan, 9.0], 200)
+    action = np.zeros(len(day), int)
+    table = np.full((len(day), 2), 0.5)
+    for size in (len(day), 200, 70):
+        counts = LevelCounts.of_cells(day[:size])
+        for start in range(0, len(day), size):
+            rows = slice(start, start + size)
+            counts.add(day[rows], action[rows], table[rows])
+        sizes = {level: taken.sum() for level, taken in counts.taken.items()}
+        assert sizes == {3.0: 200, 4.0: 200, 5.0: 200, 9.0: 200, "absent": 400}
 
 
 def test_columns_beside_a_log_in_memory_are_tested_too():

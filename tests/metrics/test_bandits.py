@@ -14,6 +14,8 @@ from bandit_envs import (
     StepDriver,
     UCBPolicy,
 )
+from bandit_envs.logged import BanditLog, ReplayEnvironment
+from bandit_envs.metrics import SuffixFailureMetric
 from bandit_envs.trajectories import Trajectory
 
 
@@ -133,4 +135,13 @@ def test_an_environment_of_unknown_values_is_said_to_be_one():
     env = Unknown(3, batch_size=2, seed=0)
     driver = StepDriver(env, RandomPolicy(num_actions=3, batch_size=2), [RegretMetric(env)])
     with pytest.raises(NotImplementedError, match="k-armed testbed does not know"):
+        driver.run()
+
+
+@pytest.mark.parametrize("kind", [RegretMetric, OptimalActionMetric, SuffixFailureMetric])
+def test_a_replayed_log_is_said_not_to_know_its_values(kind):
+    log = BanditLog(np.ones((3, 1)), [0, 1, 1], [1.0, 0.0, 1.0], [0.5] * 3)
+    env = ReplayEnvironment(log, seed=0)
+    driver = StepDriver(env, RandomPolicy(num_actions=2, seed=0), [kind(env)])
+    with pytest.raises(NotImplementedError, match="replay does not know its expected rewards"):
         driver.run()

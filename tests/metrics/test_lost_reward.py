@@ -13,7 +13,7 @@ from bandit_envs import (
     UCBPolicy,
 )
 from bandit_envs.environments import rising, rotting
-from bandit_envs.metrics import LostRewardMetric
+from bandit_envs.metrics import GreedyChoiceMetric, LostRewardMetric, SuffixFailureMetric
 from bandit_envs.wrappers import AffineReward, OneProblem, RandomActionMask
 from tests.wrappers.examples import Unchanged
 
@@ -56,19 +56,30 @@ def test_each_episode_has_an_optimum_of_its_own():
     assert lost == pytest.approx(3 * 0.25)
 
 
-def test_a_saved_metric_goes_on_where_it_was():
+@pytest.mark.parametrize("steps", [150, 600])
+def test_a_saved_metric_goes_on_where_it_was(steps):
     env = rising(batch_size=2, seed=0)
     policy = ConstantPolicy(1, num_actions=4, batch_size=2)
     metric = LostRewardMetric(env)
-    driver = StepDriver(env, policy, [metric], num_steps=150)
+    driver = StepDriver(env, policy, [metric], num_steps=steps)
     driver.run()
     state = driver.get_state()
     driver.run()
     other = LostRewardMetric(env)
-    again = StepDriver(env, policy, [other], num_steps=150)
+    again = StepDriver(env, policy, [other], num_steps=steps)
     again.set_state(state)
     again.run()
     assert other.totals.tolist() == metric.totals.tolist()
+
+
+@pytest.mark.parametrize("kind", [LostRewardMetric, GreedyChoiceMetric, SuffixFailureMetric])
+def test_a_state_of_another_number_of_rows_is_refused(kind):
+    env = rising(batch_size=3)
+    metric = kind(env)
+    StepDriver(env, ConstantPolicy(1, num_actions=4, batch_size=3), [metric], 5).run()
+    other = kind(rising(batch_size=2))
+    with pytest.raises(ValueError, match="memory: "):
+        other.set_state(metric.get_state())
 
 
 @pytest.mark.parametrize("wrap", [Unchanged, OneProblem])

@@ -321,8 +321,7 @@ def test_after_ten_thousand_steps_fewer_are_kept_and_sums_stay_exact():
     assert result.mean.mean == pytest.approx(rewards.mean(), abs=1e-12)
     one = result.as_one_value()
     assert one.merge(one).steps.tolist() == steps.tolist()
-    saved = len(save_size(metric)) / len(steps)
-    assert saved <= 32.1
+    assert len(save_size(metric)) <= 32 * len(steps) + 1_200
 
 
 def save_size(metric):

@@ -150,11 +150,16 @@ def per_arm(
         **options: `seed`, `horizon` and `name`, as for `BanditPyEnvironment`.
     """
     theta_rng, options["seed"] = split_seed(options.get("seed"))
-    users = Normal(check_integer("global_dim", global_dim, minimum=0))
-    items = Normal(check_integer("arm_dim", arm_dim, minimum=0))
-    dim = global_dim + arm_dim
+    of_users = check_integer("global_dim", global_dim, minimum=0)
+    of_items = check_integer("arm_dim", arm_dim, minimum=0)
+    dim = of_users + of_items
     theta = theta_rng.standard_normal(dim) / np.sqrt(max(dim, 1))
     reward = LinearReward(theta, noise_std)
     return StationaryStochasticPerArmPyEnvironment(
-        users, items, max_num_actions, reward, batch_size=batch_size, **options
+        Normal(of_users),
+        Normal(of_items),
+        max_num_actions,
+        reward,
+        batch_size=batch_size,
+        **options,
     )

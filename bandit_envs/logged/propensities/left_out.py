@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -31,26 +32,25 @@ ABSENT = "absent"
 class LevelCounts:
     """How often each action is taken at each level of a column, and how often that is expected.
 
+    A level of numbers begins at one of the edges, and ends at the next. In later parts of a log,
+    numbers beyond all before, as of later days, get levels of their own.
+
     Args:
-        edges: between the levels of numbers; None for texts.
+        edges: of the levels of numbers, sorted; None for texts.
+        highest: of the numbers so far.
         taken: by level, how often each action was taken: [K].
         expected: by level, the sums of the probabilities of each action: [K].
     """
 
     edges: Floats | None
+    highest: float = -math.inf
     taken: dict[Any, Floats] = dataclasses.field(default_factory=dict)
     expected: dict[Any, Floats] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def of_cells(cls, cells: Array) -> LevelCounts:
-        """Returns the counts of a column whose first cells [n] say how levels are found."""
-        if cells.dtype.kind not in "fiubMm":
-            return cls(None)
-        numbers = _as_numbers(cells)
-        known = np.unique(numbers[np.isfinite(numbers)])
-        if len(known) > FEW_LEVELS:
-            known = np.unique(np.nanquantile(numbers, [0.0, 0.2, 0.4, 0.6, 0.8]))
-        return cls(known[1:])
+        """Returns the counts of a column whose first cells [n] say whether it is of numbers."""
+        return cls(np.zeros(0) if cells.dtype.kind in "fiubMm" else None)
 
     def add(self, cells: Array, action: Indices, table: Floats) -> None:
         """Counts rows.
@@ -68,7 +68,8 @@ class LevelCounts:
         expected = np.zeros_like(taken)
         np.add.at(taken, (place, action), 1.0)
         np.add.at(expected, place, table)
-        for index, level in enumerate(levels.tolist()):
+        for index, found in enumerate(levels.tolist()):
+            level = found if found == found else ABSENT  # NaN is not equal to itself
             self.taken[level] = self.taken.get(level, 0.0) + taken[index]
             self.expected[level] = self.expected.get(level, 0.0) + expected[index]
 
@@ -92,8 +93,28 @@ class LevelCounts:
             texts = [ABSENT if cell is None or cell != cell else str(cell) for cell in cells]
             return np.array(texts, np.str_)
         numbers = _as_numbers(cells)
-        places = np.searchsorted(self.edges, numbers, side="right")
-        return np.where(np.isnan(numbers), -1, places)
+        known = numbers[np.isfinite(numbers)]
+        lowest = self.edges.min(initial=math.inf)
+        below = known[known < lowest]  # all, at first
+        above = known[(known >= lowest) & (known > self.highest)]
+        self.edges = _add_edges(_add_edges(self.edges, below), above)
+        self.highest = float(known.max(initial=self.highest))
+        starts = np.append(-math.inf, self.edges)
+        found = starts[np.searchsorted(self.edges, numbers, side="right")]
+        return np.where(np.isnan(numbers), np.nan, found)
+
+
+def _add_edges(edges: Floats, numbers: Floats) -> Floats:
+    """Returns the edges of levels, with those of numbers [n] on one side of all others.
+
+    Each of a few different numbers is a level; of more, fifths are.
+    """
+    new = np.unique(numbers)
+    if len(new) > FEW_LEVELS:
+        new = np.unique(np.quantile(numbers, [0.0, 0.2, 0.4, 0.6, 0.8]))
+    if len(edges) + len(new) > MANY_LEVELS - 2:  # there are numbers below, and absent ones, too
+        return edges
+    return np.sort(np.append(edges, new))
 
 
 def find_predictive(
