@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import hashlib
 import inspect
+import re
 import types
 import weakref
 from collections.abc import Callable, Iterator, Mapping
@@ -30,6 +31,9 @@ NO_CONSTANTS = ("_state", "_name", "name", "_seed", "seed", "observers")
 
 LONGEST = 60
 """Values of more letters are shortened."""
+
+NAMED = re.compile(r"[\w.]+:[\w.]+")
+"""A text MODULE:NAME, which stands for the function or class that it names."""
 
 _KNOWN: dict[int, int] = {}
 """The digests of objects that live, by `id`: a class may define when its objects are equal."""
@@ -151,6 +155,8 @@ def _written(value: Any, above: frozenset[int]) -> Iterator[bytes]:
         yield np.ascontiguousarray(value).tobytes()
     elif isinstance(value, (bool, int, float, complex, np.generic)):
         yield f"{_number(value)};".encode()
+    elif isinstance(value, str) and NAMED.fullmatch(value):
+        yield f"{value.partition(':')[2]};".encode()
     elif value is None or isinstance(value, (str, bytes, np.dtype)):
         yield f"{value!r};".encode()
     elif id(value) in above or _is_apart(value):

@@ -160,7 +160,12 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     # The name is unique: on a cluster, processes on two machines may write the same file.
     temporary = path.with_name(f".{uuid.uuid4().hex}.part")
     try:
-        with temporary.open("wb") as file:
+        opened = temporary.open("wb")
+    except OSError as error:
+        error.filename = str(path)  # nobody knows the other name
+        raise
+    try:
+        with opened as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -179,6 +184,23 @@ def check_replaceable(path: Path) -> None:
         raise OSError(f"{path} is a link; expected a regular file")
     if path.exists() and not path.is_file():
         raise OSError(f"{path} is not a regular file")
+
+
+def check_place(name: str, path: Path) -> None:
+    """Raises an error if no file can be written at a path, before what takes long.
+
+    Args:
+        name: of the argument.
+        path: which an argument names.
+
+    Raises:
+        ValueError: there is no folder for it.
+        OSError: there is something else than a file of its own.
+    """
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise ValueError(f"{name} is {path}, and there is no folder {folder}; expected one")
+    check_replaceable(path)
 
 
 def refuse_links(folder: Path, is_ours: Callable[[str], bool]) -> None:

@@ -107,8 +107,7 @@ def _format_warning(
 
 def _hint(unknown: str, options: argparse.Namespace) -> str:
     """Returns what somebody may have meant by an argument that a subcommand does not take."""
-    names = vars(options).keys() - {"command", "func", "line"}
-    known = [name.replace("_", "-") for name in names]
+    known = options.parser.option_names()
     if unknown.partition(":")[0] in POLICIES and "policy" in known:
         return f"did you mean --policy {unknown}?"
     if "only" in known and Path(unknown).exists():

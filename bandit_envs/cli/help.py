@@ -56,6 +56,11 @@ class Parser(argparse.ArgumentParser):
         option = "--help-all" if "--help-all" in self._option_string_actions else "--help"
         self.exit(2, f"{self.prog}: {message}; {self.prog} {option} shows all options\n")
 
+    def option_names(self) -> list[str]:
+        """Returns the names of the options, without dashes."""
+        names = self._option_string_actions
+        return [name.removeprefix("--") for name in names if name.startswith("--")]
+
     def group(self, title: str) -> argparse._ArgumentGroup:
         """Returns the group of a title, which --help leaves out and --help-all shows."""
         for group in self._action_groups:
@@ -107,5 +112,5 @@ class Subcommands:
             default=argparse.SUPPRESS,
             help="show all options and examples, and exit",
         )
-        parser.set_defaults(func=function)
+        parser.set_defaults(func=function, parser=parser)
         return parser

@@ -1,6 +1,7 @@
 """Options that several subcommands of `bandit-envs` have."""
 
 import argparse
+import math
 import os
 from pathlib import Path
 
@@ -52,6 +53,14 @@ def add_latex(container: argparse._ActionsContainer) -> None:
     """Adds the option of a table of LaTeX."""
     text = "also write a table of LaTeX for a paper to a file ending in .tex"
     container.add_argument("--latex", type=Path, metavar="FILE", help=text)
+
+
+def bound(text: str) -> float:
+    """Returns the number in a text; ValueError for NaN, which no interval reaches."""
+    number = float(text)
+    if math.isnan(number):
+        raise ValueError
+    return number
 
 
 def split_names(text: str) -> list[str]:

@@ -25,6 +25,7 @@ from bandit_envs.cli.options import (
     add_sizes,
     add_views,
     add_workers,
+    bound,
     split_names,
 )
 from bandit_envs.logged.registry import LEARNERS
@@ -92,7 +93,7 @@ def _add_run(subcommands: Subcommands) -> None:
     parser.group("results").add_argument("--record", type=Path, metavar="LOG", help=text)
     text = "return 1 if the 95%% interval of a policy's mean regret per step reaches above VALUE"
     parser.group("results").add_argument(
-        "--fail-above-regret", type=float, metavar="VALUE", help=text
+        "--fail-above-regret", type=bound, metavar="VALUE", help=text
     )
     add_policies(parser, "a policy in place of the default ones; may be repeated")
     add_sizes(parser)
@@ -224,7 +225,7 @@ def _add_evaluate(subcommands: Subcommands) -> None:
         "--confidence", type=float, default=0.95, metavar="C", help=text
     )
     text = "return 1 if an interval reaches below VALUE, as a gate in scripts"
-    parser.group("results").add_argument("--fail-below", type=float, metavar="VALUE", help=text)
+    parser.group("results").add_argument("--fail-below", type=bound, metavar="VALUE", help=text)
     add_latex(parser.group("results"))
     text = "read the files of a folder in so many processes (default: 1)"
     parser.group("workers").add_argument("--workers", type=int, metavar="N", default=1, help=text)
@@ -288,7 +289,7 @@ def _add_route(subcommands: Subcommands) -> None:
         "return 1 if the interval of a gain at the budget reaches below VALUE, or no price keeps "
         "to the budget"
     )
-    parser.group("results").add_argument("--fail-below", type=float, metavar="VALUE", help=text)
+    parser.group("results").add_argument("--fail-below", type=bound, metavar="VALUE", help=text)
     add_output(parser)
     text = "replace the results in the folder (default: refuse, or a new folder in results/)"
     parser.group("results").add_argument("--overwrite", action="store_true", help=text)

@@ -39,7 +39,7 @@ def _describe_folder(folder: Path) -> str:
 
 def _show_decisions(options: argparse.Namespace) -> int:
     """Prints what a file of decisions tells, and writes it as a page of HTML."""
-    if options.panels:
+    if options.panels is not None:
         raise ValueError(f"{options.folder} has decisions; --panels is of studies")
     file = options.output or options.folder.with_suffix(".html")
     _check_page(file)

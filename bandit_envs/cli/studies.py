@@ -16,7 +16,7 @@ import numpy as np
 
 from bandit_envs import studies
 from bandit_envs.base.checks import short_repr
-from bandit_envs.base.saving import atomic_write, check_replaceable
+from bandit_envs.base.saving import atomic_write, check_place
 from bandit_envs.cli.console import (
     ERR,
     OUT,
@@ -137,7 +137,7 @@ def check_latex(file: Path | None) -> None:
         return
     if file.suffix != ".tex":
         raise ValueError(f"latex is {file}; expected a file ending in .tex")
-    check_replaceable(file)
+    check_place("latex", file)
 
 
 def write_latex(file: Path, table: str) -> None:
@@ -244,9 +244,10 @@ def _run(study: Study, name: str, options: argparse.Namespace) -> int:
                 raise ValueError(f"--dry-run runs no study; expected no {option}")
         _forecast(study, options)
         return 0
-    if getattr(options, "record", None):
-        _write_log(study, options.record, options.overwrite)
     folder = folder_of(options, name, lambda folder: Results(folder, study).conflict() == "")
+    if getattr(options, "record", None):
+        Results(folder, study).check_usable(options.overwrite)
+        _write_log(study, options.record, folder, options.overwrite)
     limit = getattr(options, "fail_above_regret", None)
     seen = CommandObserver(study, limit)
     try:
@@ -336,8 +337,12 @@ class CommandObserver(RunObserver):
         self.is_good = is_as_expected and not has_more_regret and not has_failures
 
 
-def _write_log(study: Study, path: Path, overwrite: bool) -> None:
-    """Writes the log of a study of one task."""
+def _write_log(study: Study, path: Path, results: Path, overwrite: bool) -> None:
+    """Writes the log of a study of one task, beside its results."""
+    if results.absolute() in path.absolute().parents:
+        raise ValueError(f"record is {path}, in the folder of the results; expected another place")
+    if path.suffix:
+        check_place("record", path)
     if path.exists() and not overwrite:
         raise ValueError(f"{path} exists; --overwrite replaces it")
     OUT.print(f"{path}: {write_task_log(list(study.tasks()), path)}")

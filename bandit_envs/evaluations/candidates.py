@@ -18,6 +18,7 @@ from bandit_envs.logged import BanditLog, Learner
 from bandit_envs.logged.features import spec_of_rows
 from bandit_envs.logged.learners.policy_files import SUFFIX, SavedPolicy, read_policy
 from bandit_envs.logged.translation import find_new_names, see_as
+from bandit_envs.names.choice import name_choice_in_errors
 from bandit_envs.names.notation import parse_choice, without_quotes
 from bandit_envs.names.users_code import name_in_errors, users_modules
 from bandit_envs.policies import Policy
@@ -151,7 +152,7 @@ class ChosenPolicy(Contender):
         return self.choice.entry.context != "ignored"
 
     def enter(self, log: OpenLog, training_rows: int | None) -> Candidate:
-        with name_in_errors(f"policy {self.name}", *self.choice.modules):
+        with name_choice_in_errors(f"policy {self.name}", self.choice):
             choice = _number_actions(self.choice, log.summary.encoding)
             candidate = self._train(choice.make(_imitate(log), 0), log, training_rows)
         return dataclasses.replace(candidate, choice=choice)
@@ -290,7 +291,12 @@ def _parse(text: str) -> tuple[str, dict[str, object]] | None:
 @contextlib.contextmanager
 def name_candidate(candidate: Candidate) -> Iterator[None]:
     """Names the policy in errors."""
-    with name_in_errors(f"policy {candidate.name}", *candidate.modules):
+    subject = f"policy {candidate.name}"
+    if candidate.choice is None:
+        named = name_in_errors(subject, *candidate.modules)
+    else:
+        named = name_choice_in_errors(subject, candidate.choice)
+    with named:
         yield
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import os
@@ -15,6 +16,7 @@ from bandit_envs.names.registry import Entry
 from bandit_envs.names.users_code import (
     defined_at,
     look_for_modules_in,
+    name_in_errors,
     printable,
     raised_at,
 )
@@ -177,6 +179,19 @@ def describe_failure(error: BaseException, *choices: Choice[Any]) -> str:
         return text
     found = [defined_at(choice.entry.make, text) for choice in choices if choice.is_users]
     return "".join([text, *found[-1:]])
+
+
+@contextlib.contextmanager
+def name_choice_in_errors(subject: str, choice: Choice[Any]) -> Iterator[None]:
+    """Names in errors what failed, with the line in users' code that `describe_failure` tells."""
+    try:
+        with name_in_errors(subject, *choice.modules):
+            yield
+    except ValueError as error:
+        cause = error.__cause__
+        if cause is None or not choice.is_users or raised_at(cause, *choice.modules):
+            raise
+        raise ValueError(f"{error}{defined_at(choice.entry.make, str(cause))}") from cause
 
 
 def find_entry(choice_class: type[AnyChoice], name: str, folder: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import operator
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -53,7 +54,8 @@ def lacks_constant(policy: Policy, observation: Nest) -> bool:
         return False
     rows = map_structure(operator.itemgetter(slice(MOST_ROWS)), observation)
     features = policy.features_of(rows)
-    return not has_constant(features.reshape(-1, features.shape[-1]))
+    num_rows = math.prod(features.shape[:-1])  # -1 cannot tell it of rows without features
+    return not has_constant(features.reshape(num_rows, features.shape[-1]))
 
 
 class ContextualPolicy(Policy):

@@ -109,10 +109,14 @@ def make_law(policy: Policy, samples: int | None, epsilon: float) -> ChoiceLaw:
 
     Raises:
         TypeError: the policy does not know its probabilities, and `samples` is None.
+        ValueError: the policy knows them, and `samples` is given.
     """
     if samples is not None:
         check_integer("samples", samples, minimum=1)
     if policy.knows_probabilities:
+        if samples is not None:
+            found = f"samples is {samples}, and {type(policy).__name__} knows its probabilities"
+            raise ValueError(f"{found}; expected None")
         return KnownLaw(epsilon)
     mixed = _epsilon_of(policy)
     if samples is None and not mixed:

@@ -95,7 +95,8 @@ class DecisionService:
         TypeError: the policy does not know its probabilities, and is not given `samples`.
         OSError: the file cannot be used, or another process learns.
         ValueError: the file is of something else, or of another policy; or the policy has learned
-            from a table of other actions or features, or in another order.
+            from a table of other actions or features, or in another order; or it knows its
+            probabilities, and is given `samples`.
 
     Warns:
         UserWarning: `learns` is True, and the policy does not learn from rewards, such as one that

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from plotly import graph_objects
 from plotly.subplots import make_subplots
 
+from bandit_envs.names.visible import visible_lines
 from bandit_envs.rounding import is_constant
 from bandit_envs.showing.styles import COLORS, LINES
 
@@ -334,5 +335,5 @@ def _thin(band: NDArray[np.float64], points: int) -> NDArray[np.float32]:
 
 
 def _escape(text: str) -> str:
-    """Returns a text in which Plotly finds no tags."""
-    return html.escape(text, quote=False)
+    """Returns a text in which Plotly finds no tags, and which shows what is not printable."""
+    return html.escape(visible_lines(text), quote=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from bandit_envs.names.visible import visible_lines
 from bandit_envs.showing.tables import SMALLEST, Cell, NumericColumn, Table
 
 GREEK = {
@@ -89,12 +90,12 @@ def to_latex(table: Table, caption: Sequence[str]) -> str:
 
 
 def escape(text: str) -> str:
-    r"""Returns a text as LaTeX writes it.
+    r"""Returns a text as LaTeX writes it, where it shows what is not printable.
 
     >>> print(escape("ε-greedy, from $5"))
     $\varepsilon$-greedy, from \$5
     """
-    return "".join(COMMANDS.get(sign, sign) for sign in text)
+    return "".join(COMMANDS.get(sign, sign) for sign in visible_lines(text))
 
 
 def explain_stars() -> str:

@@ -6,12 +6,11 @@ Charts are drawn by Plotly. Without it, a page has pictures in their place.
 from __future__ import annotations
 
 import base64
-import html
 from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
-from bandit_envs.showing.tables import Grid, to_html
+from bandit_envs.showing.tables import Grid, html_text, to_html
 
 if TYPE_CHECKING:
     from bandit_envs.showing.charts import Chart
@@ -102,7 +101,7 @@ def make_page(title: str, lines: Iterable[str], sections: Iterable[Section]) -> 
     parts = [_paragraphs(lines)]
     charts = 0
     for section in sections:
-        heading = html.escape(section.title)
+        heading = html_text(section.title)
         parts += [f"<h{section.level}>{heading}</h{section.level}>", _paragraphs(section.lines)]
         if section.chart is not None and has_charts():
             parts += [] if charts else [_paragraphs([HOW])]
@@ -114,21 +113,21 @@ def make_page(title: str, lines: Iterable[str], sections: Iterable[Section]) -> 
             parts.append(to_html(section.table, section.texts))
         parts.append(_paragraphs(section.notes))
         if section.code:
-            parts.append(f"<pre>{html.escape(section.code)}</pre>")
+            parts.append(f"<pre>{html_text(section.code.expandtabs())}</pre>")
     body = "\n".join(part for part in parts if part)
-    return PAGE.format(title=html.escape(title), style=STYLE, body=body)
+    return PAGE.format(title=html_text(title), style=STYLE, body=body)
 
 
 def _paragraphs(lines: Iterable[str]) -> str:
     """Returns a paragraph for each line that is not empty, as HTML."""
-    return "\n".join(f"<p>{html.escape(line)}</p>" for line in lines if line)
+    return "\n".join(f"<p>{html_text(line)}</p>" for line in lines if line)
 
 
 def _chart(text: str, chart: Chart, place: int) -> str:
     """Returns a chart as a part of a page."""
     from bandit_envs.showing.charts import to_html as to_part  # noqa: PLC0415 - needs Plotly
 
-    label = html.escape(text)
+    label = html_text(text)
     shown = to_part(chart, place)
     return f'<div class="wide"><figure class="chart" aria-label="{label}">{shown}</figure></div>'
 
@@ -136,5 +135,5 @@ def _chart(text: str, chart: Chart, place: int) -> str:
 def _picture(text: str, image: bytes) -> str:
     """Returns a PNG image as a part of a page, with the text that stands for it."""
     encoded = base64.b64encode(image).decode()
-    shown = f'<img alt="{html.escape(text)}" src="data:image/png;base64,{encoded}">'
+    shown = f'<img alt="{html_text(text)}" src="data:image/png;base64,{encoded}">'
     return f'<div class="wide">{shown}</div>'

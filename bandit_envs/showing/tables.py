@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from bandit_envs.names.visible import visible
+from bandit_envs.names.visible import visible, visible_lines
 
 Grid: TypeAlias = Sequence[Sequence[str]]
 """Rows of texts, first the headings."""
@@ -158,12 +158,17 @@ def to_html(grid: Grid, texts: int = 1) -> str:
 
     def line(tag: str, row: Sequence[str]) -> str:
         kinds = ["" if place < texts else ' class="number"' for place in range(len(row))]
-        cells = (f"<{tag}{kind}>{html.escape(cell)}</{tag}>" for kind, cell in zip(kinds, row))
+        cells = (f"<{tag}{kind}>{html_text(cell)}</{tag}>" for kind, cell in zip(kinds, row))
         return f"<tr>{''.join(cells)}</tr>"
 
     headings, *rows = grid
     body = "\n".join([line("th", headings), *(line("td", row) for row in rows)])
     return f'<div class="wide"><table>{body}</table></div>'
+
+
+def html_text(text: str) -> str:
+    """Returns a text as HTML, where it makes no tag, and shows what is not printable."""
+    return html.escape(visible_lines(text))
 
 
 def text_cell(text: str) -> str:

@@ -144,6 +144,21 @@ def test_gains_over_the_logged_policy_are_shown_beside_values(evaluate, recorded
     assert "gain over" not in outcome.out
 
 
+def test_a_wrong_result_of_a_hook_is_named_with_its_line(recorded, tmp_path, monkeypatch):
+    write_log(tmp_path / "log.npz", recorded)
+    lines = [
+        "import bandit_envs",
+        "class Lost(bandit_envs.Policy):",
+        "    def _probabilities(self, learned, time_step):",
+        "        return None",
+    ]
+    (tmp_path / "lost.py").write_text("\n".join(lines))
+    monkeypatch.chdir(tmp_path)
+    outcome = run("evaluate", "log.npz", "--policy", "lost:Lost", "--output", "out")
+    assert outcome.code == 2
+    assert re.search(r"_probabilities returned None; .* \(.*lost\.py:3\)$", outcome.err.strip())
+
+
 def test_what_the_log_has_earned_fails_no_gate(recorded, tmp_path):
     write_log(tmp_path / "log.npz", recorded)
     arguments = ["evaluate", tmp_path / "log.npz", "--policy", f"{MINE}:Always:action=1"]

@@ -40,6 +40,13 @@ def check_shown(text):
     assert not any(line.lstrip().startswith("mine") for line in text.split("\n"))
 
 
+def check_written(file, sign):
+    """Fails if a page or a table of LaTeX has a name with its sign, other than in escapes."""
+    text = file.read_text("utf-8")
+    assert "mine" in text
+    assert sign == "line" or SIGNS[sign] not in text
+
+
 def make_table(sign, rows=90):
     """A table whose columns, levels and actions have names with a sign."""
     rng = np.random.default_rng(0)
@@ -85,9 +92,11 @@ def serve(folder, sign):
 def test_evaluate_shows_what_a_table_names(tmp_path, sign, suffix):
     file = write_table(tmp_path, sign, suffix)
     options = ["--policy", "random", "--output", tmp_path / "out", "--by", f"x{SIGNS[sign]}"]
-    done = run("evaluate", file, *options)
+    done = run("evaluate", file, *options, "--latex", tmp_path / "out.tex")
     assert done.code == 0, done.err
     check_shown(done.out)
+    check_written(tmp_path / "out" / "evaluation.html", sign)
+    check_written(tmp_path / "out.tex", sign)
     assert all(line.isprintable() for line in done.err.split("\n"))
 
 
@@ -106,6 +115,7 @@ def test_show_shows_what_a_file_of_decisions_names(tmp_path, sign):
     done = run("show", file, "--range", "0", "1", "--policy", "random")
     assert done.code == 0, done.err
     check_shown(done.out)
+    check_written(file.with_suffix(".html"), sign)
     check_shown(str(read_report(file, "random")))
     done = run("evaluate", file, "--policy", "random", "--output", tmp_path / "out")
     check_shown(done.out)

@@ -15,6 +15,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 
 MINE = "tests.studies.mine"
+ONE = ("--policy", "random", "--runs", "2", "--steps", "5", "--workers", "1")
 HYBRID = "contextual:model=hybrid_ridge,rule=upper_bound"
 
 
@@ -38,7 +39,16 @@ HYBRID = "contextual:model=hybrid_ridge,rule=upper_bound"
         (["run", "wheel", "--policy", HYBRID], "no features of actions"),
         (["run", "k_armed", "--policy", "kl_ucb"], "from 0 to 1; .*RescaleReward"),
         (["run", "testbed", "--polcy", "greedy"], "did you mean --policy?"),
+        (["learn", "t.csv", "--output", "p.npz", "--logger", "by"], "learn --help shows all"),
         (["run", "testbed", "--quantiles", "0.1", "2"], "quantiles is 2"),
+        (["run", "testbed", "--fail-above-regret", "nan"], "--fail-above-regret: invalid bound"),
+        (["evaluate", "log.npz", "--fail-below", "nan"], "--fail-below: invalid bound"),
+        (["evaluate", "log.npz", "--policy", "random", "--latex", "no/t.tex"], "is no folder .*no"),
+        (["run", "testbed", *ONE, "--record", "no/log.npz"], "record is .*there is no folder"),
+        (
+            ["run", "testbed", *ONE, "--record", "out/log", "--output", "out"],
+            "record is out/log, in the folder of the results",
+        ),
         (["run", "per_arm:noise=1"], "'noise'; expected .*noise_std"),
         (["run", f"{MINE}:Always"], "not a subclass of BanditPyEnvironment or Wrapper"),
         (["run", f"{MINE}:Bernoulli:means=0.5"], "environment .*means=0.5: "),
@@ -114,6 +124,25 @@ def test_a_study_that_is_no_text_ends_with_one_line(tmp_path):
     assert (code, out) == (2, "")
     assert "can't decode byte" in err
     assert err.count("\n") == 1
+
+
+def test_no_log_is_recorded_for_results_that_are_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run("run", "testbed", *ONE, "--output", "out").code == 0
+    outcome = run("run", "testbed:k=3", *ONE, "--output", "out", "--record", "log.npz")
+    assert (outcome.code, "holds results of other arguments" in outcome.err) == (2, True)
+    assert not Path("log.npz").exists()
+
+
+def test_an_error_names_the_file_that_was_asked_for(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run("run", "testbed", *ONE, "--output", "out").code == 0
+    for command in (
+        ["report", "out", "--figure", "no/f.png"],
+        ["show", "out", "--output", "no/p.html"],
+    ):
+        outcome = run(*command)
+        assert (outcome.code, f"{command[-1]}: No such file" in outcome.err) == (2, True)
 
 
 def test_a_folder_that_may_not_be_written_is_refused(tmp_path, monkeypatch):

@@ -254,6 +254,14 @@ def test_a_fixed_policy_has_one_point_without_a_price():
     assert found.at_budget[0] == found.points[0]
 
 
+def test_prices_that_change_nothing_are_told():
+    told = "No policy learns, so the prices change nothing."
+    table = make_table()
+    assert told in evaluate_prices(table, "random", [0.1]).notes
+    assert told not in evaluate_prices(table, ["random", "lin_ucb"], [0.1]).notes
+    assert told not in evaluate_prices(table, "random").notes
+
+
 @pytest.mark.parametrize("prices", [None, [0.0], [5.0]])
 def test_the_price_that_spends_a_budget_is_found_on_what_is_learned_from(prices):
     found = evaluate_prices(make_table(3000), "lin_ucb:alpha=0.1", prices, budget=4.0)

@@ -1,4 +1,5 @@
 import json
+import math
 import re
 
 import numpy as np
@@ -59,6 +60,15 @@ def read(tmp_path, *lines):
         ({"c": {"_multi": [{}, {}, {}]}}, "line 1 has 2 actions, line 2 3; expected one number"),
         ({"EventId": "first"}, "line 2: EventId is 'first', as in line 1"),
         ({"pdrop": 0.9}, "pdrop is 0 in line 1, 0.9 in line 2; .* rows have no weights"),
+        ({"_label_cost": 1e308}, "line 2: _label_cost is 1e.308; expected at most"),
+        ({"p": [0.8, 0.1]}, "line 2: the sum of p is 0.9; expected 1"),
+        ({"p": [1.8, -0.8]}, "line 2: a probability in p is 1.8; expected at most 1"),
+        ({"o": {"v": 1.0}}, "line 2: o is .*; expected a list of objects"),
+        ({"o": ["v"]}, "line 2: o is .*; expected a list of objects"),
+        (
+            {"c": {"U": {"age": math.inf}, "_multi": [{}, {}]}},
+            "line 2: the feature 'U.age' is inf; expected a finite number",
+        ),
     ],
 )
 def test_a_field_that_is_not_read_is_refused_by_its_name(changes, message, tmp_path):

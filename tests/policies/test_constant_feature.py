@@ -75,6 +75,11 @@ def test_an_evaluation_tells(policy):
     assert not any(SAID in note for note in evaluate(make_log(AGES), learner, "ips").notes)
 
 
+def test_no_features_make_no_constant():
+    evaluation = evaluate(make_log(np.zeros((400, 0))), "lin_ucb", "ips")
+    assert any(SAID in note for note in evaluation.notes)
+
+
 def test_learning_from_a_log_warns():
     with pytest.warns(UserWarning, match=f"what ModelLearner learns is linear, and {SAID}"):
         learn(make_log(AGES), ModelLearner(Ridge()))

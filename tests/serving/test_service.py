@@ -273,6 +273,8 @@ def test_samples_stand_for_probabilities_that_are_not_known(tmp_path):
     policy = contextual(ThompsonSampling(), BayesianRidge())
     with pytest.raises(TypeError, match="samples=100"):
         open_shop(tmp_path, policy)
+    with pytest.raises(ValueError, match=r"samples is 20, and .* knows its probabilities"):
+        open_shop(tmp_path, contextual(Softmax(1.0), BayesianRidge()), samples=20)
     with open_shop(tmp_path, policy, samples=20) as service:
         decisions = service.decide_many([CONTEXT] * 50)
         for decision in decisions:

@@ -124,6 +124,8 @@ def evaluate_prices(
     points = [point for router in routers for point in trial.try_prices(router, tried)]
     notes = [*_describe(outcomes, trial)]
     notes += [f"{each.name} {LACKS_CONSTANT}." for each in routers if each.lacks_constant(learned)]
+    if prices is not None and all(math.isnan(point.price) for point in points):
+        notes.append("No policy learns, so the prices change nothing.")
     at_budget = []
     if limit is not None:
         spent = {each.name: trial.spend(each, points, limit) for each in routers}

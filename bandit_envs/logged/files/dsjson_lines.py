@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bandit_envs.base.archives import CONTENT_ERRORS
-from bandit_envs.base.checks import check_integer, check_number, short_repr
+from bandit_envs.base.checks import MAX_REWARD, check_integer, check_number, short_repr
+from bandit_envs.logged.columns import TOLERANCE
 
 PRECISION = 1e-4  # relative, of probabilities that were printed with few digits
 
@@ -150,11 +151,11 @@ def _read_decision(number: int, document: Mapping[str, Any]) -> DsjsonLine:
         items=items,
         tags=tags,
         action=action,
-        cost=_read_number("_label_cost", document["_label_cost"]),
+        cost=_read_number("_label_cost", document["_label_cost"], -MAX_REWARD, MAX_REWARD),
         propensity=propensity,
         probabilities=probabilities,
         dropped=dropped,
-        has_outcome="o" not in document or any("v" in each for each in document["o"]),
+        has_outcome="o" not in document or _has_value(document["o"]),
     )
 
 
@@ -167,6 +168,13 @@ def _read_tags(tags: Sequence[Any]) -> Sequence[str]:
         found = f"{len({*known})} names for {len(tags)} actions"
         raise ValueError(f"_tag has {found}; expected a name of its own for each, or none")
     return known
+
+
+def _has_value(outcomes: Any) -> bool:
+    """Returns whether a reward came; TypeError if `o` does not list what came."""
+    if not (isinstance(outcomes, list) and all(isinstance(each, dict) for each in outcomes)):
+        raise TypeError(f"o is {short_repr(outcomes)}; expected a list of objects")
+    return any("v" in each for each in outcomes)
 
 
 def _check_propensity(propensity: float, probability: float, dropped: float) -> float:
@@ -188,18 +196,22 @@ def _check_propensity(propensity: float, probability: float, dropped: float) -> 
 def _read_probabilities(document: Mapping[str, Any], num_actions: int) -> list[float]:
     """Returns the probability of every action, of which `a` has the ids and `p` the values."""
     ids = [check_integer("an id in a", each, 1, num_actions) for each in document["a"]]
-    values = [_read_number("a probability in p", each) for each in document["p"]]
+    values = [_read_number("a probability in p", each, 0.0, 1.0) for each in document["p"]]
     if len(ids) != len(values) or len(ids) != len(set(ids)):
         raise ValueError(f"a is {ids} and p {values}; expected different ids, and as many values")
+    if abs(math.fsum(values) - 1.0) > TOLERANCE:
+        raise ValueError(f"the sum of p is {math.fsum(values):g}; expected 1")
     by_id = dict(zip(ids, values))
     return [by_id.get(action + 1, 0.0) for action in range(num_actions)]
 
 
-def _read_number(name: str, value: Any, minimum: float = -math.inf) -> float:
+def _read_number(
+    name: str, value: Any, minimum: float = -math.inf, maximum: float = math.inf
+) -> float:
     """Returns a finite number, which must not be a bool."""
     if isinstance(value, bool):
         raise TypeError(f"{name} is {value}; expected a number")
-    return check_number(name, value, minimum)
+    return check_number(name, value, minimum, maximum)
 
 
 def _flatten_features(features: Mapping[Any, Any], prefix: str = "") -> Features:
@@ -224,6 +236,8 @@ def _flatten_features(features: Mapping[Any, Any], prefix: str = "") -> Features
             found |= _flatten_features(value, f"{name}^")
         elif isinstance(value, str):
             found[f"{name}={value}"] = 1.0
+        elif value is True:
+            found[name] = 1.0
         else:
-            found[name] = float(value)
+            found[name] = _read_number(f"the feature {short_repr(name)}", value)
     return found

@@ -189,6 +189,17 @@ class Results:
             return f"folder {self.path} holds results of other versions of {', '.join(names)}"
         return ""
 
+    def check_usable(self, overwrite: bool = False) -> str:
+        """Returns what `conflict` does; ValueError if it says something that may not be deleted.
+
+        Args:
+            overwrite: whether to delete results of another study or version.
+        """
+        conflict = self.conflict()
+        if conflict and not (overwrite and self.files.path.is_dir()):
+            raise ValueError(f"{conflict}; expected another folder (--output), or --overwrite")
+        return conflict
+
     @contextlib.contextmanager
     def lock(self, overwrite: bool = False) -> Iterator[None]:
         """Makes the folder and locks it, so that no other run uses it.
@@ -201,9 +212,7 @@ class Results:
             OSError: it cannot be written.
         """
         refuse_links(self.path)
-        conflict = self.conflict()
-        if conflict and not (overwrite and self.files.path.is_dir()):
-            raise ValueError(f"{conflict}; expected another folder (--output), or --overwrite")
+        conflict = self.check_usable(overwrite)
         with self._acquire_lock():
             if conflict:
                 self._delete_results()

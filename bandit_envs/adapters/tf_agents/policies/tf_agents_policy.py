@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -62,6 +63,9 @@ class TFAgentsPolicy(Policy):
 
     def _set_num_actions(self, num_actions: int) -> None:
         raise self._without_more_actions("the agent of TF-Agents is made for these")
+
+    def _constants(self) -> Mapping[str, Any]:
+        return {}  # what an agent is made of changes as it learns, and is in the state
 
     def _initial(self) -> Values:
         return self._model.initial(self._key)
