@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from bandit_envs import DecayingEpsilonGreedyPolicy, EpsilonGreedyPolicy
+from bandit_envs.base.state import put_content
 from bandit_envs.trajectories import Trajectory, restart, termination
 
 
@@ -87,7 +88,7 @@ def test_the_greedy_actions_are_those_of_the_values_at_every_step(step_size, tim
         values = policy.get_state().content.learned.values
         best = values == values.max(axis=1, keepdims=True)
         greedy = EpsilonGreedyPolicy(0.0, num_actions=3, batch_size=200, seed=rng)
-        greedy.set_state(policy.get_state())
+        put_content(greedy, policy.get_state().content)
         seen = np.zeros((200, 3), bool)
         for _ in range(12):
             seen[np.arange(200), greedy.action(time_step(200))] = True
