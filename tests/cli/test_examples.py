@@ -144,7 +144,7 @@ def write_answers(folder):
     words = np.arange(60) % 7 + 1.0
     scores = np.stack([words < 4.0, words < 7.0], axis=1).astype(float)
     costs = np.multiply.outer(words, [0.01, 0.05])
-    wide = {"prompt": [f"{'word ' * int(count)}?" for count in words]}
+    wide = {"prompt": [f"{row}: {'word ' * int(count)}?" for row, count in enumerate(words)]}
     lines = []
     for place, model in enumerate(("small", "large")):
         wide |= {model: scores[:, place], f"{model}_cost": costs[:, place]}
@@ -152,7 +152,7 @@ def write_answers(folder):
             pair = {"score": scores[row, place], "cost": costs[row, place]}
             lines.append({"id": row, "model": model, "words": words[row], **pair})
     pandas.DataFrame(wide).to_csv(folder / "models.csv", index=False)
-    embedded = pandas.DataFrame(wide).assign(e0=words, e1=1.0)
+    embedded = pandas.DataFrame(wide).assign(e0=words, e1=np.arange(60))
     embedded.to_csv(folder / "embedded.csv", index=False)
     pandas.DataFrame(lines).to_csv(folder / "answers.csv", index=False)
     (folder / "cached_results").mkdir()
