@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 OF_REWARDS = """
     FROM events CROSS JOIN decisions ON decisions.number = events.decision
-    WHERE events.number > ? AND events.number <= ? AND value IS NOT NULL
-    ORDER BY events.number LIMIT ?
+    WHERE events.number > :after AND events.number <= :until AND value IS NOT NULL
+    ORDER BY events.number LIMIT :rows
 """
 """In the order in which they came: a log that grows begins with the rows that it had."""
 
@@ -140,18 +140,18 @@ class DecisionFile:
         """Yields the rows of a query in batches. No transaction stays open between them.
 
         Args:
-            query: has the number of each row first. Its parameters are the number before the first
-                row, that of the last, and how many rows are read.
+            query: has the number of each row first. Its parameters are `after`, the number before
+                the first row, `until`, that of the last, and `rows`, how many are read.
             batch_rows: the most rows of a batch.
         """
-        last = 0
+        parameters = {"after": 0, "until": self.until, "rows": batch_rows}
         while True:
             with open_to_read(self.path) as connection:
-                rows = query.fetch(connection, self.path, (last, self.until, batch_rows))
+                rows = query.fetch(connection, self.path, parameters)
             if not rows:
                 return
             yield rows
-            last = rows[-1][0]
+            parameters["after"] = rows[-1][0]
 
     def _make_batch(self, rows: list[Any]) -> BanditLog:
         _, numbers, actions, probabilities, masks, features, rewards = zip(*rows)

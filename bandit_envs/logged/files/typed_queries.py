@@ -9,12 +9,15 @@ import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from bandit_envs.base.checks import MAX_REWARD, short_repr
 
 if TYPE_CHECKING:
     import sqlite3
+
+Parameters: TypeAlias = Sequence[Any] | Mapping[str, Any]
+"""What a query takes in place of `?`, or of names such as `:after`."""
 
 MAX_NUMBER = 2**62
 """The largest number of a row, so that there is always a next one."""
@@ -86,7 +89,7 @@ class TypedQuery:
     columns: Mapping[str, Cells]
 
     def fetch(
-        self, connection: sqlite3.Connection, path: Path, parameters: Sequence[Any] = ()
+        self, connection: sqlite3.Connection, path: Path, parameters: Parameters = ()
     ) -> list[Any]:
         """Returns all rows; ValueError for a cell that its column may not hold."""
         rows: list[Any] = connection.execute(self.text, parameters).fetchall()
@@ -97,7 +100,7 @@ class TypedQuery:
         return rows
 
     def scan(
-        self, connection: sqlite3.Connection, path: Path, parameters: Sequence[Any] = ()
+        self, connection: sqlite3.Connection, path: Path, parameters: Parameters = ()
     ) -> Iterator[Any]:
         """Yields the rows one by one, and raises as `fetch` does."""
         for row in connection.execute(self.text, parameters):

@@ -71,9 +71,9 @@ DECISIONS = TypedQuery(
     SELECT decisions.number, decisions.time, decisions.action, probability, available,
         events.number IS NULL
     FROM decisions LEFT JOIN events
-        ON events.decision = decisions.number AND events.number <= ?2
-    WHERE decisions.number > ?1 AND decisions.number <= ?2
-    ORDER BY decisions.number LIMIT ?3
+        ON events.decision = decisions.number AND events.number <= :until
+    WHERE decisions.number > :after AND decisions.number <= :until
+    ORDER BY decisions.number LIMIT :rows
     """,
     {**DECISION, "whether a decision waits": FLAG},
 )
