@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import bandit_envs
-from bandit_envs.cli import studies
 from bandit_envs.cli.help_examples import EXAMPLES
 from bandit_envs.cli.parser import make_parser
 from bandit_envs.environments.environment_choice import EnvironmentChoice
@@ -45,6 +44,7 @@ pytest.importorskip("joblib")
 pytest.importorskip("rich")
 pytest.importorskip("matplotlib")
 
+from bandit_envs.cli import studies
 from bandit_envs.cli.console import StepProgress
 
 FILES = {"config.json", "curves.npy", "figure.png", "runs.csv", "summary.csv", "tasks"}

@@ -9,6 +9,8 @@ from bandit_envs.studies import Study, TasksFailedError, load, run
 from bandit_envs.studies.definition.study_file import study_text
 from tests.command_line import run as run_command
 
+pytest.importorskip("threadpoolctl")
+
 CLASSES = {
     "forgets_to_return": """
 import numpy as np
