@@ -45,7 +45,7 @@ def parse_expression(text: str) -> ast.expr:
 
 
 def parse_literal(text: str) -> object:
-    """Returns the value of a literal, as `ast.literal_eval` does; ValueError if it is none."""
+    """Returns the value of a literal, as `ast.literal_eval` does; ValueError for any other text."""
     try:
         return ast.literal_eval(parse_expression(text.lstrip(" \t")))
     except (MemoryError, RecursionError, SyntaxError, TypeError) as error:  # of nested texts, too

@@ -85,7 +85,7 @@ def read_array_header(file: IO[bytes]) -> ArrayHeader:
 
 
 def _check_header(found: Any) -> ArrayHeader:
-    """Returns what the literal in the header of an array says; ValueError if it is another one."""
+    """Returns the fields of a header of an array; ValueError if it has other fields or types."""
     if not isinstance(found, dict) or found.keys() != {"descr", "fortran_order", "shape"}:
         raise ValueError("expected descr, fortran_order and shape")
     dtype = np.lib.format.descr_to_dtype(found["descr"])

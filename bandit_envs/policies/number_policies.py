@@ -160,7 +160,7 @@ def _normal_cdf(values: Floats) -> NDArray[np.float64]:
 
 
 def _check_interval(spec: Nest) -> tuple[float, float]:
-    """Returns the bounds of a spec of one number; ValueError if it has none, or is another one."""
+    """Returns the bounds of a spec of one number; ValueError for other specs, or without bounds."""
     kind = kind_of_actions(spec)
     if kind.is_number:
         low, high = value_range(kind.spec)

@@ -20,7 +20,7 @@ MAX_SKIPPED = 1000
 
 
 class Returned(list[int], Cache):
-    """What an iterator has returned so far: it grows, so it is no constant of a bandit."""
+    """The durations that an iterator has returned. They grow, so they are no constants."""
 
 
 class Durations:

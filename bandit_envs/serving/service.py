@@ -446,7 +446,7 @@ class DecisionService:
         return row
 
     def _find(self, name: str) -> DecisionRow | None:
-        """Returns the decision of an id; None if there is none."""
+        """Returns the decision of an id; None for an unknown id."""
         row = self._store.find_decision(name)
         number = len(self._keeper.actions.names)
         if row is not None and row.action >= number:

@@ -374,7 +374,7 @@ class Store:
 
 
 def _place_of(file: Path) -> tuple[int, int] | None:
-    """Returns what tells a file on a disk from others; None if there is none."""
+    """Returns what tells a file on a disk from others; None if there is no such file."""
     try:
         found = os.stat(file)
     except FileNotFoundError:

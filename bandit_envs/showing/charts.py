@@ -61,7 +61,7 @@ class Curve(NamedTuple):
     name: str
 
     band: NDArray[np.float64]
-    """Positions, the line, and the ends of the band, [4, n]; NaN where there is none."""
+    """Positions, the line, and the ends of the band, [4, n]; NaN where they are missing."""
 
     place: int
     """Among the names, which decides how it looks."""

@@ -325,7 +325,7 @@ class Estimate:
 
         It is that of `InfluenceSums.interval`. If the estimator changes weights, so that its bias
         is as uncertain as an estimate without the change, the interval contains its own normal
-        interval and of the interval without the change. If the estimator assumes something of how
+        interval and the interval without the change. If the estimator assumes something of how
         rewards arise, the interval contains that of a self-normalised one that does not.
         """
         level = check_confidence(confidence)

@@ -19,8 +19,9 @@ class Centres(NamedTuple):
 
         f(x) = level + theta . (x - centre)
 
-    The level is what is predicted in the centre, and has the variance 1 / weight. It does not
-    depend on theta there. So theta is penalised, and the constant level - theta . centre is not.
+    The level is the prediction in the centre, and has the variance 1 / weight. Theta does not
+    change the prediction there. So theta is penalised, and the constant, which is
+    level - theta . centre, is not.
 
     Of squared errors, the weight is that of the rows, n, and the level the mean of their rewards.
     A row (x, r) teaches theta the row sqrt(g) (x - centre, r - level) with g = n / (n + 1). That is
