@@ -26,6 +26,7 @@ from bandit_envs.logged.columns import (
     has_own_kind,
     kind_in_log,
 )
+from bandit_envs.logged.hashes import as_units
 from bandit_envs.nests import Nest, flatten, map_structure
 from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.wrappers.shared import with_entries
@@ -54,6 +55,7 @@ COLUMNS = {
     "embedding": ColumnKind("iu", np.int64, 2),
     "own_propensity": ColumnKind("fiu", np.float64, 1),
     "item": ColumnKind("iu", np.int64, 2),
+    "unit": ColumnKind("iu", np.int64, 1),
 }
 """The columns other than the observation. All but the first three are optional."""
 
@@ -89,6 +91,8 @@ class BanditLog:
             that chose the action. Estimates test by it whether the mixture may stand for them.
         item: [n, K], the numbers of the items that were offered, if actions are items with
             features, `per_arm`; -1 where there is no item. An action is a place in this row.
+        unit: [n], whose a decision is: of which user, session or request. Rows of one unit belong
+            together, so intervals are by units. Texts become hashes of 64 bits.
         encoding: the names of the actions or items, and what the observation is made of, if the log
             comes from a table.
         estimated: how the propensities were estimated, which tables of estimates say; "" if they
@@ -116,6 +120,7 @@ class BanditLog:
     embedding: NDArray[np.int64] | None = None
     own_propensity: Floats | None = None
     item: NDArray[np.int64] | None = None
+    unit: NDArray[np.int64] | None = None
     encoding: TableEncoding | None = None
     estimated: str = ""
 
@@ -134,6 +139,8 @@ class BanditLog:
             if name == "action":
                 actions = as_actions(value, self.reward, kind, self.num_actions)
                 self._store(name, actions)
+            elif name == "unit" and value is not None:
+                self._store(name, as_column(name, as_units(value), kinds, dtype, ndim))
             elif value is not None or name not in OPTIONAL:
                 self._store(name, as_column(name, value, kinds, dtype, ndim))
         columns = self.columns()

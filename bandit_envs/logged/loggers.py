@@ -167,7 +167,7 @@ def combine_estimates(estimates: Sequence[Estimate]) -> CombinedEstimate:
     precisions = []
     for index, estimate in enumerate(estimates):
         size = estimate.sums.size
-        variance = estimate.sums.main.squared_influence() / size
+        variance = estimate.standard_error**2 * (size - 1)
         if is_rounding(math.sqrt(variance), estimate.value):
             raise ValueError(f"estimate {index} has no variance; expected rows that differ")
         precisions.append(size / variance)

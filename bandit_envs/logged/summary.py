@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import hashlib
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from bandit_envs.arrays import Array
 from bandit_envs.logged.columns import describe_actions
+from bandit_envs.logged.hashes import hash_text
 from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.logged.row_order import RowOrder
 from bandit_envs.metrics.statistics import Statistics
@@ -155,7 +155,7 @@ def _fingerprint(batch: BanditLog) -> int:
     hashes = np.zeros(len(batch), np.uint64)
     action = batch.action
     if batch.action_names:
-        action = np.array([_hash_name(name) for name in batch.action_names], np.uint64)[action]
+        action = np.array([hash_text(name) for name in batch.action_names], np.uint64)[action]
     columns = [*_numbers_of(flatten(action))]
     if not batch.estimated:  # more rows would change what is estimated
         columns.append(batch.propensity)
@@ -172,11 +172,6 @@ def _numbers_of(leaves: Sequence[Array]) -> Iterator[Array]:
     for leaf in leaves:
         numbers = leaf.astype(np.float64 if leaf.dtype.kind == "f" else np.int64, copy=False)
         yield from numbers.reshape(len(leaf), math.prod(leaf.shape[1:])).T
-
-
-def _hash_name(name: str) -> int:
-    """Returns a number that other names hardly have."""
-    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -179,6 +179,16 @@ def read_categories(frame: DataFrame, names: Sequence[str]) -> Array | None:
     return np.stack(columns, axis=1)
 
 
+def read_units(frame: DataFrame, name: str) -> Array:
+    """Returns the units in a column: integers, or texts; ValueError for other cells."""
+    cells = cells_of(frame, name)
+    if cells.dtype.kind in "iu":
+        return cells
+    is_text = np.array([isinstance(cell, str) for cell in cells.tolist()], np.bool_)
+    check_column(frame, name, is_text, "an integer or a text, as all cells of the column")
+    return cells
+
+
 def count_fractions(cells: Array) -> int:
     """Returns how many cells are finite numbers that are not whole."""
     numbers = as_numbers(cells)

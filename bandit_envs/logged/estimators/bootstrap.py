@@ -41,14 +41,22 @@ class PoissonBootstrap:
         self._counts = np.zeros(resamples)
         self._sums: Floats | float = 0.0
 
-    def add(self, columns: Floats) -> None:
-        """Adds the next rows of a log: columns [c, n]."""
+    def add(self, columns: Floats, sizes: Floats | None = None) -> None:
+        """Adds the next rows of a log, or the sums of groups of rows, which count alike.
+
+        Args:
+            columns: [c, n].
+            sizes: [n], of the groups; None for rows.
+        """
         step = max(1, ENTRIES // self._resamples)
         for start in range(0, columns.shape[1], step):
             part = columns[:, start : start + step]
             counts = self._draw(self._rows, part.shape[1]).astype(np.float64)
             self._rows += part.shape[1]
-            self._counts += counts.sum(axis=0)
+            if sizes is None:
+                self._counts += counts.sum(axis=0)
+            else:
+                self._counts += sizes[start : start + step] @ counts
             self._sums = self._sums + part @ counts
 
     def means(self) -> Floats:

@@ -265,10 +265,14 @@ class DRConfidenceSequence(ConfidenceSequence):
 
 
 def _check_own(log: BanditLog) -> BanditLog:
-    """Returns a log with each row's own propensities; ValueError for those of a mixture.
+    """Returns a log with each row's own propensities; ValueError for others, and for units.
 
-    Weights by a mixture have the mean 1 over all rows, and not in each of them.
+    Weights by a mixture have the mean 1 over all rows, and not in each of them. A row of a unit
+    says something of the next ones.
     """
+    if log.unit is not None:
+        found = "log has units, whose rows are not independent"
+        raise ValueError(f"{found}; a confidence sequence holds for independent rows alone")
     if log.own_propensity is not None:
         found = "log has the propensities of a mixture of logging policies"
         raise ValueError(f"{found}; expected each row's own, with which a sequence always holds")

@@ -17,6 +17,7 @@ from bandit_envs.base.checks import check_confidence
 from bandit_envs.logged.estimators import problems
 from bandit_envs.logged.estimators.bootstrap import PoissonBootstrap
 from bandit_envs.logged.estimators.sums import ActionSums, MeanSums, RatioSums, WeightSums
+from bandit_envs.logged.intervals.blocks import BlockSums, RowBlocks
 from bandit_envs.logged.intervals.influence import InfluenceSums, hull, normal_interval
 from bandit_envs.logged.intervals.tails import TailSums
 from bandit_envs.metrics.statistics import Statistics
@@ -56,6 +57,7 @@ class Terms:
             that is extrapolated to a bandwidth of 0.
         needs_equal_weights: whether the estimate is refused if weights above 0 differ, where the
             normaliser counts these.
+        unit: [n], the unit of each row, such as a user; None if each row is a unit of its own.
     """
 
     direct: Floats
@@ -72,6 +74,7 @@ class Terms:
     assumption: str = "what it assumes of rewards seems wrong"
     has_bandwidth: bool = False
     needs_equal_weights: bool = False
+    unit: Indices | None = None
 
     def __len__(self) -> int:
         return len(self.direct)
@@ -87,17 +90,18 @@ class Terms:
 
         Args:
             first_row: the number of the first row in the whole log, or the numbers of all rows, by
-                which rows belong to the blocks of `Estimate.interval`.
+                which rows without units belong to the blocks of `Estimate.interval`.
         """
-        main, unbiased = self._sum_columns(first_row)
+        blocks = RowBlocks.of(first_row, len(self), self.unit)
+        main, unbiased = self._sum_columns(blocks)
         return EstimateSums(
             main=main,
-            weights=WeightSums.from_weights(self.weights, self.expected_squares),
+            weights=WeightSums.from_weights(self.weights, blocks, self.expected_squares),
             tail=TailSums.from_values(self._sizes()),
             unbiased=unbiased,
             left_out=None if self.left_out is None else Statistics.from_values(self.left_out),
-            free=_sum_ratios(self.free, first_row),
-            compared=_sum_ratios(self.compared, first_row),
+            free=_sum_ratios(self.free, blocks),
+            compared=_sum_ratios(self.compared, blocks),
             assumption=self.assumption,
             actions=self.actions,
             estimator=self.estimator,
@@ -115,22 +119,24 @@ class Terms:
             first_row: as for `sums`.
         """
         sums = self.sums(first_row)
-        if sums.influence_sums() is not None or isinstance(sums.main, MeanSums):
+        is_known = sums.influence_sums() is not None or self.unit is not None
+        if is_known or isinstance(sums.main, MeanSums):
             return sums
         influence = sums.main.influence(self.columns())
         values = sums.main.value() + (influence - influence.mean())
         return dataclasses.replace(sums, unbiased=InfluenceSums.from_values(values, first_row))
 
-    def _sum_columns(
-        self, first_row: int | Indices
-    ) -> tuple[Main, InfluenceSums | RatioSums | None]:
+    def _sum_columns(self, blocks: RowBlocks) -> tuple[Main, InfluenceSums | RatioSums | None]:
         """Returns the sums of the estimate, and of the one without a change of the weights."""
         columns = self.columns()
-        if self.normaliser is None:
-            totals = columns[0] if self.left_out is None else columns[0] + self.left_out
-            return MeanSums.from_columns(columns), InfluenceSums.from_values(totals, first_row)
-        ratio = RatioSums.from_columns(columns, first_row)
-        return ratio, _sum_ratios(self.unchanged, first_row)
+        if self.normaliser is not None:
+            return RatioSums.from_columns(columns, blocks), _sum_ratios(self.unchanged, blocks)
+        totals = columns if self.left_out is None else columns + self.left_out
+        if not blocks.are_units:
+            sums = InfluenceSums.from_columns(totals, blocks)
+            return MeanSums.from_columns(columns), sums
+        unbiased = None if self.left_out is None else RatioSums.from_columns(totals, blocks)
+        return RatioSums.from_columns(columns, blocks), unbiased
 
     def _sizes(self) -> Floats:
         """Returns the sizes of weighted rewards, or errors, before any change of weights: [n]."""
@@ -206,8 +212,27 @@ class EstimateSums:
         )
 
     def standard_error(self) -> float:
-        """Returns the standard error of the estimate, of a ratio by the delta method."""
-        return math.sqrt(self.main.squared_influence() / self.size / (self.size - 1))
+        """Returns the standard error of the estimate, of a ratio by the delta method.
+
+        With units, it is that of a jackknife over blocks of units.
+        """
+        return self.main.standard_error()
+
+    @property
+    def has_units(self) -> bool:
+        """Whether rows belong to units, by which errors and intervals are."""
+        return self.weights.units is not None
+
+    def noise_of_bias(self) -> float:
+        """Returns the standard error of the mean of what changed weights leave out, if they do."""
+        if self.left_out is None:
+            return 0.0
+        squares = float(self.left_out.squared_deviation)
+        if isinstance(self.unbiased, RatioSums) and isinstance(self.main, RatioSums):
+            unchanged = self.unbiased.blocks
+            left_out = BlockSums(unchanged.counts, unchanged.sums - self.main.blocks.sums)
+            squares = float(left_out.squares()[0])
+        return math.sqrt(squares) / self.size
 
     def bias(self) -> float:
         """Returns the mean of (changed w - w) residual; negative if the value is too low.
@@ -251,7 +276,9 @@ class EstimateSums:
         deviation = known * math.sqrt(self.size)
         found = (
             problems.find_unlogged_actions(self.actions),
-            problems.find_bias(None if self.has_bandwidth else self.left_out, error),
+            problems.find_bias(
+                None if self.has_bandwidth else self.left_out, self.noise_of_bias(), error
+            ),
             problems.find_wrong_assumption(self.compared, value, self.assumption),
             problems.find_few_rows(self.weights),
             problems.find_no_spread(deviation, value),
@@ -300,7 +327,7 @@ class EstimateSums:
         if not self.needs_equal_weights or not isinstance(self.main, RatioSums):
             return
         number = self.size * float(self.main.normalisers()[0])
-        if self.weights.effective_sample_size() < number * (1.0 - UNEQUAL):
+        if self.weights.effective_rows() < number * (1.0 - UNEQUAL):
             problem = "the log has the actions of the policy with different propensities"
             expected = "expected a log of a uniform policy, or an estimator that weighs rows: snips"
             raise ValueError(f"{problem}; {expected}")
@@ -311,8 +338,8 @@ class Estimate:
     """An estimated value with its uncertainty, and what the weights say of the data."""
 
     value: float
-    standard_error: float  #: of a ratio, by the delta method
-    effective_sample_size: float  #: (sum w)^2 / sum w^2; of slates, the mean over the slots
+    standard_error: float  #: of a ratio, by the delta method; with units, by a jackknife
+    effective_sample_size: float  #: (sum w)^2 / sum w^2, by units; the mean over slots of slates
     max_weight: float  #: before any clipping
     share_of_large_weights: float  #: of rows whose weight exceeds 100
     bias: float  #: expected value less the truth, by changed weights; negative if it is too low
@@ -350,6 +377,8 @@ class Estimate:
         main = self.sums.main
         if isinstance(main, MeanSums):
             raise TypeError("the sums of a mean have its influences")
+        if self.sums.has_units:
+            raise ValueError("one block of units has all rows or weights; the error is not known")
         found = InfluenceSums.from_values(np.zeros(0))
         for columns in self._pass_again():
             values = main.value() + main.influence(columns)
@@ -370,8 +399,13 @@ class Estimate:
     def bernstein_interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Returns the ends of an interval by the empirical Bernstein bound, for the observed range.
 
+        Raises:
+            ValueError: rows belong to units, and the bound is for independent rows.
+
         Source: Maurer & Pontil, Empirical Bernstein bounds and sample variance penalization (2009).
         """
+        if self.sums.has_units:
+            raise ValueError("a Bernstein bound is for independent rows; expected no units")
         log_term = math.log(4.0 / (1.0 - check_confidence(confidence)))
         radius = self.standard_error * math.sqrt(2.0 * log_term)
         radius += 7.0 * self._observed_range() * log_term / (3.0 * (self.sums.size - 1))
@@ -383,14 +417,19 @@ class Estimate:
         """Returns the ends of an interval from percentiles of estimates from resampled rows.
 
         In a resample, a row counts as often as a draw from the Poisson distribution with mean 1
-        says, which its number and the seed determine.
+        says, which its number and the seed determine. Where rows belong to units, all rows of one
+        of 4096 blocks of units count alike.
 
         Source: Chamandy et al., Estimating uncertainty for massive data streams (2012).
         """
         level = check_confidence(confidence)
         bootstrap = PoissonBootstrap(resamples, seed)
-        for columns in self._pass_again():
-            bootstrap.add(columns)
+        main = self.sums.main
+        if self.sums.has_units and isinstance(main, RatioSums):
+            bootstrap.add(*main.columns_of_units())
+        else:
+            for columns in self._pass_again():
+                bootstrap.add(columns)
         values = self.sums.main.values_at(bootstrap.means())
         low, high = np.quantile(values, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
         return float(low), float(high)
@@ -437,9 +476,9 @@ def merge_sums(parts: Iterable[EstimateSums]) -> EstimateSums:
     return functools.reduce(EstimateSums.merge, sums, first)
 
 
-def _sum_ratios(columns: Floats | None, first_row: int | Indices) -> RatioSums | None:
+def _sum_ratios(columns: Floats | None, blocks: RowBlocks) -> RatioSums | None:
     """Returns the sums of ratios [1 + 2 S, n]; None without columns."""
-    return None if columns is None else RatioSums.from_columns(columns, first_row)
+    return None if columns is None else RatioSums.from_columns(columns, blocks)
 
 
 def _merge_ratios(left: RatioSums | None, right: RatioSums | None) -> RatioSums | None:

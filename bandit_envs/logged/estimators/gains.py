@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from bandit_envs.arrays import Floats
+from bandit_envs.arrays import Floats, Indices
 from bandit_envs.logged.again import Again
 from bandit_envs.logged.estimators.estimate import Estimate, Terms, merge_sums, sum_terms
 from bandit_envs.logged.log import BanditLog, check_log, check_repeatable
@@ -77,16 +77,17 @@ def gain_over(estimate: Estimate, baseline: Estimate) -> Estimate:
 
 def logged_terms(log: BanditLog) -> Terms:
     """Returns what each row adds to the mean reward."""
-    return mean_terms(check_log(log).reward)
+    return mean_terms(check_log(log).reward, log.unit)
 
 
-def mean_terms(rewards: Floats) -> Terms:
-    """Returns what each row adds to the mean of rewards [n]."""
+def mean_terms(rewards: Floats, unit: Indices | None = None) -> Terms:
+    """Returns what each row adds to the mean of rewards [n], whose units are [n], or None."""
     return Terms(
         direct=rewards,
         weighted=np.zeros(len(rewards)),
         weights=np.ones((1, len(rewards))),
         estimator="mean reward",
+        unit=unit,
     )
 
 

@@ -264,7 +264,7 @@ def find_moved(sums: EstimateSums, bandwidth: float) -> list[str]:
     bias = sums.bias()
     noise = math.inf
     if sums.left_out is not None:
-        noise = math.sqrt(float(sums.left_out.squared_deviation)) / sums.size
+        noise = sums.noise_of_bias()
     elif isinstance(sums.unbiased, RatioSums):
         # The bias V_h - (4/3 V_(h/2) - 1/3 V_h) as a sum of the two ratios that are extrapolated.
         factors = np.array([-1.0, 1.0 / (1.0 - EXTRAPOLATION) - 1.0])

@@ -25,12 +25,11 @@ def find_unlogged_actions(actions: ActionSums | None) -> Iterator[str]:
         yield f"{found}; the log cannot tell their value"
 
 
-def find_bias(left_out: Statistics | None, error: float) -> Iterator[str]:
+def find_bias(left_out: Statistics | None, noise: float, error: float) -> Iterator[str]:
     """Yields a text if what changed weights leave out exceeds its noise and the standard error."""
     if left_out is None:
         return
     bias = float(left_out.mean)
-    noise = math.sqrt(float(left_out.squared_deviation)) / left_out.count
     if abs(bias) > max(BIASED * noise, error):
         direction = "low" if bias > 0.0 else "high"
         found = f"the estimate is about {abs(bias):.4g} too {direction}"
@@ -57,14 +56,22 @@ def find_wrong_assumption(
 
 
 def find_few_rows(weights: WeightSums) -> Iterator[str]:
-    """Yields a text if few rows count: by what is expected of the weights, if that is known."""
+    """Yields a text if few rows count: by what is expected of the weights, if that is known.
+
+    With units, the weights that there are count, too: they tell if a unit has one action alone.
+    """
     name = "expected effective sample size"
-    effective = weights.expected_sample_size()
-    if effective is None:
-        name = "effective sample size"
-        effective = weights.effective_sample_size()
+    expected = weights.expected_sample_size()
+    effective = math.inf if expected is None else expected
+    if expected is None or weights.units is not None:
+        found_size = weights.effective_sample_size()
+        if found_size < effective:
+            name = "effective sample size"
+            effective = found_size
     if effective < SMALL_SAMPLE:
         found = f"the {name} is {effective:.1f} of {weights.means.count} rows"
+        if weights.units is not None:
+            found += ", as the rows of a unit belong together"
         yield f"{found}; the estimate is unreliable"
     elif weights.expected_squares is None:
         shape = weights.tail.shape()
@@ -87,7 +94,7 @@ def find_no_spread(deviation: float, value: float) -> Iterator[str]:
 def find_wrong_mean_weight(weights: WeightSums) -> Iterator[str]:
     """Yields a text if the mean weight is not near its expectation, 1."""
     mean = float(weights.means.mean)
-    error = math.sqrt(float(weights.means.squared_deviation)) / weights.means.count
+    error = weights.error_of_mean()
     if abs(mean - 1.0) > FAR * error + ROUNDING:
         found = f"the mean weight is {mean:.4g}, more than {FAR:g} standard errors from 1"
         reason = "propensities may be wrong, or what the policy does was never logged"

@@ -124,6 +124,7 @@ class Estimator(abc.ABC):
             compared=_compare_own(log, rows),
             assumption=OTHER_ROWS,
             needs_equal_weights=self.needs_equal_weights,
+            unit=log.unit,
         )
 
     @property

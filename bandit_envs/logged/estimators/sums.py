@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bandit_envs.arrays import Array, Floats, Indices, Mask
-from bandit_envs.logged.intervals.blocks import BlockSums, number_rows
+from bandit_envs.logged.intervals.blocks import BUCKETS, BlockSums, RowBlocks
 from bandit_envs.logged.intervals.influence import InfluenceSums
 from bandit_envs.logged.intervals.tails import TailSums
 from bandit_envs.logged.moments import HigherMoments, Moments
@@ -61,9 +61,10 @@ class MeanSums:
         """Returns the estimates for means of the totals in m samples: [1, m]."""
         return np.asarray(means[0])
 
-    def squared_influence(self) -> float:
-        """Returns the sum over rows of the squares of how far a row moves the estimate."""
-        return float(self.totals.squared_deviation)
+    def standard_error(self) -> float:
+        """Returns the standard error of the estimate."""
+        size = self.totals.count
+        return math.sqrt(float(self.totals.squared_deviation) / size / (size - 1))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -72,12 +73,16 @@ class RatioSums:
 
         mean(direct) + sum_s mean(weighted_s) / mean(normaliser_s)
 
+    Where rows belong to units, errors are those of a jackknife that leaves out each of 4096 blocks
+    of units. Then a mean has such sums, too, with S = 0.
+
     Args:
         ratios: [S], mean(weighted_s) / mean(normaliser_s), or 0 if no row has a weight.
         moments: of the columns `direct`, `weighted_s - ratio_s normaliser_s` and `normaliser_s`.
             Those in the middle have mean 0, and lose no digits where the weighted rewards are
-            nearly a multiple of the weights. Up to two slots, they go up to the fourth.
-        blocks: the sums of the same columns in blocks of rows.
+            nearly a multiple of the weights. Up to two slots, they go up to the fourth, unless rows
+            belong to units.
+        blocks: the sums of the same columns in blocks of rows, or of units.
     """
 
     ratios: Floats
@@ -85,24 +90,23 @@ class RatioSums:
     blocks: BlockSums
 
     @classmethod
-    def from_columns(cls, columns: Floats, first_row: int | Indices = 0) -> RatioSums:
+    def from_columns(cls, columns: Floats, blocks: RowBlocks) -> RatioSums:
         """Returns the sums of n rows: [1 + 2 S, n]."""
-        numbers = number_rows(first_row, columns.shape[1])
         starts = range(0, max(columns.shape[1], 1), ROWS_IN_CACHE)
         parts = [slice(start, start + ROWS_IN_CACHE) for start in starts]
-        blocks = [cls._from_block(columns[:, rows], numbers[rows]) for rows in parts]
-        return functools.reduce(cls.merge, blocks)
+        found = [cls._from_part(columns[:, rows], blocks.take(rows)) for rows in parts]
+        return functools.reduce(cls.merge, found)
 
     @classmethod
-    def _from_block(cls, columns: Floats, numbers: Indices) -> RatioSums:
+    def _from_part(cls, columns: Floats, blocks: RowBlocks) -> RatioSums:
         """Returns the sums of as many rows as the processor's cache holds."""
         _, weighted, normaliser = _split(columns)
         ratios = weighted.sum(axis=1) / _or_one(normaliser.sum(axis=1))
         centred = columns.copy()
         centred[1 : 1 + len(ratios)] -= ratios[:, np.newaxis] * normaliser
-        kind = HigherMoments if len(ratios) <= FEW_SLOTS else Moments
-        blocks = BlockSums.from_columns(centred, numbers)
-        return cls(ratios, kind.from_columns(centred), blocks)
+        needs_higher = len(ratios) <= FEW_SLOTS and not blocks.are_units
+        kind = HigherMoments if needs_higher else Moments
+        return cls(ratios, kind.from_columns(centred), BlockSums.from_columns(centred, blocks))
 
     def merge(self, other: RatioSums) -> RatioSums:
         """Returns the sums of the rows of both."""
@@ -126,14 +130,19 @@ class RatioSums:
         direct, weighted, normaliser = _split(means)
         return np.asarray(direct + (weighted / _or_one(normaliser)).sum(axis=0))
 
-    def squared_influence(self) -> float:
-        """Returns the sum over rows of the squares of how far a row moves the estimate.
+    def standard_error(self) -> float:
+        """Returns the standard error of the estimate, by the delta method or by units.
 
-        It is infinite if the weights are so small that their squares are rounded to 0.
+        It is infinite if the weights are so small that their squares are rounded to 0, or if one
+        block of units has all rows, or all weights.
         """
         if self._has_tiny_weights():
             return math.inf
-        return float(self._moments.transform(self._direction()).products[0, 0])
+        if self.blocks.are_units:
+            found = self.influence_sums()
+            return math.inf if found is None else found.standard_error
+        size = self._moments.weight
+        return math.sqrt(self._squares_of(self._direction()) / size / (size - 1.0))
 
     def standard_error_of(self, factors: Floats) -> float:
         """Returns the standard error of a sum of the ratios, by the delta method.
@@ -146,8 +155,7 @@ class RatioSums:
         size = self._moments.weight
         slots = factors / _or_one(self.normalisers())
         row = np.concatenate([[0.0], slots, np.zeros_like(slots)])
-        products = self._moments.transform(row[np.newaxis]).products
-        return math.sqrt(float(products[0, 0]) / size / (size - 1.0))
+        return math.sqrt(self._squares_of(row[np.newaxis]) / size / (size - 1.0))
 
     def compare_first(self) -> tuple[float, float]:
         """Returns by how much the first ratio exceeds the sum of the others, and the noise of that.
@@ -163,8 +171,7 @@ class RatioSums:
         others = self.ratios[1:]
         difference = float(self.ratios[0] - others.sum())
         row = np.concatenate([[0.0, 1.0], -np.ones_like(others), [difference], 0.0 * others])
-        products = self._moments.transform(row[np.newaxis]).products
-        return difference, math.sqrt(float(products[0, 0])) / size / mean
+        return difference, math.sqrt(self._squares_of(row[np.newaxis])) / size / mean
 
     def influence(self, columns: Floats) -> Floats:
         """Returns how far each of n rows moves the estimate, by the delta method: [n].
@@ -179,20 +186,36 @@ class RatioSums:
     def influence_sums(self) -> InfluenceSums | None:
         """Returns the sums of the influences about the value; None if the rows must be read again.
 
-        These are ratios of many slots, and of weights whose squares are rounded to 0.
+        These are ratios of many slots, and of weights whose squares are rounded to 0. By units,
+        they are None only if the error is not known.
         """
-        if not isinstance(self.moments, HigherMoments) or self._has_tiny_weights():
+        if self._has_tiny_weights():
             return None
         direction = self._direction()
-        moments = self.moments.transform(direction)
+        in_blocks = self.blocks.transform(direction)
         shift = float(self.ratios.sum())
+        sums = in_blocks.sums + shift * in_blocks.counts[:, np.newaxis]
+        blocks = BlockSums(in_blocks.counts, sums)
+        if self.blocks.are_units:
+            influences = self.blocks.leave_out(len(self.ratios))
+            if influences is None:
+                return None
+            return InfluenceSums.of_units(self.value(), influences, blocks)
+        if not isinstance(self.moments, HigherMoments):
+            return None
+        moments = self.moments.transform(direction)
         centre = Moments(moments.moments.weight, np.array([self.value()]), moments.moments.products)
-        blocks = self.blocks.transform(direction)
-        sums = blocks.sums + shift * blocks.counts[:, np.newaxis]
-        return InfluenceSums(
-            HigherMoments(centre, moments.thirds, moments.fourths),
-            BlockSums(blocks.counts, sums),
-        )
+        return InfluenceSums(HigherMoments(centre, moments.thirds, moments.fourths), blocks)
+
+    def columns_of_units(self) -> tuple[Floats, Floats]:
+        """Returns the sums of the columns in each block of units, and how many rows it has.
+
+        The columns are those of `from_columns`: [1 + 2 S, 4096], and [4096].
+        """
+        direct, centred, normaliser = _split(self.blocks.sums.T)
+        weighted = centred + self.ratios[:, np.newaxis] * normaliser
+        columns = np.vstack([direct[np.newaxis], weighted, normaliser])
+        return columns, np.asarray(self.blocks.counts, np.float64)
 
     @property
     def has_weights(self) -> bool:
@@ -212,6 +235,15 @@ class RatioSums:
         """Whether weights are so small that their squares are rounded to 0."""
         normalisers = np.abs(self.normalisers())
         return bool(((normalisers > 0.0) & (normalisers < SMALLEST_MEAN)).any())
+
+    def _squares_of(self, row: Floats) -> float:
+        """Returns the sum of the squared deviations of `row` [1, 1 + 2 S] times the columns.
+
+        It is over rows, or over blocks of units.
+        """
+        if self.blocks.are_units:
+            return float(self.blocks.transform(row).squares()[0])
+        return float(self._moments.transform(row).products[0, 0])
 
     def _direction(self) -> Floats:
         """Returns the factors [1, 1 + 2 S] by which the columns move the estimate."""
@@ -283,6 +315,7 @@ class WeightSums:
         tail: the largest of these mean weights.
         expected_squares: the sum over rows of the expected square of a weight, before the logging
             policy draws an action; None if the log has not all of its probabilities.
+        units: the sums of the mean weights in blocks of units; None if each row is a unit.
     """
 
     sums: Floats
@@ -292,9 +325,12 @@ class WeightSums:
     means: Statistics
     tail: TailSums
     expected_squares: float | None = None
+    units: BlockSums | None = None
 
     @classmethod
-    def from_weights(cls, weights: Floats, expected_squares: Floats | None = None) -> WeightSums:
+    def from_weights(
+        cls, weights: Floats, blocks: RowBlocks, expected_squares: Floats | None = None
+    ) -> WeightSums:
         """Returns the sums of weights [S, n], whose squares have the expectations [n], or None."""
         means = weights[0] if len(weights) == 1 else weights.mean(axis=0)
         return cls(
@@ -305,6 +341,7 @@ class WeightSums:
             means=Statistics.from_values(means),
             tail=TailSums.from_values(means),
             expected_squares=None if expected_squares is None else float(expected_squares.sum()),
+            units=BlockSums.from_columns(means[np.newaxis], blocks) if blocks.are_units else None,
         )
 
     def merge(self, other: WeightSums) -> WeightSums:
@@ -312,6 +349,9 @@ class WeightSums:
         expected = None
         if self.expected_squares is not None and other.expected_squares is not None:
             expected = self.expected_squares + other.expected_squares
+        units = None
+        if self.units is not None and other.units is not None:
+            units = self.units.merge(other.units)
         return WeightSums(
             sums=self.sums + other.sums,
             squares=self.squares + other.squares,
@@ -320,22 +360,48 @@ class WeightSums:
             means=self.means.merge(other.means),
             tail=self.tail.merge(other.tail),
             expected_squares=expected,
+            units=units,
         )
 
-    def effective_sample_size(self) -> float:
+    def effective_rows(self) -> float:
         """Returns how many rows of equal weight would tell as much; the mean over the slots."""
         return float(np.mean(self.sums**2 / np.maximum(self.squares, TINY)))
+
+    def effective_sample_size(self) -> float:
+        """Returns how many rows of equal weight, each a unit, would tell as much.
+
+            (sum_i w_i)^2 / max(sum_i w_i^2, sum_u W_u^2)
+
+        where W_u is the sum of the weights of unit u; the sum of its squares is estimated by the
+        sums of blocks of units.
+        """
+        if self.units is None:
+            return self.effective_rows()
+        weights = _squares_of_units(self.units.sums[:, 0])
+        return float(np.mean(self.sums**2 / np.maximum(np.maximum(self.squares, weights), TINY)))
 
     def expected_sample_size(self) -> float | None:
         """Returns how many rows of equal weight logs of these contexts are worth; None if unknown.
 
             n / mean_i(sum_a pi(a | x_i)^2 / pi_b(a | x_i))
 
-        It hardly depends on which actions were drawn, so luck does not make a log look better.
+        It hardly depends on which actions were drawn, so luck does not make a log look better. Of
+        units of n_u rows, sum_u n_u^2 - n is added to the sum over rows.
         """
         if self.expected_squares is None:
             return None
-        return self.means.count**2 / max(self.expected_squares, TINY)
+        size = self.means.count
+        squares = self.expected_squares
+        if self.units is not None:
+            squares += max(0.0, _squares_of_units(self.units.counts) - size)
+        return size**2 / max(squares, TINY)
+
+    def error_of_mean(self) -> float:
+        """Returns the standard error of the mean weight."""
+        squares = float(self.means.squared_deviation)
+        if self.units is not None:
+            squares = float(self.units.squares()[0])
+        return math.sqrt(squares) / self.means.count
 
     def share_of_largest(self) -> float:
         """Returns the square of the largest mean weight of a row, as a share of all squares."""
@@ -348,6 +414,16 @@ class WeightSums:
     def share_of_large(self) -> float:
         """Returns the share of the weights that exceed 100."""
         return self.num_large / (len(self.sums) * self.means.count)
+
+
+def _squares_of_units(sums: Array) -> float:
+    """Returns an estimate of the sum of the squares of units, by their sums in blocks [4096].
+
+    Units that share a block add the product of what they have, which is subtracted as expected.
+    """
+    total = float(sums.sum())
+    squares = float((sums.astype(np.float64) ** 2).sum())
+    return (squares - total**2 / BUCKETS) / (1.0 - 1.0 / BUCKETS)
 
 
 @dataclasses.dataclass(frozen=True)

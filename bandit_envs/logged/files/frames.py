@@ -41,6 +41,7 @@ def from_frame(
     drop_missing: bool = False,
     logger: str | None = None,
     balance: bool = False,
+    unit: str | None = None,
 ) -> BanditLog:
     """Returns the log in a pandas DataFrame, which has one row a decision.
 
@@ -68,6 +69,8 @@ def from_frame(
             propensity of its own.
         balance: whether propensities are those of the mixture of all logging policies, as by
             `balance_loggers`, which says what that assumes.
+        unit: the column of integers or texts that says whose a decision is, such as of which user
+            or session. Rows of one unit belong together, and intervals are by units.
 
     Raises:
         ValueError: a column is missing, or has a value that cannot be; missing values are counted
@@ -77,7 +80,7 @@ def from_frame(
         UserWarning: a column without a name is not a feature, or a column of dates in another form
             is read as texts.
     """
-    if features is None and logger is None and KEY in frame.attrs:
+    if features is None and logger is None and unit is None and KEY in frame.attrs:
         layout: TableLayout = check_layout(frame.attrs[KEY]).copy()
         layout["rows"] = len(frame)  # some may have been filtered
         return join_frame(layout, frame)
@@ -92,6 +95,7 @@ def from_frame(
             action=action,
             reward=reward,
             embedding=embedding,
+            unit=unit,
         ),
         num_actions=num_actions,
         drop_missing=drop_missing,

@@ -39,6 +39,7 @@ def scan_log(
     only: str | None = None,
     logger: str | None = None,
     balance: bool = False,
+    unit: str | None = None,
 ) -> FileScan:
     """Returns an iterable over the batches of a log.
 
@@ -77,6 +78,7 @@ def scan_log(
             proportion to their rows. `balance_loggers` says what that assumes. A part of the log
             may have other proportions: `balance` of what is returned counts those of some rows, as
             `evaluate` and `learn` do of the rows that they use.
+        unit: the column of a table that says whose a decision is, as for `from_frame`.
 
     Raises:
         ValueError: there is no log, a folder has other files, or without `features`, the first file
@@ -93,7 +95,13 @@ def scan_log(
     [2, 2, 1]
     """
     check_integer("batch_rows", batch_rows, minimum=1)
-    roles = {"action": action, "reward": reward, "embedding": embedding, "time": time}
+    roles = {
+        "action": action,
+        "reward": reward,
+        "embedding": embedding,
+        "time": time,
+        "unit": unit,
+    }
     columns = LogRoles.of(features, propensity, logger, balance, **roles)
     folder = Path(path)
     given = {
@@ -104,6 +112,7 @@ def scan_log(
         "drop_missing": drop_missing,
         "embedding": bool(embedding),
         "logger": logger is not None,
+        "unit": unit is not None,
     }
     if is_decisions(folder) and not folder.is_dir():
         _refuse_given({**given, "features": features is not None}, "a DecisionService", path)
@@ -151,6 +160,7 @@ def read_log(
     embedding: Names = (),
     logger: str | None = None,
     balance: bool = False,
+    unit: str | None = None,
 ) -> BanditLog:
     """Reads what `write_log` wrote, a table, or all such files in a folder, by their names' order.
 
@@ -174,6 +184,7 @@ def read_log(
         only=only,
         logger=logger,
         balance=balance,
+        unit=unit,
     )
     if isinstance(scan, WrittenScan):
         return scan.read()

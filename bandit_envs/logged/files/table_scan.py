@@ -21,6 +21,7 @@ from bandit_envs.tables.cells import (
     read_names,
     read_numbers,
     read_reals,
+    read_units,
 )
 from bandit_envs.tables.encoding import TableEncoding, TextColumn
 from bandit_envs.tables.encoding_search import EncodingSearch
@@ -294,6 +295,7 @@ class TableScan(Scan):
                 num_actions=self.num_actions,
                 embedding=read_categories(frame, self.roles.all_of("embedding")),
                 own_propensity=own if is_mixed else None,
+                unit=self._read_units(frame),
                 encoding=self.encoding,
             )
         except BadValueError as error:
@@ -318,6 +320,11 @@ class TableScan(Scan):
             return self.loggers.mix(frame) if self.loggers.balance else own
         column = self.roles.one_of("propensity")
         return None if column is None else read_numbers(frame, column)
+
+    def _read_units(self, frame: DataFrame) -> Array | None:
+        """Returns the units of rows, [n]; None if each is a unit of its own."""
+        column = self.roles.one_of("unit")
+        return None if column is None else read_units(frame, column)
 
     def _column_of(self, role: str) -> str:
         """Returns the column of a role that has one."""
@@ -349,6 +356,7 @@ class TableScan(Scan):
         texts = [each.name for each in self.encoding.features if isinstance(each, TextColumn)]
         texts += self.roles.all_of("action") if self.encoding.actions else ()
         texts += self.roles.all_of("logger")
+        texts += self.roles.all_of("unit")  # so that no number is read as a float
         with part.reading():
             yield from part.frames(names, self.batch_rows, texts)
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from bandit_envs.arrays import Floats, Indices
 from bandit_envs.base.checks import check_confidence
-from bandit_envs.logged.intervals.blocks import BLOCKS, BlockSums
-from bandit_envs.logged.moments import HigherMoments
+from bandit_envs.logged.intervals.blocks import BLOCKS, BlockSums, RowBlocks
+from bandit_envs.logged.moments import HigherMoments, Moments
 from bandit_envs.metrics.statistics import student_quantile
 from bandit_envs.rounding import is_rounding
 
@@ -40,11 +40,12 @@ class InfluenceSums:
     """The sums of n rows whose mean is an estimate; those of parts of a log merge.
 
     The values of the rows are the estimate plus how far each of them moves it: of a mean, what is
-    averaged; of a ratio, the value by the delta method.
+    averaged; of a ratio, the value by the delta method. Where rows belong to units, `of_units`
+    returns those of blocks of units in place of rows; these do not merge.
 
     Args:
         moments: of the values, a single column.
-        blocks: the sums of the values in blocks of rows.
+        blocks: the sums of the values in blocks of rows, or of units.
 
     >>> gains = np.random.default_rng(0).lognormal(size=500) - 1.0
     >>> first = InfluenceSums.from_values(gains[:200])
@@ -67,8 +68,25 @@ class InfluenceSums:
                 which rows belong to blocks.
         """
         columns = np.asarray(values, np.float64)[np.newaxis]
-        moments = HigherMoments.from_columns(columns)
-        return cls(moments, BlockSums.from_columns(columns, first_row))
+        return cls.from_columns(columns, RowBlocks.of(first_row, columns.shape[1], None))
+
+    @classmethod
+    def from_columns(cls, columns: Floats, blocks: RowBlocks) -> InfluenceSums:
+        """Returns the sums of values in a single column [1, n], whose rows are in some blocks."""
+        return cls(HigherMoments.from_columns(columns), BlockSums.from_columns(columns, blocks))
+
+    @classmethod
+    def of_units(cls, value: float, influences: Floats, blocks: BlockSums) -> InfluenceSums:
+        """Returns the sums of an estimate that blocks of units move.
+
+        Args:
+            value: of the estimate.
+            influences: [m], of the blocks that have rows, as `BlockSums.leave_out` returns them.
+            blocks: of units, the sums of the values of their rows.
+        """
+        found = HigherMoments.from_columns((influences - influences.mean())[np.newaxis])
+        centre = Moments(found.moments.weight, np.array([value]), found.moments.products)
+        return cls(HigherMoments(centre, found.thirds, found.fourths), blocks)
 
     def merge(self, other: InfluenceSums) -> InfluenceSums:
         """Returns the sums of the rows of both."""
@@ -76,7 +94,7 @@ class InfluenceSums:
 
     @property
     def size(self) -> int:
-        """The number of rows, n."""
+        """The number of rows, n; or of blocks of units, m."""
         return int(self.moments.moments.weight)
 
     @property
@@ -178,7 +196,8 @@ class InfluenceSums:
             number *= 2
         means = self.blocks.means(number)
         if means is None:
-            raise ValueError(f"{self.size} rows leave a block without a row; expected more")
+            rows = self.blocks.counts.sum()
+            raise ValueError(f"{rows} rows leave a block without a row; expected more")
         return float(means.min()), float(means.max())
 
 

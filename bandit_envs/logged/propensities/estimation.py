@@ -216,7 +216,7 @@ def _cross_fit(
         expected = "a BanditLog, or what scan_log returns, for a classifier"
         raise TypeError(f"{found}; expected {expected}")
     require_rows(require_numbered_actions(log))
-    table = cross_fitted_table(log, model, folds_of(0, len(log), folds))
+    table = cross_fitted_table(log, model, folds_of(0, len(log), folds, log.unit))
     calibration = _calibrate(log, table, min_propensity)
     predictive = find_predictive([(left_out, log.action, table)])
     how = f"by {type(model).__name__}, cross-fitted in {folds} folds"

@@ -11,7 +11,12 @@ from bandit_envs.arrays import Floats, Indices, Rng
 from bandit_envs.base.checks import check_integer
 from bandit_envs.logged.features import features_of, has_items
 from bandit_envs.logged.log import BanditLog, require_numbered_actions, require_propensities
-from bandit_envs.logged.reward_models.reward_sums import RewardSums, folds_of
+from bandit_envs.logged.reward_models.reward_sums import (
+    FEWEST_FOLDS,
+    ONE_FOLD,
+    RewardSums,
+    folds_of,
+)
 from bandit_envs.policies.scikit_learn.model import (
     copy_estimator,
     fit_weighted,
@@ -24,8 +29,8 @@ class RewardRegression:
     """Cross-fitted predictions of the reward of every action.
 
     The model of each fold learns from the other folds. Which fold a row belongs to follows from its
-    number, as if drawn at random. Features are the observation's, flattened, and which action it
-    is; or `global` and the action's `per_arm`, if it has them.
+    number, or from its unit, as if drawn at random. Features are the observation's, flattened, and
+    which action it is; or `global` and the action's `per_arm`, if it has them.
 
     Args:
         model: a regressor or classifier of scikit-learn, of which each fold gets a copy; a
@@ -60,9 +65,12 @@ class RewardRegression:
         weights = None if probabilities is None else mrdr_weights(log, probabilities)
         if self._model is None:
             return RewardSums.from_log(log, 0, self._folds, weights).fit().predict(log)
-        fold = folds_of(0, size, self._folds)
+        fold = folds_of(0, size, self._folds, log.unit)
         predicted = np.empty((size, log.num_actions))
-        for index in range(self._folds):
+        used = np.unique(fold).tolist()
+        if len(used) < FEWEST_FOLDS:
+            raise ValueError(ONE_FOLD)
+        for index in used:
             test = np.flatnonzero(fold == index)
             train = np.flatnonzero(fold != index)
             model = self._fit(np.random.default_rng(index), log, train, weights)

@@ -8,10 +8,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.arrays import Floats, check_array
+from bandit_envs.arrays import Floats, Indices, check_array
 from bandit_envs.base.checks import check_integer
 from bandit_envs.logged.columns import as_column, check_each, check_reward_range
 from bandit_envs.logged.features import features_of, has_items
+from bandit_envs.logged.hashes import mix
 from bandit_envs.logged.log import BanditLog, check_encodings, require_numbered_actions
 from bandit_envs.logged.moments import Moments, add_moments
 from bandit_envs.logged.reward_models.ridge_regression import RidgeRegression
@@ -19,25 +20,30 @@ from bandit_envs.logged.reward_models.ridge_regression import RidgeRegression
 NumberedBatches: TypeAlias = Iterable[tuple[int, BanditLog]]
 """Batches of a log, with the number that the first row of each has in it."""
 
-MULTIPLIERS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)  # of SplitMix64
+FEWEST_FOLDS = 2
+"""Folds that have rows, so that each has a model of the others."""
+
+ONE_FOLD = "all units of log are in one fold; expected more units"
 
 
-def folds_of(first_row: int, size: int, folds: int) -> NDArray[np.int64]:
+def folds_of(first_row: int, size: int, folds: int, unit: Indices | None = None) -> Indices:
     """Returns the folds of rows whose numbers begin with `first_row`: [size], from 0.
 
     Of every `folds` rows in a row, each is in another fold; which one depends on a hash of their
-    place in the log alone.
+    place in the log alone. Rows of a unit are in one fold, by a hash of the unit.
 
-    Source: Steele, Lea & Flood, Fast splittable pseudorandom number generators (2014).
+    Args:
+        first_row: the number of the first row.
+        size: how many rows there are.
+        folds: at least 2.
+        unit: [size], of the rows; None if each row is a unit of its own.
     """
-    rows = np.arange(first_row, first_row + size, dtype=np.uint64)
     number = np.uint64(check_integer("folds", folds, minimum=2))
-    add, first, second = np.array(MULTIPLIERS, np.uint64)
-    mixed = (rows // number + np.uint64(1)) * add
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * first
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * second
-    mixed ^= mixed >> np.uint64(31)
-    folds_from_0 = (rows % number + mixed % number) % number
+    if unit is not None:
+        last_bits = mix(unit) & np.uint64(2**24 - 1)  # blocks of units are by the first bits
+        return np.asarray(last_bits % number, np.int64)
+    rows = np.arange(first_row, first_row + size, dtype=np.uint64)
+    folds_from_0 = (rows % number + mix(rows // number) % number) % number
     return np.asarray(folds_from_0, np.int64)
 
 
@@ -51,6 +57,7 @@ class RewardSums:
         folds: the number of folds, at least 2.
         moments: by fold and action, those of the features and, last, the reward. A model that all
             actions share has the action 0.
+        has_units: whether folds are of units, so that some may be empty.
 
     Source: Chernozhukov et al., Double/debiased machine learning (2018), for cross-fitting.
 
@@ -60,9 +67,12 @@ class RewardSums:
     (4, 2)
     """
 
-    def __init__(self, folds: int, moments: Mapping[tuple[int, int], Moments]) -> None:
+    def __init__(
+        self, folds: int, moments: Mapping[tuple[int, int], Moments], has_units: bool = False
+    ) -> None:
         self._folds = folds
         self._moments = moments
+        self._has_units = has_units
 
     @classmethod
     def from_log(
@@ -84,13 +94,13 @@ class RewardSums:
             features = features[np.arange(len(log)), log.action]
             model = np.zeros(len(log), np.int64)
         columns = np.column_stack([features, log.reward]).T
-        fold = folds_of(first_row, len(log), folds)
+        fold = folds_of(first_row, len(log), folds, log.unit)
         moments = {}
         for rows in _group_rows(fold, model):
             key = (int(fold[rows[0]]), int(model[rows[0]]))
             weights_of_rows = None if counts is None else counts[rows]
             moments[key] = Moments.from_columns(columns[:, rows], weights_of_rows)
-        return cls(folds, moments)
+        return cls(folds, moments, log.unit is not None)
 
     @classmethod
     def from_batches(
@@ -119,16 +129,18 @@ class RewardSums:
         moments = dict(self._moments)
         for key, part in other._moments.items():
             add_moments(moments, key, part)
-        return RewardSums(self._folds, moments)
+        return RewardSums(self._folds, moments, self._has_units or other._has_units)
 
     def fit(self) -> CrossFittedRidge:
         """Returns the models of all folds, each of the rows of the other folds.
 
         Raises:
-            ValueError: the log has fewer rows than folds.
+            ValueError: the log has fewer rows than folds, or all units are in one fold.
         """
         rows = len({fold for fold, _ in self._moments})  # each of the first is in another fold
-        if rows < self._folds:
+        if self._has_units and rows < FEWEST_FOLDS:
+            raise ValueError(ONE_FOLD)
+        if not self._has_units and rows < self._folds:
             raise ValueError(f"log has {rows} rows; expected at least {self._folds}, one a fold")
         return CrossFittedRidge([self._fit_without(fold) for fold in range(self._folds)])
 
@@ -161,7 +173,7 @@ class CrossFittedRidge:
             log: the part.
             first_row: the number of its first row in the whole log.
         """
-        fold = folds_of(first_row, len(log), len(self._weights))
+        fold = folds_of(first_row, len(log), len(self._weights), log.unit)
         predicted = np.zeros((len(log), log.num_actions))
         features = features_of(log)
         for test, models in enumerate(self._weights):
