@@ -105,6 +105,7 @@ def _scan(options: argparse.Namespace) -> FileScan:
         only=options.only,
         logger=logger,
         balance=getattr(options, "balance", False),
+        unit=options.unit,
     )
 
 

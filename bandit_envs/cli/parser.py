@@ -350,6 +350,8 @@ def _add_log(parser: Parser, train: str) -> None:
     )
     text = 'columns of features in your table (default: all others; "" for none)'
     parser.add_argument("--features", metavar="A,B,C", help=text)
+    text = "column of your table that says whose a row is, such as user: intervals are by units"
+    parser.group("the log").add_argument("--unit", metavar="COLUMN", help=text)
     text = (
         'files of a folder that are read, such as "part-?.csv" (default: all; others are an error)'
     )

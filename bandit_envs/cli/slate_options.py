@@ -22,6 +22,8 @@ def open_slates(options: argparse.Namespace) -> SlateLog:
         if getattr(options, name) not in (None, False):
             option = f"--{name.replace('_', '-')}"
             raise ValueError(f"slates have no {option}; expected the columns of propensities")
+    if options.unit is not None:
+        raise ValueError("slates have no --unit; expected slates that are independent")
     slot_propensity = _split(options.slot_propensity)
     prefix_propensity = _split(options.prefix_propensity)
     propensity = options.propensity

@@ -113,7 +113,8 @@ def evaluate(
         train: the share of the rows, from the first, that policies learn from. If it is given, all
             policies are evaluated on the others, also those that do not learn; "auto" is half of
             the rows if a policy learns, and none otherwise. None lets no policy learn, so that all
-            are evaluated on all rows, as they are.
+            are evaluated on all rows, as they are. If the log has units, such as users, the share
+            is of the units: policies learn from all rows of some, and are evaluated on others.
         until: in place of a share, the column and the value of a time, as "day=2024-12-31":
             policies learn from the rows below, which come first, and are evaluated on the others.
         baseline: the name of the policy that gains are over; by default the one that made the log.
@@ -176,10 +177,16 @@ def evaluate(
             segmentation=segmentation,
         )
         kind.check_arguments(asked)
-        rows = training.count_before_others(opened) if kind.learns and train is not None else None
-        candidates = [kind.enter(contender, opened, rows) for contender in contenders]
+        rows = None
+        arranged = opened
+        if kind.learns and train is not None:
+            rows = training.count_before_others(opened)
+            arranged = training.arrange(opened)
+        candidates = [kind.enter(contender, arranged, rows) for contender in contenders]
         left_out = rows if training.is_given and rows is not None else 0
         evaluated_from = _find_starts(candidates, all_rows, left_out)
+        if any(evaluated_from):
+            opened = arranged
         if kind.learns:
             for contender, start in zip(contenders, evaluated_from):
                 if isinstance(contender, GivenPolicy):
@@ -208,6 +215,7 @@ def evaluate(
         by=by,
         remarks=_add_estimated(opened, shown),
         others="" if named else tell_others(kind, chosen),
+        learned_units=opened.is_by_units,
     )
 
 

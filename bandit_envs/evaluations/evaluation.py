@@ -55,6 +55,7 @@ class Evaluation:
         by: the column of the segments; None for none.
         remarks: more reasons to distrust estimates, by segment, policy and estimator.
         others: a sentence that says which other estimators there are; "" if a user named some.
+        learned_units: whether policies have learned from the rows of some units.
     """
 
     def __init__(
@@ -70,8 +71,10 @@ class Evaluation:
         by: str | None,
         remarks: Remarks,
         others: str = "",
+        learned_units: bool = False,
     ) -> None:
         self._others = others
+        self._learned_units = learned_units
         self._candidates = candidates
         self._evaluated = _evaluated_in(None, candidates, found, remarks)
         self.summary = summary  #: what the log holds
@@ -221,7 +224,8 @@ class Evaluation:
         for start in starts:
             names = [each.name for each in self._candidates if each.start == start]
             if start:
-                learned = f"Learned from the first {start} rows, and frozen then"
+                of = f"all {start} rows of some units" if self._learned_units else ""
+                learned = f"Learned from {of or f'the first {start} rows'}, and frozen then"
                 yield f"{learned}: {', '.join(names)}."
         rows = {row.rows for row in self.rows}
         if rows == {size}:
@@ -232,7 +236,9 @@ class Evaluation:
                 others = f"other {rows.pop()} of {size} rows, from which no policy has learned"
                 yield f"{evaluated} {others}."
             else:
-                yield f"{evaluated} last {rows.pop()} of {size} rows; others are left to learning."
+                last = "" if self._learned_units else "last "
+                found = f"{evaluated} {last}{rows.pop()} of {size} rows"
+                yield f"{found}; others are left to learning."
             return
         yield "Each policy is evaluated on the rows from which it has not learned itself."
         yield f"Gains are of the rows from which neither it nor {self.baseline} has learned."

@@ -88,7 +88,7 @@ def learn(
             `scan_log` returns; or the path of a log that `write_log` wrote.
         learner: a learner, or a text as the command takes it, such as "direct_method".
         train: the share of the rows, from the first, that it learns from; 1 for the whole log,
-            "auto" for half of it.
+            "auto" for half of it. If the log has units, it is of the units, each with all rows.
         until: in place of a share, the column and the value of a time, as "day=2024-12-31": it
             learns from the rows below.
         workers: processes or threads, which share the files of a log, or the batches of a list.
@@ -126,6 +126,7 @@ def learn(
         if opened.summary.num_actions == 0:
             problem = f"the actions of {source.scan.name} are real numbers"
             raise ValueError(f"{problem}; expected actions that can be counted, to learn from")
+        opened = training.arrange(opened)
         rows = require_rows(opened, training.count(opened))
         with named.named_in_errors():
             policy = fit_rows(named.learner, named.name, opened, rows)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
+
+import numpy as np
 
 from bandit_envs.evaluations.observer import LogObserver
 from bandit_envs.evaluations.passes import LogPart, Passes
 from bandit_envs.evaluations.sources import Source, count_bytes
 from bandit_envs.logged import BanditLog, scan_log
+from bandit_envs.logged.again import Again
 from bandit_envs.logged.files.scan import BatchScan, Scan
+from bandit_envs.logged.hashes import SLICES, slices_of_units
 from bandit_envs.logged.log import check_repeatable, require_plain_actions
 from bandit_envs.logged.propensities import EstimatedPropensities
 from bandit_envs.logged.propensities.estimation import EstimatedBatches
@@ -43,20 +48,22 @@ class OpenLog:
     Args:
         source: where it is.
         parts: of it, in order.
-        summaries: what they hold.
+        summaries: what they hold; None of parts that are to be read for that.
         summary: what the log holds.
         title: which describes it.
         passes: reads its parts.
         name: names the log.
+        is_by_units: whether its rows are in another order than in the source.
     """
 
     source: Source
     parts: Sequence[LogPart]
-    summaries: Sequence[LogSummary]
+    summaries: Sequence[LogSummary | None]
     summary: LogSummary
     title: str
     passes: Passes
     name: str
+    is_by_units: bool = False
 
     @property
     def size(self) -> int:
@@ -83,6 +90,9 @@ class OpenLog:
         balanced = scan if (start, stop) == (0, self.size) else scan.balance(start, stop)
         if balanced is scan:
             return self
+        if self.is_by_units:
+            problem = "policies learn from some units, and balance is True"
+            raise ValueError(f"{problem}; expected each row's own propensity")
         source = dataclasses.replace(self.source, scan=balanced)
         batches = [
             part.batches for part in source.make_parts(self.passes.are_by_workers, IN_MEMORY)
@@ -92,6 +102,35 @@ class OpenLog:
         ]
         return dataclasses.replace(self, source=source, parts=parts)
 
+    def count_units(self, slices: int) -> int:
+        """Returns how many rows are of the first of 4096 slices of units."""
+        counts = self.summary.slices
+        return 0 if counts is None else int(counts[:slices].sum())
+
+    def put_units_first(self, slices: int) -> OpenLog:
+        """Returns a log that begins with the rows of the first of 4096 slices of units.
+
+        The rows of a unit are together on one side of the cut, in their order.
+
+        Raises:
+            ValueError: rows were made in batches of several, whose order counts.
+        """
+        if self.summary.batch_size > 1:
+            found = f"log has units, and batches of {self.summary.batch_size} rows"
+            raise ValueError(f"{found}; expected single rows, as learning keeps units together")
+        parts: list[LogPart] = []
+        first_row = 0
+        for first, last in ((0, slices), (slices, SLICES)):
+            for part, summary in zip(self.parts, self.summaries):
+                counts = None if summary is None else summary.slices
+                size = 0 if counts is None else int(counts[first:last].sum())
+                batches = Again(functools.partial(_rows_in_slices, part.batches, first, last))
+                parts.append(LogPart(batches, first_row, size))
+                first_row += size
+        return dataclasses.replace(
+            self, parts=parts, summaries=[None] * len(parts), is_by_units=True
+        )
+
     def first_parts(self, stop: int) -> list[LogPart]:
         """Returns the parts of the rows before a row."""
         return [part.until(stop) for part in self.parts if part.first_row < stop]
@@ -100,8 +139,8 @@ class OpenLog:
         """Returns what the rows before a row hold. At most one part is read anew."""
         found = LogSummary.from_batches([])
         for part, cut, summary in zip(self.parts, self.first_parts(stop), self.summaries):
-            is_whole = cut.size == part.size
-            found = found.merge(summary if is_whole else LogSummary.from_batches(cut.batches))
+            known = summary if cut.size == part.size else None
+            found = found.merge(known or LogSummary.from_batches(cut.batches))
         return found
 
 
@@ -190,6 +229,11 @@ def _summarize(source: Source, passes: Passes, features: Sequence[str] | None) -
     lines = [str(summary)]
     if summary.encoding is not None:
         lines.append(f"features: {summary.encoding}")
+    if summary.slices is not None:
+        lines.append("rows of one unit belong together: errors and intervals are by units")
+    for column in summary.find_units():
+        problem = f"column {column!r} repeats as users do, whose rows are not independent"
+        lines.append(f"{problem}; --unit, or unit={column!r}, makes errors right")
     if summary.estimated:
         lines.append(summary.estimated)
     title = "\n".join([*lines, *limited.scan.remarks()])
@@ -202,6 +246,17 @@ def _summarize(source: Source, passes: Passes, features: Sequence[str] | None) -
         passes=passes,
         name=scan.name,
     )
+
+
+def _rows_in_slices(batches: Iterable[BanditLog], first: int, last: int) -> Iterator[BanditLog]:
+    """Yields the rows of batches whose units are in some slices, from the first to the last."""
+    for batch in batches:
+        if batch.unit is None:
+            raise ValueError("a batch has no units; expected them, as in those before")
+        slices = slices_of_units(batch.unit)
+        rows = np.flatnonzero((slices >= first) & (slices < last))
+        if len(rows):
+            yield batch[rows]
 
 
 def _summarize_part(part: LogPart) -> LogSummary:

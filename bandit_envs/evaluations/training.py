@@ -7,6 +7,7 @@ from typing import Literal
 
 from bandit_envs.base.checks import check_number, short_repr
 from bandit_envs.evaluations.logs import OpenLog
+from bandit_envs.logged.hashes import SLICES
 
 AUTO: Literal["auto"] = "auto"
 """A share that is not given: the first half of the rows, if a policy learns."""
@@ -16,10 +17,10 @@ HALF = 0.5
 
 @dataclasses.dataclass(frozen=True)
 class Training:
-    """The first rows of a log, from which policies learn.
+    """The rows of a log from which policies learn: the first, or those of some units.
 
     Args:
-        share: of the rows; None if no policy learns.
+        share: of the rows, or of the units if the log has some; None if no policy learns.
         until: the first row that is left out, as "day=2024-12-31": the first that is not below a
             value. It takes the place of a share.
     """
@@ -62,6 +63,17 @@ class Training:
         """The share of the rows; 0 if no policy learns."""
         return HALF if self.share == AUTO else self.share or 0.0
 
+    def arrange(self, log: OpenLog) -> OpenLog:
+        """Returns a log that begins with these rows. A share takes all rows of a unit, or none."""
+        if self.until is not None or log.summary.slices is None or self._slices in (0, SLICES):
+            return log
+        return log.put_units_first(self._slices)
+
+    @property
+    def _slices(self) -> int:
+        """The share in slices of units."""
+        return round(self._share * SLICES)
+
     def count(self, log: OpenLog) -> int:
         """Returns the number of rows."""
         if self.time is not None:
@@ -69,6 +81,8 @@ class Training:
             if not rows:
                 raise ValueError(f"until is {self.until}, but no row is below")
             return log.summary.round_rows(rows)
+        if log.summary.slices is not None:
+            return log.count_units(self._slices)
         return log.summary.round_rows(log.size * self._share)
 
     def count_before_others(self, log: OpenLog) -> int:

@@ -13,6 +13,9 @@ from bandit_envs.logged.columns import BadValueError
 
 MULTIPLIERS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)  # of SplitMix64
 
+SLICES = 4096
+"""In how many slices units are cut, of which some are left to learning."""
+
 
 def mix(numbers: NDArray[Any]) -> NDArray[np.uint64]:
     """Returns a hash of each of n integers, all of whose 64 bits say nothing of the number: [n].
@@ -24,6 +27,15 @@ def mix(numbers: NDArray[Any]) -> NDArray[np.uint64]:
     mixed = (mixed ^ (mixed >> np.uint64(30))) * first
     mixed = (mixed ^ (mixed >> np.uint64(27))) * second
     return np.asarray(mixed ^ (mixed >> np.uint64(31)))
+
+
+def slices_of_units(unit: Indices) -> Indices:
+    """Returns the slice of the unit of each of some rows [n], from 0 to 4095: [n].
+
+    The first slices are those of units from which policies learn. They are by other bits of the
+    hash than blocks of units, and than folds.
+    """
+    return ((mix(unit) >> np.uint64(24)) & np.uint64(SLICES - 1)).astype(np.intp)
 
 
 def hash_text(text: str) -> int:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from bandit_envs.arrays import Array
+from bandit_envs.arrays import Array, Indices
 from bandit_envs.logged.columns import describe_actions
-from bandit_envs.logged.hashes import hash_text
+from bandit_envs.logged.hashes import SLICES, hash_text, slices_of_units
 from bandit_envs.logged.log import BanditLog, concatenate
+from bandit_envs.logged.repeats import Repeats, count_repeats, merge_repeats
 from bandit_envs.logged.row_order import RowOrder
 from bandit_envs.metrics.statistics import Statistics
 from bandit_envs.names.visible import visible
@@ -40,6 +41,8 @@ class LogSummary:
         order: in which rows of a policy made the log.
         fingerprint: a sum that other decisions hardly have. It depends on the order of the rows,
             not on batches; and not on rewards, which may come late.
+        repeats: of the columns of numbers of a table whose rows have no units.
+        slices: [4096], the numbers of rows in slices of units; None if each row is a unit.
     """
 
     empty: BanditLog | None
@@ -48,6 +51,8 @@ class LogSummary:
     highest_propensity: float
     order: RowOrder
     fingerprint: int
+    repeats: Mapping[str, Repeats] = dataclasses.field(default_factory=dict)
+    slices: Indices | None = None
 
     @classmethod
     def from_batches(cls, batches: Iterable[BanditLog]) -> LogSummary:
@@ -71,6 +76,8 @@ class LogSummary:
             highest_propensity=float(np.fmax.reduce(batch.propensity, initial=0.0)),
             order=RowOrder.from_rows(batch.row),
             fingerprint=_fingerprint(batch),
+            repeats=count_repeats(batch),
+            slices=None if batch.unit is None else _count_slices(batch.unit),
         )
 
     def merge(self, later: LogSummary) -> LogSummary:
@@ -86,6 +93,8 @@ class LogSummary:
             order=self.order.merge(later.order),
             fingerprint=(self.fingerprint + later.fingerprint * pow(STEP, self.size, 2**64))
             % 2**64,
+            repeats=merge_repeats(self.repeats, later.repeats),
+            slices=_add_slices(self.slices, later.slices),
         )
 
     @property
@@ -134,6 +143,10 @@ class LogSummary:
         """How a table became the log; None if it comes from none."""
         return None if self.empty is None else self.empty.encoding
 
+    def find_units(self) -> list[str]:
+        """Returns the columns that look like units, of a table whose rows have none."""
+        return [name for name, each in self.repeats.items() if each.look_like_units]
+
     @property
     def _names(self) -> Sequence[str]:
         return () if self.empty is None else self.empty.action_names
@@ -148,6 +161,18 @@ class LogSummary:
             shown = ", ".join(map(visible, self._names[:SHOWN]))
             actions += f" ({shown}{', ...' if len(self._names) > SHOWN else ''})"
         return f"{self.size} rows, {actions}, {mean}, {propensities}"
+
+
+def _count_slices(unit: Indices) -> Indices:
+    """Returns how many rows are in each slice of units: [4096]."""
+    return np.bincount(slices_of_units(unit), minlength=SLICES)
+
+
+def _add_slices(left: Indices | None, right: Indices | None) -> Indices | None:
+    """Returns the sums of the numbers of rows; those of a part without batches are None."""
+    if left is None or right is None:
+        return right if left is None else left
+    return left + right
 
 
 def _fingerprint(batch: BanditLog) -> int:

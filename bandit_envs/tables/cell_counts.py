@@ -132,7 +132,8 @@ class CellCounts:
             return TimeColumn(name)
         advice = (
             "leave it out: features=[...] or --features names the others; or put its rare texts"
-            " into one; dates are written as 2024-12-31 or 2024-12-31 23:59"
+            " into one; a log takes users as unit=, or --unit; dates are written as 2024-12-31 or"
+            " 2024-12-31 23:59"
         )
         return TextColumn(name, self.levels(name, advice))
 

@@ -212,6 +212,7 @@ def test_too_many_texts_are_refused_by_name(tmp_path):
     frame = shop(400)
     frame["user"] = [f"u{row}" for row in range(400)]
     path = write(frame, tmp_path / "shop.csv")
+    assert len(set(from_frame(frame, unit="user", **ROLES).unit.tolist())) == 400
     for read in (lambda: from_frame(frame, **ROLES), lambda: scan_log(path, 50, **ROLES)):
         with pytest.raises(
             ValueError, match="'user' has more than 256 different texts; leave it out: feat"

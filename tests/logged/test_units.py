@@ -214,7 +214,7 @@ def test_folds_keep_a_unit_together():
     folds = folds_of(0, 5000, 3, unit)
     pairs = {*zip(unit.tolist(), folds.tolist(), strict=True)}
     assert len(pairs) == len(np.unique(unit))
-    assert np.bincount(folds) / 5000 == pytest.approx([1 / 3] * 3, abs=0.03)
+    assert np.bincount(folds) / 5000 == pytest.approx([1 / 3] * 3, abs=0.05)
     log, _ = drawn_log(5000, unit)
     whole = RewardSums.from_log(log).fit().predict(log)
     parts = RewardSums.from_log(log[:300]).merge(RewardSums.from_log(log[300:], 300))

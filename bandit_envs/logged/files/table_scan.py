@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -42,6 +43,12 @@ if TYPE_CHECKING:
 
 SHARED = ("embedding", "time")
 """Roles whose columns may have another role, too."""
+
+UNIT = re.compile(
+    r"(.*[_ ])?(user|session|visitor|customer|member|account|client|device|cookie)([_ ]?id)?",
+    re.IGNORECASE,
+)
+"""How columns are often called whose values are units."""
 
 
 class LogRoles(NamedTuple):
@@ -196,6 +203,7 @@ class TableScan(Scan):
             missing = self.find_missing()
             lines.append(f"{missing.rows} of {missing.size} rows miss values, and are left out")
         lines += self.doubts
+        lines += map(describe_unused_unit, self._find_unused_units())
         if self.loggers is not None:
             found = f"logging policies: {self.loggers}"
             if self.loggers.balance:
@@ -245,6 +253,12 @@ class TableScan(Scan):
         if self.time is not None and self.time not in self.features:
             names.append(self.time)
         return names
+
+    def _find_unused_units(self) -> list[str]:
+        """Returns the columns without a role that are called as units are, if there are none."""
+        if self.roles.all_of("unit"):
+            return []
+        return [name for name in self._find_left_out() if UNIT.fullmatch(str(name))]
 
     @property
     def unread(self) -> str:
@@ -359,6 +373,12 @@ class TableScan(Scan):
         texts += self.roles.all_of("unit")  # so that no number is read as a float
         with part.reading():
             yield from part.frames(names, self.batch_rows, texts)
+
+
+def describe_unused_unit(name: str) -> str:
+    """Returns the line that says that the rows of a table may belong together."""
+    advice = f"--unit {name}, or unit={name!r}, makes errors right if its values repeat"
+    return f"column {name!r} is not used; {advice}"
 
 
 def _place_in_frame(name: str, index: Any, row: int) -> str:

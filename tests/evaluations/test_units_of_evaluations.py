@@ -1,0 +1,141 @@
+"""Evaluations of logs whose rows belong to units: tables, training, segments, workers, command."""
+
+import re
+
+import numpy as np
+import pytest
+
+from bandit_envs.evaluations import evaluate, learn
+from bandit_envs.logged import BanditLog, from_frame, scan_log
+from bandit_envs.logged.hashes import slices_of_units
+
+pandas = pytest.importorskip("pandas")
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+def table_of_users(size=6000, users=700, seed=0):
+    """Decisions of users who like all actions, or none."""
+    rng = np.random.default_rng(seed)
+    user = rng.integers(0, users, size)
+    likes = rng.normal(size=users)
+    action = rng.integers(0, 2, size)
+    return pandas.DataFrame(
+        {
+            "user": [f"user-{number}" for number in user],
+            "number": user,
+            "age": 20.0 + user % 50,
+            "country": np.array(["DE", "FR"])[user % 2],
+            "action": np.array(["hats", "shoes"])[action],
+            "reward": likes[user] + 0.2 * action + rng.normal(size=size),
+            "propensity": 0.5,
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    file = tmp_path_factory.mktemp("units") / "log.csv"
+    table_of_users().to_csv(file, index=False)
+    return file
+
+
+def scan(path, **options):
+    return scan_log(path, 1000, features=["age", "country"], **options)
+
+
+def test_intervals_are_by_units(path):
+    by_rows = evaluate(scan(path), "random", "snips").rows
+    by_units = evaluate(scan(path, unit="user"), "random", "snips").rows
+    assert [row.value for row in by_units] == pytest.approx([row.value for row in by_rows])
+    errors = [row.standard_error for row in by_units]
+    assert np.all(np.array(errors) > 1.8 * np.array([row.standard_error for row in by_rows]))
+    sizes = [row.effective_sample_size for row in by_units]
+    assert max(sizes) < 800
+
+
+def test_integers_and_texts_are_units_alike(path):
+    texts = evaluate(scan(path, unit="user"), "random", "ips").rows[1]
+    numbers = evaluate(scan(path, unit="number"), "random", "ips").rows[1]
+    assert numbers.standard_error == pytest.approx(texts.standard_error, rel=0.1)
+
+
+def test_segments_are_by_units(path):
+    found = evaluate(scan(path, unit="user"), "random", "ips", by="country")
+    alone = scan(path, unit="user")
+    log = next(iter(scan_log(path, 10**6, features=["age", "country"], unit="user")))
+    part = log[log.observation[:, 1] == 1.0]
+    expected = evaluate(part, "random", "ips").rows[1]
+    assert alone.features == ("age", "country")
+    assert found.segments["DE"][1].low == pytest.approx(expected.low, rel=1e-9)
+
+
+@pytest.mark.parametrize("train", [0.5, 0.25])
+def test_learning_keeps_a_unit_together(path, train):
+    log = next(iter(scan_log(path, 10**6, features=["age", "country"], unit="user")))
+    is_first = slices_of_units(log.unit) < round(4096 * train)
+    learned = learn(log, "direct_method", train=train)
+    assert learned.learned_from.size == is_first.sum()
+    again = learn(log[is_first], "direct_method", train=1.0)
+    assert learned.learned_from.identify() == again.learned_from.identify()
+    found = evaluate(log, "lin_ucb", "snips", train=train)
+    assert found.rows[1].rows == (~is_first).sum()
+    rest = evaluate(log[~is_first], found.policies["lin_ucb"], "snips", train=None)
+    assert found.rows[1].value == pytest.approx(rest.rows[1].value, rel=1e-9)
+    assert found.rows[1].low == pytest.approx(rest.rows[1].low, rel=1e-9)
+    note = f"Learned from all {is_first.sum()} rows of some units, and frozen then: lin_ucb."
+    assert note in found.notes
+
+
+def test_what_was_learned_from_some_units_is_evaluated_on_others(path, tmp_path):
+    learned = learn(scan(path, unit="user"), "direct_method")
+    learned.write(tmp_path / "policy.npz")
+    found = evaluate(scan(path, unit="user"), str(tmp_path / "policy.npz"), "snips")
+    assert found.rows[1].rows == 6000 - learned.learned_from.size
+    assert not found.rows[1].warnings
+
+
+def test_workers_find_the_same(path):
+    one = evaluate(scan(path, unit="user"), ["random", "lin_ucb"], ["dr"])
+    more = evaluate(
+        scan(path, unit="user"), ["random", "lin_ucb"], ["dr"], workers=2, backend="threading"
+    )
+    for row, other in zip(one.rows, more.rows, strict=True):
+        assert row[3:7] == pytest.approx(other[3:7], rel=1e-9)
+
+
+def test_all_rows_of_untrained_policies_are_evaluated(path):
+    found = evaluate(scan(path, unit="user"), "random", "snips")
+    assert {row.rows for row in found.rows} == {6000}
+
+
+def test_a_column_that_repeats_as_units_do_is_told_once(path):
+    features = ["age", "country", "number"]
+    title = evaluate(scan_log(path, features=features), "random", "ips").title
+    assert title.count("column 'number' repeats as users do") == 1
+    assert "'age' repeats" not in title
+    title = evaluate(scan_log(path, features=features[:2], unit="user"), "random", "ips").title
+    assert "repeats as" not in title
+    assert "is not used" not in title
+    assert title.count("rows of one unit belong together: errors and intervals are by units") == 1
+
+
+def test_a_column_that_is_called_as_units_are_is_told_once(path):
+    title = evaluate(scan(path), "random", "ips").title
+    assert title.count("column 'user' is not used; --unit user, or unit='user'") == 1
+
+
+def test_batches_of_rows_are_refused_for_learning(path):
+    log = next(iter(scan(path, unit="user")))
+    columns = log.columns()
+    rows = np.arange(len(log)) % 2
+    batches = BanditLog(log.observation, num_actions=2, **{**columns, "row": rows})
+    with pytest.raises(ValueError, match="log has units, and batches of 2 rows"):
+        evaluate(batches, "lin_ucb", "ips")
+
+
+@pytest.mark.parametrize("cell", [0.5, True])
+def test_units_are_integers_or_texts(path, cell):
+    frame = table_of_users(50)
+    frame["user"] = [cell] * 50
+    with pytest.raises(ValueError, match=re.escape("expected an integer or a text")):
+        from_frame(frame, features=["age"], unit="user")
