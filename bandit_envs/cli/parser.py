@@ -215,7 +215,10 @@ def _add_evaluate(subcommands: Subcommands) -> None:
         "the rows that no policy has learned from)"
     )
     parser.group("estimates").add_argument("--all-rows", action="store_true", help=text)
-    text = "also a table for the rows of each value of a column, such as a feature, or step"
+    text = (
+        "also a table for the rows of each value of a column, such as a feature, or step; or of "
+        "each day, week, month or year of a column of dates, as DATE:month"
+    )
     parser.group("estimates").add_argument("--by", metavar="COLUMN", help=text)
     _add_slates(parser)
     text = "replace the estimates in the folder (default: refuse, or a new folder in results/)"

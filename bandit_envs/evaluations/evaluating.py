@@ -38,7 +38,7 @@ from bandit_envs.evaluations.logs import AnyLog, OpenLog, as_source, open_log
 from bandit_envs.evaluations.named import collect
 from bandit_envs.evaluations.observer import LogObserver
 from bandit_envs.evaluations.passes import LogPart, Passes, check_readers, start_passes
-from bandit_envs.evaluations.segments import Segmentation
+from bandit_envs.evaluations.segments import Periods, Segmentation
 from bandit_envs.evaluations.training import AUTO, Training
 from bandit_envs.logged import RewardSums
 from bandit_envs.logged.seen_rows import warn_if_seen
@@ -123,7 +123,9 @@ def evaluate(
             rows, but a gain is of rows that are the same for both.
         by: a column of whole numbers or texts, at most 50 different ones: `Evaluation.segments` has
             a table for the rows of each. It may be a feature of a table, or `step` and so on; of
-            an observation that is a dict, one of its keys.
+            an observation that is a dict, one of its keys. Or "day", "week", "month" or "year", at
+            most 60 of them, by the `time` of the log; "day:month" is by month of the column `day`
+            of a table. A week is known by the date of its Monday.
         confidence: the probability that an interval holds.
         workers: processes or threads, which share the files of a log, or the batches of a list.
         backend: "loky", "threading", "dask" or "ray".
@@ -155,7 +157,6 @@ def evaluate(
     baseline = find_baseline(baseline, [contender.name for contender in contenders])
     named = None if estimators is None else collect(ESTIMATORS_GIVEN, estimators, expand_estimator)
     training = Training(train, until)
-    segmentation = None if by is None else Segmentation(by)
     asked = {
         "train": train,
         "until": until,
@@ -168,13 +169,13 @@ def evaluate(
     if isinstance(log, SlateLog):
         Slates.check_arguments(asked)
     with start_passes(workers, backend, address, observer) as passes:
-        kind, opened = _open(
+        kind, opened, segmentation = _open(
             log,
             passes,
             contenders=contenders,
             estimators=named,
             time=training.time,
-            segmentation=segmentation,
+            by=by,
         )
         kind.check_arguments(asked)
         rows = None
@@ -213,6 +214,7 @@ def evaluate(
         confidence=confidence,
         baseline=baseline,
         by=by,
+        is_over_time=isinstance(segmentation, Periods),
         remarks=_add_estimated(opened, shown),
         others="" if named else tell_others(kind, chosen),
         learned_units=opened.is_by_units,
@@ -226,9 +228,9 @@ def _open(
     contenders: Sequence[Contender],
     estimators: Mapping[str, Any] | None,
     time: str | None,
-    segmentation: Segmentation | None,
-) -> tuple[LogKind, OpenLog]:
-    """Returns of which kind the actions of a log are, and the log.
+    by: str | None,
+) -> tuple[LogKind, OpenLog, Segmentation | None]:
+    """Returns of which kind the actions of a log are, the log, and what cuts it in segments.
 
     Args:
         log: as a user gives it.
@@ -236,19 +238,23 @@ def _open(
         contenders: the policies.
         estimators: by name; None for those that are the default.
         time: a column by which the log is cut.
-        segmentation: cuts the log in segments.
+        by: the column or the period of the segments; None for none.
     """
     if isinstance(log, SlateLog):
-        return Slates(log), open_slates(log, passes)
+        segments = None if by is None else Segmentation.of(by)
+        return Slates(log), open_slates(log, passes), segments
     source = as_source(log, time)
+    segmentation = None if by is None else Segmentation.of(by, source.scan)
+    if segmentation is not None:
+        source = segmentation.date(source)
     check_features(contenders, source.scan.features)
     features = _find_features(contenders, estimators, segmentation, source.scan.features)
     opened = open_log(source.add_actions(names_of_actions(contenders)), passes, features)
     _check_columns(opened, segmentation)
     empty = opened.summary.empty
     if empty is not None and empty.action_kind.is_number:
-        return Numbers.of_log(opened), opened
-    return SingleActions(opened.summary.num_actions), opened
+        return Numbers.of_log(opened), opened, segmentation
+    return SingleActions(opened.summary.num_actions), opened, segmentation
 
 
 def _find_features(

@@ -56,6 +56,7 @@ class Evaluation:
         remarks: more reasons to distrust estimates, by segment, policy and estimator.
         others: a sentence that says which other estimators there are; "" if a user named some.
         learned_units: whether policies have learned from the rows of some units.
+        is_over_time: whether segments are weeks, months and so on.
     """
 
     def __init__(
@@ -72,7 +73,9 @@ class Evaluation:
         remarks: Remarks,
         others: str = "",
         learned_units: bool = False,
+        is_over_time: bool = False,
     ) -> None:
+        self.is_over_time = is_over_time  #: whether segments are weeks, months and so on
         self._others = others
         self._learned_units = learned_units
         self._candidates = candidates

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from bandit_envs.arrays import Array, Floats, Indices
 from bandit_envs.base.checks import short_repr
+from bandit_envs.evaluations.sources import Source
 from bandit_envs.logged import BanditLog
 from bandit_envs.logged.files.column_layout import split_log
+from bandit_envs.logged.files.scan import Scan
 from bandit_envs.logged.log import COLUMNS
 from bandit_envs.logged.slate_log import SlateLog
 from bandit_envs.tables.encoding import TableEncoding, TextColumn
@@ -19,7 +21,15 @@ from bandit_envs.tables.encoding import TableEncoding, TextColumn
 MAX_SEGMENTS = 50
 """A log has at most so many segments."""
 
+MAX_PERIODS = 60
+"""A log has at most so many weeks, months and so on."""
+
+PERIODS = {"day": "D", "week": "D", "month": "M", "year": "Y"}
+"""In which periods time is cut, with the unit of NumPy by whose first date a period is known."""
+
 OTHER = "(other)"  # texts that are not levels
+SECONDS_OF_DAY = 86_400
+FIRST_WEEKDAY = 3  # 1970-01-01 was a Thursday
 SHOWN = 20  # names that a message has at most
 
 
@@ -45,6 +55,24 @@ class Segmentation:
     """
 
     column: str
+    most: ClassVar[int] = MAX_SEGMENTS
+
+    @classmethod
+    def of(cls, by: str, scan: Scan | None = None) -> Segmentation:
+        """Returns what cuts a log by a column, or by a period such as "month" or "day:month".
+
+        Args:
+            by: as a user gives it.
+            scan: the log, of which a feature may be called so; None if it has no features.
+        """
+        column, _, period = by.rpartition(":") if isinstance(by, str) else ("", "", "")
+        if period in PERIODS and by not in _features_of(scan):
+            return Periods(by, column, period)
+        return cls(by)
+
+    def date(self, source: Source) -> Source:
+        """Returns a log whose batches have what it is cut by."""
+        return source
 
     def __post_init__(self) -> None:
         """Raises TypeError if the column has no name."""
@@ -86,8 +114,8 @@ class Segmentation:
 
     def check_number(self, segments: int) -> None:
         """Raises ValueError if a log has too many segments."""
-        if segments > MAX_SEGMENTS:
-            problem = f"the column {self.column} has more than {MAX_SEGMENTS} values"
+        if segments > self.most:
+            problem = f"the column {self.column} has more than {self.most} values"
             raise ValueError(f"{problem}; segments are of fewer")
 
     def _find(self, batch: BanditLog | SlateLog) -> Array:
@@ -102,6 +130,48 @@ class Segmentation:
         names = [] if encoding is None else encoding.names
         known = [*names, *columns][:SHOWN]
         raise ValueError(f"by is {short_repr(self.column)}; expected a column of {known}")
+
+
+@dataclasses.dataclass(frozen=True)
+class Periods(Segmentation):
+    """Cuts a log by the week, month and so on of its times.
+
+    Args:
+        column: names the periods.
+        times: the column of the times of a table; "" for the one that is named already.
+        period: "day", "week", which begins on Monday and is known by its date, "month" or "year".
+    """
+
+    times: str
+    period: str
+    most: ClassVar[int] = MAX_PERIODS
+
+    def find_feature(self, features: Sequence[str]) -> list[str]:
+        return []
+
+    def date(self, source: Source) -> Source:
+        return dataclasses.replace(source, scan=source.scan.with_dates(self.times))
+
+    def _find(self, batch: BanditLog | SlateLog) -> Array:
+        """Returns the periods of the rows as texts: [n]."""
+        seconds = None if isinstance(batch, SlateLog) else batch.time
+        if seconds is None:
+            problem = f"by is {short_repr(self.column)}, and the log has no times"
+            raise ValueError(f"{problem}; expected a column of dates, as in day:month")
+        days = np.floor(seconds / SECONDS_OF_DAY).astype(np.int64)
+        if self.period == "week":
+            days -= (days + FIRST_WEEKDAY) % 7
+        different, places = np.unique(days, return_inverse=True)
+        dates = different.astype("M8[D]").astype(f"M8[{PERIODS[self.period]}]")
+        return np.asarray(np.datetime_as_string(dates)[places.reshape(-1)])
+
+
+def _features_of(scan: Scan | None) -> Sequence[str]:
+    """Returns the columns of the features of a log; () if they have no names."""
+    if scan is None or scan.features:
+        return () if scan is None else scan.features
+    first = next(iter(scan), None)
+    return () if first is None or first.encoding is None else first.encoding.names
 
 
 def _decode(encoding: TableEncoding, name: str, features: Floats) -> Array:

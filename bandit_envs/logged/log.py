@@ -56,8 +56,12 @@ COLUMNS = {
     "own_propensity": ColumnKind("fiu", np.float64, 1),
     "item": ColumnKind("iu", np.int64, 2),
     "unit": ColumnKind("iu", np.int64, 1),
+    "time": ColumnKind("fiu", np.float64, 1),
 }
 """The columns other than the observation. All but the first three are optional."""
+
+LATEST = 2.5e11
+"""Seconds from 1970 to a year below 10000."""
 
 OPTIONAL = tuple(COLUMNS)[3:]
 
@@ -93,6 +97,7 @@ class BanditLog:
             features, `per_arm`; -1 where there is no item. An action is a place in this row.
         unit: [n], whose a decision is: of which user, session or request. Rows of one unit belong
             together, so intervals are by units. Texts become hashes of 64 bits.
+        time: [n], when the decision was made, in seconds since 1970-01-01 00:00.
         encoding: the names of the actions or items, and what the observation is made of, if the log
             comes from a table.
         estimated: how the propensities were estimated, which tables of estimates say; "" if they
@@ -121,6 +126,7 @@ class BanditLog:
     own_propensity: Floats | None = None
     item: NDArray[np.int64] | None = None
     unit: NDArray[np.int64] | None = None
+    time: Floats | None = None
     encoding: TableEncoding | None = None
     estimated: str = ""
 
@@ -287,6 +293,9 @@ class BanditLog:
             self._check_has_no_tables()
         if self.has_propensities:
             check_propensities(self.propensity, self.action_kind)
+        if self.time is not None:
+            is_date = np.abs(self.time) < LATEST
+            check_each("time", self.time, is_date, "seconds since 1970, of a year below 10000")
         if self.own_propensity is not None:
             check_propensities(self.own_propensity, self.action_kind, "own_propensity")
         if self.action_probabilities is not None:

@@ -214,6 +214,15 @@ def read_reals(frame: DataFrame, name: str) -> Floats:
     return numbers
 
 
+def read_seconds(frame: DataFrame, name: str) -> Floats:
+    """Returns the dates or times in a column, in seconds since 1970-01-01 00:00: [n]."""
+    cells = cells_of(frame, name)
+    is_number = cells.dtype.kind in "biuf"
+    times = np.full(len(cells), "NaT", "M8[us]") if is_number else as_times(cells)
+    check_column(frame, name, ~np.isnat(times), "a date or a time, as in 2024-12-31 23:59")
+    return np.asarray(times.astype(np.int64) / 1e6)
+
+
 def read_names(frame: DataFrame, name: str, names: Sequence[str]) -> Array:
     """Returns the numbers of the actions whose names a column has."""
     places = find_places(names, cells_of(frame, name))

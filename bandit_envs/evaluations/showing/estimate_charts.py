@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from bandit_envs.evaluations.estimate_rows import EstimateRow, Evaluated
-from bandit_envs.evaluations.showing.estimate_figures import shown_bins, weights_of
+from bandit_envs.evaluations.showing.estimate_figures import (
+    curves_over_time,
+    shown_bins,
+    weights_of,
+)
 from bandit_envs.evaluations.showing.weight_histogram import EDGES
-from bandit_envs.showing.charts import Chart, Dots, Interval, draw_intervals, draw_steps
+from bandit_envs.names.visible import visible
+from bandit_envs.showing.charts import (
+    Chart,
+    Curve,
+    Dots,
+    Facet,
+    Interval,
+    Panel,
+    Scale,
+    draw_intervals,
+    draw_panels,
+    draw_steps,
+)
 
 
 def estimates_chart(rows: Sequence[EstimateRow], baseline: str) -> Chart:
@@ -33,6 +49,18 @@ def segments_chart(segments: Iterable[tuple[str, EstimateRow]], baseline: str) -
     return draw_intervals(
         [_gains([(f"{row.policy}, {name}", row) for name, row in rows], baseline)]
     )
+
+
+def times_chart(periods: Mapping[str, Sequence[EstimateRow]], baseline: str) -> Chart:
+    """Returns a chart of the values and the gains in weeks, months and so on, with their bands."""
+    curves = {
+        panel: [Curve(name, band, place) for place, (name, band) in enumerate(of_panel.items())]
+        for panel, of_panel in curves_over_time(periods).items()
+    }
+    panels = [Panel("Mean reward", curves["value"])]
+    if curves["gain"]:
+        panels.append(Panel(f"Gain over {visible(baseline)}", curves["gain"], level=0.0))
+    return draw_panels([Facet("", panels)], Scale("", names=list(periods)))
 
 
 def weights_chart(evaluated: Sequence[Evaluated]) -> Chart:

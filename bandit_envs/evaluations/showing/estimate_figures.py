@@ -15,6 +15,8 @@ from bandit_envs.showing.fonts import fonts_for
 from bandit_envs.showing.plots import log_axis, plain_texts
 from bandit_envs.showing.styles import COLORS
 
+MOST_TICKS = 20  # names of periods below a figure
+
 
 def draw_estimates(rows: Sequence[EstimateRow], baseline: str) -> Figure:
     """Returns a figure of estimates and gains with their intervals.
@@ -70,6 +72,52 @@ def draw_segments(segments: Mapping[str, Sequence[EstimateRow]], baseline: str) 
             axis.set_title(policy, fontsize=9, loc="left", parse_math=False)
             axis.spines[["top", "right"]].set_visible(False)
         axes[-1].set_xlabel(f"Gain over {baseline}", parse_math=False)
+        handles, labels = axes[0].get_legend_handles_labels()
+        plain_texts(figure.legend(handles, labels, loc="outside right upper", frameon=False))
+        return figure
+
+
+def curves_over_time(
+    periods: Mapping[str, Sequence[EstimateRow]],
+) -> dict[str, dict[str, NDArray[np.float64]]]:
+    """Returns curves of the values and of the gains, under "value" and "gain", by name.
+
+    Each is [4, n]: the places of the periods, the values, and the ends of their intervals. The
+    places of the curves among the values are those of the same policies among the gains.
+    """
+    points: dict[str, dict[str, list[tuple[float, ...]]]] = {"value": {}, "gain": {}}
+    several = len({row.estimator for rows in periods.values() for row in rows}) > 2  # one is "mean"
+    for place, rows in enumerate(periods.values()):
+        for row in rows:
+            name = f"{row.policy}, {row.estimator}" if several else row.policy
+            value = (place, row.value, row.low, row.high)
+            points["value"].setdefault(name, []).append(value)
+            gain = (place, row.gain, row.gain_low, row.gain_high)
+            points["gain"].setdefault(name, []).append(gain)
+    return {
+        panel: {name: np.array(own, np.float64).T for name, own in named.items()}
+        for panel, named in points.items()
+    }
+
+
+def draw_times(periods: Mapping[str, Sequence[EstimateRow]], baseline: str) -> Figure:
+    """Returns a figure of the values and the gains in weeks, months and so on, with their bands."""
+    curves = curves_over_time(periods)
+    with fonts_for(_names_in(periods, baseline)):
+        figure = Figure(figsize=(8.0, 6.0), layout="constrained")
+        axes = figure.subplots(2, 1, sharex=True)
+        for axis, panel in zip(axes, curves):
+            for name, color in zip(curves[panel], itertools.cycle(COLORS)):
+                x, y, low, high = curves[panel][name]
+                label = name if panel == "value" else None
+                axis.plot(x, y, marker="o", markersize=3, color=color, label=label)
+                axis.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0.0)
+            axis.spines[["top", "right"]].set_visible(False)
+        axes[0].set_ylabel("Mean reward")
+        axes[1].axhline(0.0, color="0.4", linestyle="--")
+        axes[1].set_ylabel(f"Gain over {baseline}", parse_math=False)
+        shown = range(0, len(periods), 1 + len(periods) // MOST_TICKS)
+        axes[1].set_xticks(shown, [list(periods)[place] for place in shown], rotation=45)
         handles, labels = axes[0].get_legend_handles_labels()
         plain_texts(figure.legend(handles, labels, loc="outside right upper", frameon=False))
         return figure

@@ -26,6 +26,7 @@ class Shown(Protocol):
     confidence: float
     baseline: str
     by: str | None
+    is_over_time: bool
     log: str
     title: str
 

@@ -10,6 +10,7 @@ from bandit_envs.evaluations.estimate_rows import Evaluated
 from bandit_envs.evaluations.showing.estimate_figures import (
     draw_estimates,
     draw_segments,
+    draw_times,
     draw_weights,
     weights_of,
 )
@@ -82,7 +83,13 @@ def _sections_of_segments(found: Shown) -> Iterator[Section]:
     table = estimates_table(found, warnings)
     groups = table.groups[1:]
     gains = [(name, row) for name, rows in found.segments.items() for row in rows if row.gain_rows]
-    if gains:
+    if found.is_over_time and found.segments:
+        yield Section(
+            "Over time",
+            chart=lambda: _charts().times_chart(found.segments, found.baseline),
+            picture=lambda: plots.to_image(draw_times(found.segments, found.baseline)),
+        )
+    elif gains:
         yield Section(
             f"By {found.by}",
             chart=lambda: _charts().segments_chart(gains, found.baseline),

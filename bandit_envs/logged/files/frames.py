@@ -42,6 +42,7 @@ def from_frame(
     logger: str | None = None,
     balance: bool = False,
     unit: str | None = None,
+    time: str | None = None,
 ) -> BanditLog:
     """Returns the log in a pandas DataFrame, which has one row a decision.
 
@@ -71,6 +72,8 @@ def from_frame(
             `balance_loggers`, which says what that assumes.
         unit: the column of integers or texts that says whose a decision is, such as of which user
             or session. Rows of one unit belong together, and intervals are by units.
+        time: the column of dates or times, which the log has as seconds. It is no feature, unless
+            it is named as one.
 
     Raises:
         ValueError: a column is missing, or has a value that cannot be; missing values are counted
@@ -80,7 +83,7 @@ def from_frame(
         UserWarning: a column without a name is not a feature, or a column of dates in another form
             is read as texts.
     """
-    if features is None and logger is None and unit is None and KEY in frame.attrs:
+    if features is None and logger is None and unit is None and time is None and KEY in frame.attrs:
         layout: TableLayout = check_layout(frame.attrs[KEY]).copy()
         layout["rows"] = len(frame)  # some may have been filtered
         return join_frame(layout, frame)
@@ -96,10 +99,13 @@ def from_frame(
             reward=reward,
             embedding=embedding,
             unit=unit,
+            time=time,
         ),
         num_actions=num_actions,
         drop_missing=drop_missing,
     )
+    if time is not None:
+        scan = scan.with_dates(time)
     for problem in scan.doubts:
         warnings.warn(problem, stacklevel=2)
     (log,) = scan

@@ -68,7 +68,8 @@ def scan_log(
         drop_missing: whether to drop rows of a table with missing values. By default, they raise a
             ValueError that counts them.
         time: a column that no batch has, such as the `time` of rewards.
-            `earlier, later = scan.split("2024-12-31")` cuts the log there.
+            `earlier, later = scan.split("2024-12-31")` cuts the log there, and `evaluate` cuts it
+            by week or month. Batches of `scan.with_dates("")` have its dates.
         embedding: the columns of the categories of the action, as for `from_frame`.
         only: a pattern, such as `*.csv` or `day=2/*`, of the files of a folder that are read. By
             default, a file that is not a log is an error, unless its name begins with "." or "_".
@@ -161,12 +162,13 @@ def read_log(
     logger: str | None = None,
     balance: bool = False,
     unit: str | None = None,
+    time: str | None = None,
 ) -> BanditLog:
     """Reads what `write_log` wrote, a table, or all such files in a folder, by their names' order.
 
     Nothing is unpickled. CSV may be compressed. Of the file of a `DecisionService`, the decisions
     are read that have a reward. The arguments are those of `scan_log`, whose batches it joins:
-    those after `only` say what the columns of a table are.
+    those after `only` say what the columns of a table are. The log has the dates of `time`.
 
     Raises:
         ValueError: a file is damaged, or changes while it is read; the message names it and the
@@ -185,7 +187,10 @@ def read_log(
         logger=logger,
         balance=balance,
         unit=unit,
+        time=time,
     )
+    if time is not None:
+        scan = scan.with_dates(time)
     if isinstance(scan, WrittenScan):
         return scan.read()
     batches = list(scan)

@@ -149,6 +149,19 @@ class Scan(abc.ABC):
         """Returns the same scan with a column of times, by which `split` cuts."""
         return self._replace(time=name)
 
+    def with_dates(self: ScanType, name: str) -> ScanType:
+        """Returns the same scan, whose batches have the dates of a column as their `time`.
+
+        Args:
+            name: of the column; "" for the one that was named as `time`.
+
+        Raises:
+            ValueError: there is no such column, or another one was named.
+        """
+        if name not in ("", "time"):
+            raise ValueError(f"the log has no column of dates {name!r}; expected its own time")
+        return self
+
     @abc.abstractmethod
     def _scan_times(self, name: str) -> Iterator[TimesOfRows]:
         """Yields the times, which a column has, of the rows that the batches have."""
@@ -216,6 +229,8 @@ def times_of_batches(
     first_row = 0
     for batch in batches:
         _, columns = split_log(batch)
+        if batch.time is not None:
+            columns["time"] = (batch.time * 1e6).astype("M8[us]")
         for key, value in keys.items():
             columns[key] = np.array([value] * len(batch))
         if name not in columns:

@@ -22,6 +22,7 @@ from bandit_envs.tables.cells import (
     read_names,
     read_numbers,
     read_reals,
+    read_seconds,
     read_units,
 )
 from bandit_envs.tables.encoding import TableEncoding, TextColumn
@@ -101,6 +102,7 @@ class TableScan(Scan):
         drop_missing: whether rows that miss values are left out; by default, they are an error.
         encoding: how columns become numbers.
         num_unread: how many columns of features `keep_features` has left out.
+        has_dates: whether batches have the dates of the column of times, as their `time`.
     """
 
     parts: Parts[Part]
@@ -111,6 +113,7 @@ class TableScan(Scan):
     drop_missing: bool
     encoding: TableEncoding
     num_unread: int = 0
+    has_dates: bool = False
 
     @classmethod
     def open(
@@ -276,6 +279,17 @@ class TableScan(Scan):
         roles = self.roles.with_time(name)
         return self._replace(roles=roles, encoding=self.encoding.keep(roles.features))
 
+    def with_dates(self, name: str) -> TableScan:
+        column = name or self.time
+        if column is None:
+            raise ValueError("no column of times is named; expected COLUMN:month, for example")
+        if self.time not in (None, column):
+            found = f"{self.time!r} and {column!r} are named as times"
+            raise ValueError(f"{found}; expected one column")
+        check_column_names("it", [column], self.parts.found[0].column_names())
+        scan = self if self.time else self.with_time(column)
+        return scan._replace(has_dates=True)
+
     def _scan_times(self, name: str) -> Iterator[TimesOfRows]:
         for part in self.parts.found:
             for frame in self._complete_frames(part, [name]):
@@ -310,6 +324,7 @@ class TableScan(Scan):
                 embedding=read_categories(frame, self.roles.all_of("embedding")),
                 own_propensity=own if is_mixed else None,
                 unit=self._read_units(frame),
+                time=self._read_dates(frame),
                 encoding=self.encoding,
             )
         except BadValueError as error:
@@ -334,6 +349,10 @@ class TableScan(Scan):
             return self.loggers.mix(frame) if self.loggers.balance else own
         column = self.roles.one_of("propensity")
         return None if column is None else read_numbers(frame, column)
+
+    def _read_dates(self, frame: DataFrame) -> Floats | None:
+        """Returns when decisions were made, in seconds, [n]; None if nothing asks for it."""
+        return read_seconds(frame, self._column_of("time")) if self.has_dates else None
 
     def _read_units(self, frame: DataFrame) -> Array | None:
         """Returns the units of rows, [n]; None if each is a unit of its own."""
