@@ -52,6 +52,8 @@ EXAMPLES = {
         " --all-rows --by step",
         "bandit-envs evaluate prices.csv --action price --estimator kernel_snips:bandwidth=0.2"
         ' --policy "gaussian:std=0.02,coefficients=[1.5]"',
+        "bandit-envs evaluate clicks.csv --policy random --estimate-propensities --features age"
+        " --unit user --by day:month",
         "bandit-envs evaluate loggers.csv --logger by --propensity a=p_a,b=p_b --balance"
         " --policy random",
         "bandit-envs evaluate slates.csv --slate visit --slot place --action item"

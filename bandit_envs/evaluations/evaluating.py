@@ -38,7 +38,7 @@ from bandit_envs.evaluations.logs import AnyLog, OpenLog, as_source, open_log
 from bandit_envs.evaluations.named import collect
 from bandit_envs.evaluations.observer import LogObserver
 from bandit_envs.evaluations.passes import LogPart, Passes, check_readers, start_passes
-from bandit_envs.evaluations.segments import Periods, Segmentation
+from bandit_envs.evaluations.segments import Segmentation, TimePeriods
 from bandit_envs.evaluations.training import AUTO, Training
 from bandit_envs.logged import RewardSums
 from bandit_envs.logged.seen_rows import warn_if_seen
@@ -214,7 +214,7 @@ def evaluate(
         confidence=confidence,
         baseline=baseline,
         by=by,
-        is_over_time=isinstance(segmentation, Periods),
+        is_over_time=isinstance(segmentation, TimePeriods),
         remarks=_add_estimated(opened, shown),
         others="" if named else tell_others(kind, chosen),
         learned_units=opened.is_by_units,

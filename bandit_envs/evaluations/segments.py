@@ -67,7 +67,7 @@ class Segmentation:
         """
         column, _, period = by.rpartition(":") if isinstance(by, str) else ("", "", "")
         if period in PERIODS and by not in _features_of(scan):
-            return Periods(by, column, period)
+            return TimePeriods(by, column, period)
         return cls(by)
 
     def date(self, source: Source) -> Source:
@@ -133,7 +133,7 @@ class Segmentation:
 
 
 @dataclasses.dataclass(frozen=True)
-class Periods(Segmentation):
+class TimePeriods(Segmentation):
     """Cuts a log by the week, month and so on of its times.
 
     Args:

@@ -13,7 +13,7 @@ from bandit_envs.arrays import Array, Indices
 from bandit_envs.logged.columns import describe_actions
 from bandit_envs.logged.hashes import SLICES, hash_text, slices_of_units
 from bandit_envs.logged.log import BanditLog, concatenate
-from bandit_envs.logged.repeats import Repeats, count_repeats, merge_repeats
+from bandit_envs.logged.repeated_values import Repeats, count_repeats, merge_repeats
 from bandit_envs.logged.row_order import RowOrder
 from bandit_envs.metrics.statistics import Statistics
 from bandit_envs.names.visible import visible

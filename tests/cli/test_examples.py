@@ -103,6 +103,7 @@ def folder(tmp_path_factory):
         "click": clicks,
         "propensity": 1.0 / 3.0,
         "p": 1.0 / 3.0,
+        "user": np.arange(400) % 120,
         "day": [f"202{4 + row // 200}-12-{1 + row // 14:02d}" for row in range(400)],
     }
     table = pandas.DataFrame(columns)

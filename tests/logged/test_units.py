@@ -22,6 +22,7 @@ from bandit_envs.logged import (
 from bandit_envs.logged.estimators import estimate_logged, gain_over
 from bandit_envs.logged.estimators.gains import p_value_of
 from bandit_envs.logged.hashes import as_units
+from bandit_envs.logged.intervals import KnownRange
 from bandit_envs.logged.intervals.blocks import buckets_of_units
 from bandit_envs.logged.reward_models.regression import RewardRegression
 from bandit_envs.logged.reward_models.reward_sums import RewardSums, folds_of
@@ -242,6 +243,8 @@ def test_what_is_for_independent_rows_alone_is_refused():
     estimate = InversePropensityScoring().estimate(log, policy)
     with pytest.raises(ValueError, match="a Bernstein bound is for independent rows"):
         estimate.bernstein_interval()
+    with pytest.raises(ValueError, match="rows are of units; the bound is for independent rows"):
+        KnownRange(0.0, 2.0).hoeffding_interval(estimate.influence_sums())
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".csv", ".parquet"])

@@ -109,6 +109,8 @@ class KnownRange:
 
         Source: Bhatia & Davis, A better bound on the variance (2000).
         """
+        if rows.blocks.are_units:
+            raise ValueError("rows are of units; the bound is for independent rows, without units")
         if rows.size < fewest:
             raise ValueError(f"rows has {rows.size} rows; expected at least {fewest}")
         width = self.high - self.low
