@@ -133,6 +133,19 @@ def test_batches_of_rows_are_refused_for_learning(path):
         evaluate(batches, "lin_ucb", "ips")
 
 
+def test_numbers_have_intervals_by_units():
+    rng = np.random.default_rng(0)
+    price = rng.uniform(0.0, 2.0, 500)
+    columns = (np.ones((500, 1)), price, price * (2.0 - price), np.full(500, 0.5), 0)
+    log = BanditLog(*columns, unit=np.arange(500))
+    rows = np.repeat(np.arange(500), 10)
+    policy = "gaussian:std=0.01,coefficients=[1.0]"
+    once = evaluate(log, policy, "kernel_snips:bandwidth=0.3").rows[1]
+    often = evaluate(log[rows], policy, "kernel_snips:bandwidth=0.3").rows[1]
+    assert often.standard_error == pytest.approx(once.standard_error, rel=0.05)
+    assert often.gain_standard_error == pytest.approx(once.gain_standard_error, rel=0.05)
+
+
 @pytest.mark.parametrize("cell", [0.5, True])
 def test_units_are_integers_or_texts(path, cell):
     frame = table_of_users(50)

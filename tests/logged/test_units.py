@@ -21,6 +21,7 @@ from bandit_envs.logged import (
 )
 from bandit_envs.logged.estimators import estimate_logged, gain_over
 from bandit_envs.logged.estimators.gains import p_value_of
+from bandit_envs.logged.estimators.kernel_estimators import KernelDR, KernelIPS, find_moved
 from bandit_envs.logged.hashes import as_units
 from bandit_envs.logged.intervals import KnownRange
 from bandit_envs.logged.intervals.blocks import buckets_of_units
@@ -189,6 +190,33 @@ def test_changed_weights_have_errors_of_units():
     assert often.interval() == pytest.approx(once.interval(), rel=1e-6)
     assert often.sums.noise_of_bias() == pytest.approx(once.sums.noise_of_bias(), rel=1e-9)
     assert often.bias == pytest.approx(once.bias, rel=1e-9)
+
+
+@quiet
+@pytest.mark.parametrize(
+    "kernel", [KernelIPS(0.3), KernelIPS(0.3, self_normalized=True), KernelDR(0.3)]
+)
+def test_kernels_have_errors_of_units(kernel):
+    rng = np.random.default_rng(0)
+    action = rng.uniform(0.0, 2.0, 400)
+    columns = [1.0 - (action - 1.0) ** 2, np.full(400, 0.5), action, np.full(400, 0.8)]
+    if isinstance(kernel, KernelDR):
+        columns.append(np.full(400, 0.5))
+    unit = np.arange(400)
+    once = kernel.estimate(*columns, unit=unit)
+    copies = [np.repeat(column, 20) for column in columns]
+    often = kernel.estimate(*copies, unit=np.repeat(unit, 20))
+    assert often.standard_error == pytest.approx(once.standard_error, rel=1e-9)
+    assert often.interval() == pytest.approx(once.interval(), rel=1e-6)
+    assert find_moved(often.sums, 0.3) == find_moved(once.sums, 0.3)
+
+
+@quiet
+def test_gains_are_of_estimates_that_both_have_units():
+    log, policy = drawn_log(300, np.arange(300) // 3)
+    estimate = InversePropensityScoring().estimate(log, policy)
+    with pytest.raises(ValueError, match="one of two estimates is by units; expected both"):
+        gain_over(estimate, estimate_logged(log.drop("unit")))
 
 
 @quiet

@@ -144,8 +144,7 @@ class Numbers(LogKind):
     def terms(
         self, estimator: KernelIPS, rows: BanditLog, answer: Floats, predicted: Floats | None
     ) -> Terms:
-        terms = estimator.terms(rows.reward, rows.propensity, rows.action, answer)
-        return dataclasses.replace(terms, unit=rows.unit)
+        return estimator.terms(rows.reward, rows.propensity, rows.action, answer, unit=rows.unit)
 
     def weights(self, rows: BanditLog, answer: Floats, terms: Mapping[str, Terms]) -> Floats:
         return np.asarray(next(iter(terms.values())).weights[0])

@@ -102,11 +102,13 @@ def subtract_terms(terms: Terms, others: Terms) -> Terms:
         others: of the policy that is subtracted, of the same rows.
 
     Raises:
-        ValueError: the numbers of rows differ.
+        ValueError: the numbers of rows differ, or one of them alone has units.
     """
     if len(terms) != len(others):
         found = f"{len(terms)} and {len(others)} rows"
         raise ValueError(f"terms are of {found}; expected the same rows")
+    if (terms.unit is None) != (others.unit is None):
+        raise ValueError("one of two estimates is by units; expected both, or neither")
     name = f"{terms.estimator} less {others.estimator}"
     free = None
     if terms.free is not None or others.free is not None:

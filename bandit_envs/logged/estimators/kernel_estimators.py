@@ -41,6 +41,7 @@ from bandit_envs.logged.columns import (
 from bandit_envs.logged.estimators.estimate import Estimate, EstimateSums, Terms
 from bandit_envs.logged.estimators.kernels import epanechnikov
 from bandit_envs.logged.estimators.sums import RatioSums
+from bandit_envs.logged.hashes import as_units
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.logged.translation import see_as
 from bandit_envs.nests import map_structure
@@ -88,7 +89,13 @@ class KernelIPS:
         check_positive("bandwidth", self.bandwidth)
 
     def estimate(
-        self, reward: ArrayLike, density: ArrayLike, action: ArrayLike, policy_action: ArrayLike
+        self,
+        reward: ArrayLike,
+        density: ArrayLike,
+        action: ArrayLike,
+        policy_action: ArrayLike,
+        *,
+        unit: ArrayLike | None = None,
     ) -> Estimate:
         """Estimates the mean reward that a policy would have earned.
 
@@ -97,16 +104,23 @@ class KernelIPS:
             density: [n], with which the action was drawn, at least 1e-40.
             action: [n], the actions in the log.
             policy_action: [n], the actions of the policy in the same contexts.
+            unit: [n], the unit of each row, as `BanditLog.unit`; None if each is one of its own.
 
         Warns:
             UserWarning: the effective sample size is below 200, weights have a heavy tail, their
                 mean is not near 1, or the estimate moves with the bandwidth.
         """
-        terms = self.terms(reward, density, action, policy_action)
+        terms = self.terms(reward, density, action, policy_action, unit=unit)
         return _estimate(terms, self.bandwidth)
 
     def terms(
-        self, reward: ArrayLike, density: ArrayLike, action: ArrayLike, policy_action: ArrayLike
+        self,
+        reward: ArrayLike,
+        density: ArrayLike,
+        action: ArrayLike,
+        policy_action: ArrayLike,
+        *,
+        unit: ArrayLike | None = None,
     ) -> Terms:
         """Returns what each row adds to the estimate; `terms.sums()` of parts of a log merge."""
         weights = self.weigh(density, action, policy_action)
@@ -131,6 +145,7 @@ class KernelIPS:
             estimator=_name(self),
             unchanged=extrapolated,
             has_bandwidth=True,
+            unit=None if unit is None else as_units(unit),
         )
 
     def weigh(self, density: ArrayLike, action: ArrayLike, policy_action: ArrayLike) -> Floats:
@@ -173,6 +188,8 @@ class KernelDR:
         action: ArrayLike,
         policy_action: ArrayLike,
         predicted_rewards: ArrayLike,
+        *,
+        unit: ArrayLike | None = None,
     ) -> Estimate:
         """Estimates the mean reward that a policy would have earned.
 
@@ -182,11 +199,12 @@ class KernelDR:
             action: [n], as there.
             policy_action: [n], as there.
             predicted_rewards: [n], of the policy's actions.
+            unit: [n], as there.
 
         Warns:
             UserWarning: as `KernelIPS.estimate`.
         """
-        terms = self.terms(reward, density, action, policy_action, predicted_rewards)
+        terms = self.terms(reward, density, action, policy_action, predicted_rewards, unit=unit)
         return _estimate(terms, self.bandwidth)
 
     def terms(
@@ -196,6 +214,8 @@ class KernelDR:
         action: ArrayLike,
         policy_action: ArrayLike,
         predicted_rewards: ArrayLike,
+        *,
+        unit: ArrayLike | None = None,
     ) -> Terms:
         """Returns what each row adds to the estimate; `terms.sums()` of parts of a log merge."""
         columns = (density, action, policy_action)
@@ -211,6 +231,7 @@ class KernelDR:
             left_out=EXTRAPOLATION * (nearer - weights) * errors,
             estimator=_name(self),
             has_bandwidth=True,
+            unit=None if unit is None else as_units(unit),
         )
 
 
