@@ -114,7 +114,8 @@ def evaluate(
             policies are evaluated on the others, also those that do not learn; "auto" is half of
             the rows if a policy learns, and none otherwise. None lets no policy learn, so that all
             are evaluated on all rows, as they are. If the log has units, such as users, the share
-            is of the units: policies learn from all rows of some, and are evaluated on others.
+            is of the units: policies learn from all rows of some, and are evaluated on others. A
+            log that a batch of rows of a policy made is cut by steps.
         until: in place of a share, the column and the value of a time, as "day=2024-12-31":
             policies learn from the rows below, which come first, and are evaluated on the others.
         baseline: the name of the policy that gains are over; by default the one that made the log.
@@ -184,6 +185,8 @@ def evaluate(
             rows = training.count_before_others(opened)
             arranged = training.arrange(opened)
         candidates = [kind.enter(contender, arranged, rows) for contender in contenders]
+        if not any(each.start for each in candidates) and arranged is not opened:
+            candidates = [kind.enter(contender, opened, rows) for contender in contenders]
         left_out = rows if training.is_given and rows is not None else 0
         evaluated_from = _find_starts(candidates, all_rows, left_out)
         if any(evaluated_from):

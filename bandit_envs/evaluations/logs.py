@@ -111,13 +111,7 @@ class OpenLog:
         """Returns a log that begins with the rows of the first of 4096 slices of units.
 
         The rows of a unit are together on one side of the cut, in their order.
-
-        Raises:
-            ValueError: rows were made in batches of several, whose order counts.
         """
-        if self.summary.batch_size > 1:
-            found = f"log has units, and batches of {self.summary.batch_size} rows"
-            raise ValueError(f"{found}; expected single rows, as learning keeps units together")
         parts: list[LogPart] = []
         first_row = 0
         for first, last in ((0, slices), (slices, SLICES)):

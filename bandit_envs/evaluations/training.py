@@ -65,9 +65,13 @@ class Training:
 
     def arrange(self, log: OpenLog) -> OpenLog:
         """Returns a log that begins with these rows. A share takes all rows of a unit, or none."""
-        if self.until is not None or log.summary.slices is None or self._slices in (0, SLICES):
-            return log
-        return log.put_units_first(self._slices)
+        is_cut = self._cuts_units(log) and 0 < self._slices < SLICES
+        return log.put_units_first(self._slices) if is_cut else log
+
+    def _cuts_units(self, log: OpenLog) -> bool:
+        """Whether it is a share of units. Batches of several rows stay together, in their order."""
+        has_units = log.summary.slices is not None and log.summary.batch_size == 1
+        return self.until is None and has_units
 
     @property
     def _slices(self) -> int:
@@ -81,7 +85,7 @@ class Training:
             if not rows:
                 raise ValueError(f"until is {self.until}, but no row is below")
             return log.summary.round_rows(rows)
-        if log.summary.slices is not None:
+        if self._cuts_units(log):
             return log.count_units(self._slices)
         return log.summary.round_rows(log.size * self._share)
 

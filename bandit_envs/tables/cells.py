@@ -184,6 +184,8 @@ def read_units(frame: DataFrame, name: str) -> Array:
     cells = cells_of(frame, name)
     if cells.dtype.kind in "iu":
         return cells
+    if {*map(type, cells.tolist())} == {int}:  # of a data frame that may have gaps
+        return cells.astype(np.int64)
     is_text = np.array([isinstance(cell, str) for cell in cells.tolist()], np.bool_)
     check_column(frame, name, is_text, "an integer or a text, as all cells of the column")
     return cells

@@ -124,13 +124,21 @@ def test_a_column_that_is_called_as_units_are_is_told_once(path):
     assert title.count("column 'user' is not used; --unit user, or unit='user'") == 1
 
 
-def test_batches_of_rows_are_refused_for_learning(path):
-    log = next(iter(scan(path, unit="user")))
-    columns = log.columns()
-    rows = np.arange(len(log)) % 2
-    batches = BanditLog(log.observation, num_actions=2, **{**columns, "row": rows})
-    with pytest.raises(ValueError, match="log has units, and batches of 2 rows"):
-        evaluate(batches, "lin_ucb", "ips")
+def test_batches_of_rows_are_cut_by_steps(path):
+    log = next(iter(scan_log(path, 10**6, features=["age"], unit="user")))
+    columns = {**log.columns(), "row": np.arange(len(log)) % 2}
+    batches = BanditLog(log.observation, num_actions=2, **columns)
+    found = evaluate(batches, "lin_ucb", "ips")
+    assert found.rows[1].rows == 3000
+    assert "Learned from the first 3000 rows, and frozen then: lin_ucb." in found.notes
+
+
+def test_what_was_learned_from_the_first_rows_is_evaluated_on_the_others(path, tmp_path):
+    learned = learn(scan(path), "direct_method", train=0.25)
+    learned.write(tmp_path / "policy.npz")
+    found = evaluate(scan(path, unit="user"), str(tmp_path / "policy.npz"), "snips")
+    assert found.rows[1].rows == 4500
+    assert not found.rows[1].warnings
 
 
 def test_numbers_have_intervals_by_units():
@@ -144,6 +152,13 @@ def test_numbers_have_intervals_by_units():
     often = evaluate(log[rows], policy, "kernel_snips:bandwidth=0.3").rows[1]
     assert often.standard_error == pytest.approx(once.standard_error, rel=0.05)
     assert often.gain_standard_error == pytest.approx(once.gain_standard_error, rel=0.05)
+
+
+def test_integers_of_frames_with_gaps_are_units():
+    frame = table_of_users(50)
+    numbers = from_frame(frame, features=["age"], unit="number").unit
+    found = from_frame(frame.astype({"number": "Int64"}), features=["age"], unit="number").unit
+    assert found.tolist() == numbers.tolist() == frame["number"].tolist()
 
 
 @pytest.mark.parametrize("cell", [0.5, True])

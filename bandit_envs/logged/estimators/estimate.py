@@ -188,11 +188,13 @@ class EstimateSums:
 
         Raises:
             TypeError: the sums are of different estimators.
-            ValueError: the logs differ in their number of actions.
+            ValueError: the logs differ in their number of actions, or one alone has units.
         """
         if self.estimator != other.estimator:
             found = f"{self.estimator} and {other.estimator}"
             raise TypeError(f"sums are of {found}; expected those of one estimator")
+        if self.has_units != other.has_units:
+            raise ValueError("sums are of rows with and without units; expected all with units")
         actions = self.actions
         if actions is not None and other.actions is not None:
             actions = actions.merge(other.actions)

@@ -116,9 +116,7 @@ class BlockSums:
         return len(self.counts) == BUCKETS
 
     def merge(self, other: BlockSums) -> BlockSums:
-        """Returns the sums of the rows of both; ValueError if those of one alone are by units."""
-        if self.are_units != other.are_units:
-            raise ValueError("sums are of rows with and without units; expected all with units")
+        """Returns the sums of the rows of both, in blocks of the same kind."""
         return BlockSums(self.counts + other.counts, self.sums + other.sums)
 
     def transform(self, matrix: Floats) -> BlockSums:
