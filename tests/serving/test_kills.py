@@ -68,5 +68,5 @@ def test_a_killed_process_goes_on_as_if_it_had_not_been(tmp_path, name):
 @pytest.mark.slow
 @pytest.mark.posix
 def test_two_hundred_kills_change_nothing(tmp_path):
-    users = 100_000
-    assert check_kills(tmp_path, users, name="contextual", kills=200, seconds=0.1) == 200
+    users = 20_000  # three times as many as are served in two seconds
+    assert check_kills(tmp_path, users, name="contextual", kills=200, seconds=0.01) == 200
