@@ -1,0 +1,54 @@
+"""Six decisions among items, in the forms that tables have."""
+
+import pytest
+
+DECISIONS = {
+    "d1": (0.2, [("a", 1.0, "news", 0.3), ("b", 2.0, "sport", 0.5), ("c", 0.5, "news", 0.2)]),
+    "d2": (0.7, [("b", 2.0, "sport", 0.6), ("d", 1.5, "video", 0.4)]),
+    "d3": (
+        0.4,
+        [
+            ("a", 1.0, "news", 0.25),
+            ("c", 0.5, "news", 0.25),
+            ("d", 1.5, "video", 0.25),
+            ("e", 3.0, "sport", 0.25),
+        ],
+    ),
+    "d4": (0.9, [("e", 2.5, "sport", 0.2), ("a", 1.0, "news", 0.8)]),
+    "d5": (0.1, [("c", 0.5, "news", 0.1), ("b", 2.0, "sport", 0.6), ("d", 1.25, "video", 0.3)]),
+    "d6": (
+        0.6,
+        [
+            ("f", 0.75, "video", 0.4),
+            ("e", 3.0, "sport", 0.2),
+            ("b", 2.0, "sport", 0.3),
+            ("a", 1.0, "news", 0.1),
+        ],
+    ),
+}
+"""The hour of each decision; and item, price, kind and propensity of its candidates."""
+
+CHOSEN = {"d1": "b", "d2": "d", "d3": "c", "d4": "a", "d5": "c", "d6": "e"}
+REWARDS = {"d1": 1.0, "d2": 0.0, "d3": 1.0, "d4": 0.0, "d5": 2.0, "d6": 1.0}
+LONG = {"decision": "decision", "item": "item"}
+"""What the columns of `long_frame` are."""
+
+
+def long_frame():
+    """Returns a table with one row a candidate."""
+    pandas = pytest.importorskip("pandas")
+    rows = [
+        {
+            "decision": name,
+            "hour": hour,
+            "item": item,
+            "price": price,
+            "kind": kind,
+            "chosen": int(item == CHOSEN[name]),
+            "propensity": propensity,
+            "reward": REWARDS[name] if item == CHOSEN[name] else None,
+        }
+        for name, (hour, candidates) in DECISIONS.items()
+        for item, price, kind, propensity in candidates
+    ]
+    return pandas.DataFrame(rows)
