@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from bandit_envs.logged import from_frame, read_log, scan_log
-from bandit_envs.logged.files import item_scan
 from bandit_envs.logged.log import concatenate
-from bandit_envs.tables.decisions import long_tables
+from bandit_envs.tables.decisions import candidate_rows, candidate_table
 from tests.logged.items import DECISIONS, LONG, long_frame
 
 pandas = pytest.importorskip("pandas")
@@ -100,7 +99,7 @@ def test_items_that_look_like_numbers_keep_their_names(tmp_path):
 @pytest.mark.parametrize("table_rows", [1, 2, 3, 5, 100])
 @pytest.mark.parametrize("limits", [(), (3, 9), (1, 2, 4), (2, 6, 7, 8, 12)])
 def test_a_decision_may_go_on_in_the_next_batch_and_file(tmp_path, monkeypatch, table_rows, limits):
-    monkeypatch.setattr(long_tables, "TABLE_ROWS", table_rows)
+    monkeypatch.setattr(candidate_table, "TABLE_ROWS", table_rows)
     folder = split_files(tmp_path / "log", long_frame(), limits)
     scan = scan_log(folder, **LONG)
     expected = read(long_frame())
@@ -111,7 +110,7 @@ def test_a_decision_may_go_on_in_the_next_batch_and_file(tmp_path, monkeypatch, 
 
 def test_padded_numbers_of_a_batch_are_bounded(tmp_path, monkeypatch):
     long_frame().to_csv(tmp_path / "log.csv", index=False)
-    monkeypatch.setattr(item_scan, "BATCH_NUMBERS", 2 * 4 * 4)
+    monkeypatch.setattr(candidate_rows, "BATCH_NUMBERS", 2 * 4 * 4)
     batches = list(scan_log(tmp_path / "log.csv", **LONG))
     assert max(map(len, batches)) == 2
     assert concatenate(batches) == read(long_frame())

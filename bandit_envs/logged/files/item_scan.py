@@ -17,18 +17,21 @@ from bandit_envs.logged.files.table_scan import LogRoles, TableScan, UsersScan
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.names.visible import visible
 from bandit_envs.tables.cells import as_numbers, cells_of, read_numbers
-from bandit_envs.tables.decisions.candidate_rows import CandidateRows, codes_of, read_candidates
+from bandit_envs.tables.decisions.candidate_rows import (
+    CandidateRows,
+    codes_of,
+    read_candidates,
+    size_of_batches,
+)
+from bandit_envs.tables.decisions.candidate_table import CandidateTable
 from bandit_envs.tables.decisions.long_tables import LongTable
 from bandit_envs.tables.decisions.search import ItemSearch
 from bandit_envs.tables.encoding import TextColumn
 from bandit_envs.tables.errors import bad_value, name_row
-from bandit_envs.tables.missing import OF_DECISIONS, Missing, MissingValues
+from bandit_envs.tables.missing import OF_DECISIONS, MissingValues
 from bandit_envs.tables.parts import Part, Parts
 from bandit_envs.tables.roles import check_column_names
 from bandit_envs.tables.times import TimesOfRows
-
-BATCH_NUMBERS = 2**22
-"""The most numbers of the items of a batch, padded: 32 MiB."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +47,7 @@ class ItemScan(UsersScan):
         propensity: of the chosen ones, if it is the same in all decisions.
     """
 
-    table: LongTable
+    table: CandidateTable
     fewest: int
     most: int
     tells_all: bool
@@ -106,8 +109,7 @@ class ItemScan(UsersScan):
         return scan._replace(tells_all=scan._find_whether_all_are_told())
 
     def scan_part(self, number: int) -> Iterator[BanditLog]:
-        width = self.most * max(1, len(self.encoding.of_items().labels()))
-        size = max(1, min(self.batch_rows, BATCH_NUMBERS // width))
+        size = size_of_batches(self.encoding, self.most, self.batch_rows)
         numbers = {name: number for number, name in enumerate(self.encoding.items)}
         for rows in self._complete_rows(number, self.roles.names()):
             for some in rows.cut(size):
@@ -129,7 +131,7 @@ class ItemScan(UsersScan):
         for number, part in enumerate(self.parts.found):
             for rows in self._rows(number, self.roles.names()):
                 with part.reading():
-                    found = found.merge(self._count_missing(rows, part.name))
+                    found = found.merge(rows.count_missing(self._find_missing(rows), part.name))
         return found
 
     def with_time(self, name: str) -> ItemScan:
@@ -152,7 +154,7 @@ class ItemScan(UsersScan):
         """Yields the decisions of a part that miss no value; ValueError if others do."""
         for rows in self._rows(number, names):
             with self.parts.found[number].reading():
-                is_missing = rows.any_of(np.logical_or.reduce([*self._find_missing(rows).values()]))
+                is_missing = rows.is_incomplete(self._find_missing(rows))
             if not is_missing.any():
                 yield rows
                 continue
@@ -163,7 +165,7 @@ class ItemScan(UsersScan):
     def _find_missing(self, rows: CandidateRows) -> dict[str, Mask]:
         """Returns which values of the candidates of decisions are missing, [N], by column."""
         needed = (name for name in self.roles.names() if name not in self.roles.all_of("decision"))
-        is_missing = {name: rows.candidates[name].isna().to_numpy(np.bool_) for name in needed}
+        is_missing = {name: rows.is_missing(name) for name in needed}
         is_chosen = self._read_chosen(rows)
         counts = rows.sum_of(is_chosen.astype(np.int64))
         is_chosen &= np.repeat(counts == 1, rows.sizes)  # others are refused
@@ -173,27 +175,12 @@ class ItemScan(UsersScan):
                     is_missing[name] = is_missing[name] & is_chosen
         return is_missing
 
-    def _count_missing(self, rows: CandidateRows, file: str) -> MissingValues:
-        """Returns what decisions miss."""
-        columns = {}
-        is_missing = self._find_missing(rows)
-        for name, each in is_missing.items():
-            if each.any():
-                row = int(each.argmax())
-                place = name_row(rows.candidates, row)
-                place = f"{place} of {file}" if file else place
-                found = f"{place}, of {rows.name_of(int(rows.groups[row]))}"
-                columns[name] = Missing(int(each.sum()), found)
-        incomplete = rows.any_of(np.logical_or.reduce([*is_missing.values()]))
-        return MissingValues(len(rows), int(incomplete.sum()), columns, unit="decisions")
-
     def _find_whether_all_are_told(self) -> bool:
         """Returns whether the first decisions have propensities of others than the chosen."""
         name = self.roles.one_of("propensity")
         if name is None:
             return False
-        names = [self.table.decision, self.roles.column_of("chosen"), name]
-        for number, rows in self.table.scan(names, []):
+        for number, rows in self.table.scan([self.roles.column_of("chosen"), name], []):
             with self.parts.found[number].reading():
                 is_other = ~self._read_chosen(rows)
             if is_other.any():
@@ -251,7 +238,7 @@ class ItemScan(UsersScan):
 
     def _read_items(self, rows: CandidateRows, numbers: Mapping[str, int]) -> Array:
         """Returns the numbers of the items, [n, K], and -1 behind; ValueError if one is twice."""
-        codes, names = codes_of(rows.candidates[self.table.item])
+        codes, names = codes_of(rows.candidates[self.roles.column_of("item")])
         known = np.array([numbers[str(name)] for name in names], np.int64)
         items = rows.pad(known[codes] + 1, self.most) - 1
         ordered = np.sort(items, axis=1)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,14 @@ from bandit_envs.base.extras import import_extra
 from bandit_envs.names.visible import visible
 from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.errors import bad_value, name_row
+from bandit_envs.tables.missing import Missing, MissingValues
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
+
+
+BATCH_NUMBERS = 2**22
+"""The most numbers of the items of a batch, padded: 32 MiB."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,6 +97,50 @@ class CandidateRows:
         padded = np.zeros((len(self) * width, *values.shape[1:]), values.dtype)
         padded[self.groups * width + self.places] = values
         return padded.reshape((len(self), width, *values.shape[1:]))
+
+    def frame_of(self, name: str) -> DataFrame:
+        """Returns the data frame that has a column: of the candidates, or of the decisions."""
+        return self.candidates if name in self.candidates else self.decisions
+
+    def names(self) -> list[Any]:
+        """Returns the names of the decisions; none if they have none."""
+        if self.decision is None:
+            return []
+        names: list[Any] = self.candidates[self.decision].iloc[self.starts].tolist()
+        return names
+
+    def is_missing(self, name: str) -> Mask:
+        """Returns for which candidates a column misses its value, or that of the decision: [N]."""
+        is_missing = self.frame_of(name)[name].isna().to_numpy(np.bool_)
+        return is_missing if name in self.candidates else np.repeat(is_missing, self.sizes)
+
+    def is_incomplete(self, is_missing: Mapping[str, Mask]) -> Mask:
+        """Returns which decisions have a candidate that misses a value: [n].
+
+        Args:
+            is_missing: for each column, which candidates miss its value, [N].
+        """
+        nothing = np.zeros(len(self.candidates), np.bool_)
+        return self.any_of(np.logical_or.reduce([nothing, *is_missing.values()]))
+
+    def count_missing(self, is_missing: Mapping[str, Mask], file: str) -> MissingValues:
+        """Returns what decisions miss.
+
+        Args:
+            is_missing: as for `is_incomplete`.
+            file: that the rows are of; "" if it needs no name.
+        """
+        columns = {}
+        for name, each in is_missing.items():
+            if each.any():
+                row = int(each.argmax())
+                place = name_row(self.candidates, row)
+                place = f"{place} of {file}" if file else place
+                whole = self.name_of(int(self.groups[row]))
+                found = place if self.decision is None else f"{place}, of {whole}"
+                columns[name] = Missing(int(each.sum()), found)
+        incomplete = int(self.is_incomplete(is_missing).sum())
+        return MissingValues(len(self), incomplete, columns, unit="decisions")
 
     def name_of(self, number: int) -> str:
         """Returns how messages call a decision, by its number."""
@@ -185,3 +234,15 @@ def read_candidates(
         "per_arm": rows.pad(items, width),
         "mask": np.arange(width) < rows.sizes[:, np.newaxis],
     }
+
+
+def size_of_batches(encoding: TableEncoding, width: int, most: int) -> int:
+    """Returns how many decisions a batch may have, so that its padded numbers are not too many.
+
+    Args:
+        encoding: of the columns.
+        width: the number of items that the observation has room for.
+        most: decisions at most.
+    """
+    numbers = max(1, width * len(encoding.of_items().labels()))
+    return max(1, min(most, BATCH_NUMBERS // numbers))

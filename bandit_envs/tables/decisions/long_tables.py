@@ -9,56 +9,32 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bandit_envs.base.extras import import_extra
-from bandit_envs.names.visible import visible
+from bandit_envs.tables.decisions import candidate_table
 from bandit_envs.tables.decisions.candidate_rows import (
     CandidateRows,
     check_same,
     codes_of,
     find_changes,
 )
-from bandit_envs.tables.errors import check_column, name_row
-from bandit_envs.tables.parts import FramePart, Part, Parts
+from bandit_envs.tables.decisions.candidate_table import CandidateTable
+from bandit_envs.tables.errors import check_column
+from bandit_envs.tables.parts import FramePart, Part
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-TABLE_ROWS = 65_536
-"""How many rows of a table are read at a time."""
-
 
 @dataclasses.dataclass(frozen=True)
-class LongTable:
+class LongTable(CandidateTable):
     """A table with one row a candidate, which is cut where the name of the decision changes.
 
-    Args:
-        parts: of the table, in order. A decision may go on in the next part.
-        decision: the column of the names of the decisions.
-        item: the column of the names of the items.
-        context: columns that are the same in all rows of a decision.
-        ends: the name of the last decision in each part and those before it; () before it is known.
+    A decision may go on in the next part. All columns of its context are the same in its rows.
     """
-
-    parts: Parts[Part]
-    decision: str
-    item: str
-    context: Sequence[str] = ()
-    ends: tuple[Any, ...] = ()
 
     def scan(
         self, names: Sequence[str], texts: Sequence[str], first: int = 0
     ) -> Iterator[tuple[int, CandidateRows]]:
-        """Yields the decisions, and the number of the part in which they begin.
-
-        Args:
-            names: of the columns to read.
-            texts: columns whose cells are texts, even where they look like numbers, as those
-                of decisions and items always are.
-            first: the number of the first part that is read. Rows of a decision that begins in an
-                earlier one are left out.
-
-        Raises:
-            ValueError: a row names no decision, or a column of the context changes in one.
-        """
+        decision = self._decision
         last = self.ends[first - 1] if first else None
         carried: DataFrame | None = None  # the rows of a decision that perhaps goes on
         number = first
@@ -67,7 +43,7 @@ class LongTable:
             for frame in self._frames(part, names, texts):
                 rest = frame
                 if last is not None:
-                    head = _count_leading(frame[self.decision], last)
+                    head = _count_leading(frame[decision], last)
                     rest = frame.iloc[head:]
                     if carried is not None and head:
                         both = [(number, carried), (later, frame.iloc[:head])]
@@ -83,44 +59,14 @@ class LongTable:
                 number = later
                 if not len(rest):
                     continue
-                starts = np.flatnonzero(find_changes(rest[self.decision]))
+                starts = np.flatnonzero(find_changes(rest[decision]))
                 carried = rest.iloc[starts[-1] :]
                 if len(starts) > 1:
                     yield number, self._rows(number, rest.iloc[: starts[-1]])
             if carried is not None:
-                last = carried[self.decision].iloc[0]
+                last = carried[decision].iloc[0]
         if carried is not None:
             yield number, self._rows(number, carried)
-
-    def scan_part(
-        self, number: int, names: Sequence[str], texts: Sequence[str]
-    ) -> Iterator[CandidateRows]:
-        """Yields the decisions that begin in a part, by its number; see `scan`."""
-        for first, rows in self.scan(names, texts, first=number):
-            if first > number:
-                return
-            yield rows
-
-    def find_known_numbers(self, names: Sequence[str]) -> list[str]:
-        """Returns which columns are known to be of numbers in all parts, before they are read."""
-        known = list(names)
-        for part in self.parts.found:
-            known = part.find_numbers(known)
-        return known
-
-    def refuse_return(self) -> None:
-        """Raises ValueError for the first decision that begins again after another one."""
-        known: dict[Any, str] = {}
-        for number, rows in self.scan([self.decision], []):
-            for name, start in zip(rows.candidates[self.decision].iloc[rows.starts], rows.starts):
-                part = self.parts.found[number].name
-                place = name_row(rows.candidates, int(start))
-                place = place if " of " in place or not part else f"{place} of {visible(part)}"
-                if name in known:
-                    problem = f"decision {visible(repr(name))} begins again in {place}"
-                    advice = "sort the rows by decision, or pass gather=True"
-                    raise ValueError(f"{problem} (first in {known[name]}); {advice}")
-                known[name] = place
 
     def gather(self, names: Sequence[str]) -> LongTable:
         """Returns the same table in memory, with the rows of each decision side by side.
@@ -130,27 +76,34 @@ class LongTable:
         frames = [(p, each) for p in self.parts.found for each in self._frames(p, names, ())]
         are_files = all(part.name for part in self.parts.found)
         whole = _join_parts(frames) if are_files else _join([each for _, each in frames])
-        order = np.argsort(codes_of(whole[self.decision])[0], kind="stable")
+        order = np.argsort(codes_of(whole[self._decision])[0], kind="stable")
         gathered = dataclasses.replace(self.parts, found=[FramePart(whole.iloc[order])])
         return dataclasses.replace(self, parts=gathered)
+
+    @property
+    def _decision(self) -> str:
+        """The column of the names of the decisions."""
+        return self.names_of_rows()[0]
 
     def _frames(
         self, part: Part, names: Sequence[str], texts: Sequence[str]
     ) -> Iterator[DataFrame]:
         """Yields some columns of the rows of a part, all of which name a decision."""
+        own = self.names_of_rows()
+        read = list(dict.fromkeys([*own, *names]))
         with part.reading():
-            for frame in part.frames(names, TABLE_ROWS, [self.decision, self.item, *texts]):
-                is_known = frame[self.decision].notna().to_numpy(np.bool_)
-                check_column(frame, self.decision, is_known, "the name of a decision")
+            for frame in part.frames(read, candidate_table.TABLE_ROWS, [*own, *texts]):
+                is_known = frame[self._decision].notna().to_numpy(np.bool_)
+                check_column(frame, self._decision, is_known, "the name of a decision")
                 yield frame
 
     def _rows(self, number: int, frame: DataFrame) -> CandidateRows:
         """Returns the decisions of rows, which have all rows of each, and begin in a part."""
-        is_first = find_changes(frame[self.decision])
+        is_first = find_changes(frame[self._decision])
         starts = np.flatnonzero(is_first)
         context = [name for name in self.context if name in frame]
         with self.parts.found[number].reading():
-            check_same(frame, context, is_first, self.decision, "decision")
+            check_same(frame, context, is_first, self._decision, "decision")
         return CandidateRows(
             decisions=frame.iloc[starts],
             candidates=frame,

@@ -11,7 +11,7 @@ import numpy as np
 from bandit_envs.base.extras import import_extra
 from bandit_envs.tables.cell_counts import CellCounts
 from bandit_envs.tables.decisions.candidate_rows import CandidateRows, codes_of, find_changes
-from bandit_envs.tables.decisions.long_tables import LongTable
+from bandit_envs.tables.decisions.candidate_table import CandidateTable
 from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.encoding_search import count_cells
 
@@ -48,7 +48,7 @@ class ItemSearch:
 
     def __init__(
         self,
-        table: LongTable,
+        table: CandidateTable,
         context: Sequence[str],
         items: Sequence[str],
         undecided: Sequence[str],
@@ -76,8 +76,7 @@ class ItemSearch:
         self._cells.update(dict.fromkeys(numbers, CellCounts(is_whole=False)))
         counted = [name for name in named if name not in numbers]
         read = dict.fromkeys([*self._undecided, *counted])
-        names = [self._table.decision, self._table.item, *read]
-        for number, rows in self._table.scan(names, []):
+        for number, rows in self._table.scan([*read], []):
             with self._table.parts.found[number].reading():
                 self._add(number, rows)
                 self._count(rows, counted, ())
@@ -88,7 +87,7 @@ class ItemSearch:
         if half_read:  # such as 007 in a batch of numbers, which would be 7
             for name in half_read:
                 del self._cells[name]
-            for _, rows in self._table.scan([self._table.decision, *half_read], half_read):
+            for _, rows in self._table.scan(half_read, half_read):
                 self._count(rows, half_read, half_read)
         sizes = np.concatenate(self._sizes)
         return FoundItems(
@@ -105,10 +104,11 @@ class ItemSearch:
         _, names = codes_of(rows.candidates[self._table.item])
         for name in names:
             self._numbers.setdefault(str(name), len(self._numbers))
-        ids = rows.candidates[self._table.decision].iloc[rows.starts]
-        self._hashes.append(pandas.util.hash_pandas_object(ids, index=False).to_numpy())
-        for later in range(number, len(self._ends)):
-            self._ends[later] = ids.iloc[-1]
+        if self._table.decision is not None and len(rows):
+            ids = rows.candidates[self._table.decision].iloc[rows.starts]
+            self._hashes.append(pandas.util.hash_pandas_object(ids, index=False).to_numpy())
+            for later in range(number, len(self._ends)):
+                self._ends[later] = ids.iloc[-1]
         self._sizes.append(rows.sizes)
         is_inside = np.ones(len(rows.candidates), np.bool_)
         is_inside[rows.starts] = False
@@ -122,15 +122,15 @@ class ItemSearch:
     def _count(self, rows: CandidateRows, names: Sequence[str], texts: Sequence[str]) -> None:
         """Counts the kinds of cells of some columns, of which some are known to be texts."""
         for name in names:
-            counts = count_cells(rows.candidates, name, name in texts)
+            counts = count_cells(rows.frame_of(name), name, name in texts)
             known = self._cells.get(name)
             self._cells[name] = counts if known is None else known.merge(counts)
 
     def _check_decisions(self) -> None:
         """Raises ValueError if there is no decision, or one begins again after another one."""
-        if not self._hashes:
+        if not sum(map(len, self._sizes)):
             raise ValueError("the table has no rows")
-        hashes = np.sort(np.concatenate(self._hashes))
+        hashes = np.sort(np.concatenate(self._hashes or [np.zeros(0)]))
         if (hashes[1:] == hashes[:-1]).any():
             self._table.refuse_return()
 
