@@ -5,7 +5,7 @@ import pytest
 
 from bandit_envs.logged import from_frame
 from bandit_envs.tables.decisions import candidate_table
-from bandit_envs.tables.decisions.candidates import scan_candidates
+from bandit_envs.tables.decisions.new_decisions import scan_candidates
 from bandit_envs.tables.encoding import NumberColumn, TableEncoding, TextColumn
 from tests.logged.items import LONG, long_frame
 
