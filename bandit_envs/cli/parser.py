@@ -361,6 +361,8 @@ def _add_log(parser: Parser, train: str) -> None:
     parser.group("the log").add_argument("--num-actions", type=int, metavar="K", help=text)
     text = "leave out the rows of your table that miss values (default: an error)"
     parser.group("the log").add_argument("--drop-missing", action="store_true", help=text)
+    text = 'column of the actions that were available, as ["A", "B"] (default: all were)'
+    parser.group("the log").add_argument("--available", metavar="COLUMN", help=text)
     more = parser.group("actions that are items with features")
     text = "column of the decisions, if your table has one row for each candidate of a decision"
     more.add_argument("--decision", metavar="COLUMN", help=text)

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from bandit_envs.arrays import Array, Floats, Mask
 from bandit_envs.logged.columns import TOLERANCE, BadValueError
+from bandit_envs.logged.files.log_roles import LogRoles
 from bandit_envs.logged.files.scan import BATCH_ROWS
-from bandit_envs.logged.files.table_scan import LogRoles, TableScan, UsersScan
+from bandit_envs.logged.files.table_scan import TableScan, UsersScan
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.names.visible import visible
 from bandit_envs.tables.cells import as_numbers, cells_of, read_numbers

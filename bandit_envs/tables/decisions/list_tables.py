@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,16 +14,15 @@ from bandit_envs.base.extras import import_extra
 from bandit_envs.tables.decisions import candidate_table
 from bandit_envs.tables.decisions.candidate_rows import CandidateRows
 from bandit_envs.tables.decisions.candidate_table import CandidateTable
-from bandit_envs.tables.errors import bad_value, check_column
+from bandit_envs.tables.decisions.lists import fill_lists, flatten, is_list
+from bandit_envs.tables.errors import check_column
 from bandit_envs.tables.parts import Part, Parts
 
 if TYPE_CHECKING:
-    from pandas import DataFrame, Series
+    from pandas import DataFrame
 
 ROWS_AS_LONG = 16
 """How many rows of a long table one decision counts as, where rows are read a few at a time."""
-
-EXPECTED = 'a list as JSON writes it, such as ["a", "b"]'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,10 +59,10 @@ class ListColumns:
         found = []
         for place, name in enumerate(names):
             column = frame.iloc[:, place]
-            if not _is_list(column.iloc[0]):
+            if not is_list(column.iloc[0]):
                 found.append(name)
                 continue
-            _, values = _flatten(frame, name)
+            _, values = flatten(frame, name)
             if not isinstance(values, Mapping):
                 plain.append(name)
                 found.append(name)
@@ -158,7 +155,7 @@ class ListTable(CandidateTable):
             ValueError: lists of a row differ in their lengths, or are empty.
         """
         found = {
-            name: _flatten(frame, name)
+            name: flatten(frame, name)
             for name in self.lists.read_of([name for name in names if name in self.lists])
         }
         sizes = np.maximum.reduce([np.ones(len(frame), np.intp), *(n for n, _ in found.values())])
@@ -169,79 +166,5 @@ class ListTable(CandidateTable):
             check_column(frame, name, is_good, expected)
             entries = values if isinstance(values, Mapping) else {name: values}
             for field, cells in entries.items():
-                columns[field] = cells if (own >= 0).all() else _fill(cells, own, sizes)
+                columns[field] = cells if (own >= 0).all() else fill_lists(cells, own, sizes)
         return sizes, {name: columns[name] for name in names if name in columns}
-
-
-def _is_list(cell: Any) -> bool:
-    """Whether a cell is a list, or a text that looks like one."""
-    return isinstance(cell, (list, tuple, np.ndarray)) or str(cell).lstrip()[:1] == "["
-
-
-def _flatten(frame: DataFrame, name: str) -> tuple[NDArray[np.intp], Any]:
-    """Returns the lengths of the lists of a column, [n], -1 where one is missing, and all entries.
-
-    The entries are an array of one for each; of lists of records a dict of such arrays, by field.
-    """
-    column = frame[name]
-    if type(column.dtype).__name__ == "ArrowDtype":
-        return _flatten_arrow(column)
-    is_missing = column.isna().to_numpy(np.bool_)
-    cells: list[Any] = []
-    for row, cell in enumerate(column.tolist()):
-        if is_missing[row]:
-            cells.append(())
-            continue
-        entries = _parse(cell) if isinstance(cell, str) else cell
-        if not isinstance(entries, (list, tuple, np.ndarray)):
-            raise bad_value(frame, name, row, EXPECTED)
-        cells.append(entries)
-    sizes = np.where(is_missing, -1, np.array([len(cell) for cell in cells], np.intp))
-    entries = list(itertools.chain.from_iterable(cells))
-    pandas = import_extra("pandas", "logged")
-    if any(isinstance(entry, dict) for entry in entries):
-        for row, cell in enumerate(cells):
-            if not all(isinstance(entry, dict) for entry in cell):
-                raise bad_value(frame, name, row, "a list of records")
-        records = pandas.DataFrame(entries)
-        return sizes, {field: records[field].array for field in records}
-    return sizes, pandas.Series(entries, dtype=None if entries else object).array
-
-
-def _parse(text: str) -> Any:
-    """Returns the list that a text says as JSON; None if it says none."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return None
-
-
-def _flatten_arrow(column: Series) -> tuple[NDArray[np.intp], Any]:
-    """Does what `_flatten` does with a column of Parquet's lists."""
-    pyarrow = import_extra("pyarrow", "logged")
-    from pyarrow import compute  # noqa: PLC0415
-
-    lists = pyarrow.array(column.array)
-    if isinstance(lists, pyarrow.ChunkedArray):
-        lists = lists.combine_chunks()
-    sizes = compute.fill_null(compute.list_value_length(lists), -1).to_numpy(zero_copy_only=False)
-    values = compute.list_flatten(lists)
-    if pyarrow.types.is_struct(values.type):
-        fields = [field.name for field in values.type]
-        columns = {n: cells.to_pandas().array for n, cells in zip(fields, values.flatten())}
-        return sizes.astype(np.intp), columns
-    return sizes.astype(np.intp), values.to_pandas().array
-
-
-def _fill(cells: Any, own: NDArray[np.intp], sizes: NDArray[np.intp]) -> Any:
-    """Returns entries of lists, with missing ones for the lists that are missing.
-
-    Args:
-        cells: the entries.
-        own: [n], the lengths of the lists; -1 where one is missing.
-        sizes: [n], how many entries there are then.
-    """
-    pandas = import_extra("pandas", "logged")
-    is_present = np.repeat(own >= 0, sizes)
-    places = np.where(is_present, np.cumsum(is_present) - 1, -1)
-    return pandas.api.extensions.take(cells, places, allow_fill=True)
