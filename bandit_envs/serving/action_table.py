@@ -9,7 +9,7 @@ import numpy as np
 
 from bandit_envs.arrays import Mask, read_only
 from bandit_envs.base.checks import short_repr
-from bandit_envs.logged.files.decision_tables import ActionRow
+from bandit_envs.logged.files.served.decision_tables import ActionRow
 from bandit_envs.tables.encoding import LONE_SURROGATE
 
 

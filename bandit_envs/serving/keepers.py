@@ -13,8 +13,8 @@ import numpy as np
 
 from bandit_envs.arrays import Floats, Mask
 from bandit_envs.base.archives import CONTENT_ERRORS
-from bandit_envs.logged.files.decision_tables import pack_mask, unpack_masks
-from bandit_envs.logged.files.decisions import read_features
+from bandit_envs.logged.files.served.decision_file import read_features
+from bandit_envs.logged.files.served.decision_tables import pack_mask, unpack_masks
 from bandit_envs.names.users_code import printable
 from bandit_envs.nests import Nest
 from bandit_envs.policies import Policy

@@ -12,8 +12,8 @@ from typing import Any
 
 from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.base.state import sizes_of
-from bandit_envs.logged.files.decision_tables import DECISION_SUFFIXES
-from bandit_envs.logged.files.typed_queries import damage
+from bandit_envs.logged.files.served.decision_tables import DECISION_SUFFIXES
+from bandit_envs.logged.files.served.typed_queries import damage
 from bandit_envs.names.users_code import printable
 from bandit_envs.policies import KnapsackPolicy, Policy
 from bandit_envs.serving.action_table import check_names

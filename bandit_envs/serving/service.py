@@ -17,8 +17,8 @@ from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import MAX_REWARD, check_number, short_repr
 from bandit_envs.base.state import sizes_of
 from bandit_envs.logged.files import read_log
-from bandit_envs.logged.files.decision_tables import errors_of
-from bandit_envs.logged.files.typed_queries import damage
+from bandit_envs.logged.files.served.decision_tables import errors_of
+from bandit_envs.logged.files.served.typed_queries import damage
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.policies import Policy
 from bandit_envs.policies.learned import Warm, check_warm

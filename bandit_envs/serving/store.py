@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.saving import decode_state, encode_state
-from bandit_envs.logged.files.decision_tables import (
+from bandit_envs.logged.files.served.decision_file import read_encoding
+from bandit_envs.logged.files.served.decision_tables import (
     ActionRow,
     check_tables,
     create_tables,
     errors_of,
     read_actions,
 )
-from bandit_envs.logged.files.decisions import read_encoding
-from bandit_envs.logged.files.typed_queries import (
+from bandit_envs.logged.files.served.typed_queries import (
     ACTION,
     BYTES,
     COUNT,

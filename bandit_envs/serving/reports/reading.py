@@ -14,9 +14,9 @@ import numpy as np
 
 from bandit_envs.arrays import Floats, Indices, Mask
 from bandit_envs.base.checks import MAX_REWARD, check_confidence, check_number, short_repr
-from bandit_envs.logged.files.decision_tables import open_to_read, unpack_masks
-from bandit_envs.logged.files.decisions import OF_REWARDS, DecisionFile, parse_json
-from bandit_envs.logged.files.typed_queries import (
+from bandit_envs.logged.files.served.decision_file import OF_REWARDS, DecisionFile, parse_json
+from bandit_envs.logged.files.served.decision_tables import open_to_read, unpack_masks
+from bandit_envs.logged.files.served.typed_queries import (
     ACTION,
     BYTES,
     FLAG,

@@ -18,7 +18,14 @@ import numpy as np
 from bandit_envs.arrays import Mask
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.saving import check_format
-from bandit_envs.logged.files.typed_queries import ACTION, COUNT, FLAG, TEXT, TypedQuery, damage
+from bandit_envs.logged.files.served.typed_queries import (
+    ACTION,
+    COUNT,
+    FLAG,
+    TEXT,
+    TypedQuery,
+    damage,
+)
 from bandit_envs.tables.suffixes import ends_with
 
 if TYPE_CHECKING:

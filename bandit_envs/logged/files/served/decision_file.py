@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bandit_envs.arrays import Floats, Mask
-from bandit_envs.logged.files.decision_tables import (
+from bandit_envs.logged.files.scan import BATCH_ROWS, Scan, times_of_batches
+from bandit_envs.logged.files.served.decision_tables import (
     find_last_number,
     open_to_read,
     read_actions,
     unpack_masks,
 )
-from bandit_envs.logged.files.scan import BATCH_ROWS, Scan, times_of_batches
-from bandit_envs.logged.files.typed_queries import (
+from bandit_envs.logged.files.served.typed_queries import (
     ACTION,
     BYTES,
     NUMBER,
