@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 import sqlite3
@@ -91,10 +92,19 @@ WAITS = TypedQuery(
     },
 )
 META = TypedQuery("SELECT value FROM meta WHERE name = ?", {"a value in meta": TEXT})
+ITEM = TypedQuery("SELECT item FROM items WHERE name = ?", {"the number of an item": ACTION})
+ITEM_NAME = TypedQuery("SELECT name FROM items WHERE item = ?", {"the name of an item": TEXT})
+NEXT_ITEM = TypedQuery(
+    "SELECT coalesce(max(item) + 1, 0) FROM items", {"the number of the next item": ACTION}
+)
 SAVED = TypedQuery("SELECT number FROM checkpoint", {"the number of the state": COUNT})
 STATE = TypedQuery(
     "SELECT number, state FROM checkpoint", {"the number of the state": COUNT, "the state": BYTES}
 )
+
+
+MOST_ITEMS = 2**17
+"""So many numbers of items are kept in memory."""
 
 
 class DecisionRow(NamedTuple):
@@ -159,6 +169,8 @@ class Store:
         """Of this transaction, in seconds since 1970."""
         self._ahead = 0.0
         """By how many seconds the times of the file are ahead of the clock."""
+        self._items: dict[str, int] = {}
+        """The numbers of items, as the file has them."""
         self._places: list[tuple[int, int] | None] = []
         """Of the files on the disk, as the first transaction has found them."""
         with errors_of(path):
@@ -225,6 +237,7 @@ class Store:
 
     def _roll_back(self) -> None:
         if self._connection.in_transaction:
+            self._items.clear()  # some may be new
             self._connection.execute("ROLLBACK")
 
     def create(
@@ -233,15 +246,15 @@ class Store:
         """Creates the tables.
 
         Args:
-            actions: their names.
-            encoding: of the features.
+            actions: their names; () if each call offers items.
+            encoding: of the features, also of items.
             meta: what else the file says of itself.
             state: of the policy at first.
         """
         create_tables(self._connection)
         for action, name in enumerate(actions):
             self.add_action(action, name, 0)
-        plain = TableEncoding(features=encoding.features).plain()
+        plain = dataclasses.replace(encoding, actions=(), items=()).plain()
         for name, value in {**meta, "encoding": json.dumps(plain)}.items():
             self._connection.execute("INSERT INTO meta VALUES (?, ?)", (name, value))
         self.save_state(0, state)
@@ -343,6 +356,28 @@ class Store:
         """Says whether an action may be chosen."""
         query = "UPDATE actions SET is_open = ? WHERE action = ?"
         self._connection.execute(query, (is_open, action))
+
+    def number_items(self, names: Sequence[str]) -> list[int]:
+        """Returns the numbers of items, and gives new ones a number, in a transaction."""
+        if len(self._items) > MOST_ITEMS:
+            self._items.clear()
+        return [self._items[name] if name in self._items else self._number(name) for name in names]
+
+    def _number(self, name: str) -> int:
+        """Returns the number of an item from the file, which may be new."""
+        found = ITEM.fetch(self._connection, self.path, (name,))
+        if found:
+            number = int(found[0][0])
+        else:
+            (number,) = self._read_row(NEXT_ITEM)
+            self._connection.execute("INSERT INTO items VALUES (?, ?)", (number, name))
+        self._items[name] = number
+        return number
+
+    def name_item(self, number: int) -> str:
+        """Returns the name of an item."""
+        (name,) = self._read_row(ITEM_NAME, number)
+        return str(name)
 
     def save_state(self, number: int, state: Any) -> None:
         """Keeps the state of the policy, which has seen all rows up to a number."""
