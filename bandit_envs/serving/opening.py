@@ -151,7 +151,9 @@ def _create(store: Store, policy: Policy, given: Given) -> Opened:
     meta = {}
     if encoding.item_features:
         _refuse_names(given.actions)
-        policy = _fit(policy, given.max_actions or max(MAX_ACTIONS, policy.num_actions), encoding)
+        usual = max(MAX_ACTIONS, policy.num_actions)
+        most = usual if given.max_actions is None else given.max_actions
+        policy = _fit(policy, most, encoding)
         meta["max_actions"] = str(policy.num_actions)
     else:
         _refuse_max_actions(given.max_actions)
