@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +21,9 @@ from bandit_envs.tables.encoding import KINDS, NumberColumn, TableColumn, TableE
 
 Features: TypeAlias = TableEncoding | Mapping[str, str | Sequence[str]] | None
 """How contexts become features: an encoding; or the kind of each column, or its texts."""
+
+Label: TypeAlias = Callable[[int], str]
+"""Returns what messages call a row, by its number."""
 
 WIDEST = MAX_REWARD
 """The largest size of a feature, so that no square of it overflows."""
@@ -85,35 +89,54 @@ class CellReader:
     def __init__(self, columns: Sequence[TableColumn]) -> None:
         self._columns = tuple(columns)
         self._names = {column.name for column in columns}
+        self._is_number = [isinstance(column, NumberColumn) for column in columns]
+        self._numbers = [each.name for each, is_one in zip(columns, self._is_number) if is_one]
+        self._others = [
+            (place, column) for place, column in enumerate(columns) if not self._is_number[place]
+        ]
         self._places = [_places_of(column) for column in columns]
         self._warned: set[tuple[str, str]] = set()
 
-    def read(self, rows: Sequence[Any], labels: Sequence[str]) -> Floats:
+    def read(self, rows: Sequence[Any], label: Label) -> Floats:
         """Returns the cells of n rows: [n, C].
 
         Args:
             rows: dicts with the cell of each column.
-            labels: what messages call them.
+            label: returns what messages call a row, by its number.
 
         Raises:
             TypeError, ValueError: a row does not fit.
         """
-        for label, row in zip(labels, rows):
-            if not isinstance(row, Mapping):
+        for number, row in enumerate(rows):
+            if type(row) is not dict and not isinstance(row, Mapping):
                 names = ", ".join(visible(column.name) for column in self._columns)
-                raise TypeError(f"{label} is {short_repr(row)}; expected a dict of {names}")
+                found = f"{label(number)} is {short_repr(row)}"
+                raise TypeError(f"{found}; expected a dict of {names}")
             if row.keys() != self._names:
-                self._refuse_names(label, row)
+                self._refuse_names(label(number), row)
         table = np.empty((len(rows), len(self._columns)))
-        for place, column in enumerate(self._columns):
+        table[:, self._is_number] = self._read_numbers(rows, label)
+        for place, column in self._others:
             cells = [row[column.name] for row in rows]
-            if isinstance(column, NumberColumn):
-                table[:, place] = _read_numbers(column.name, cells, labels)
-            elif isinstance(column, TextColumn):
-                table[:, place] = self._read_texts(column, self._places[place], cells, labels)
+            if isinstance(column, TextColumn):
+                table[:, place] = self._read_texts(column, self._places[place], cells, label)
             else:
-                table[:, place] = _read_times(column, cells, labels)
+                table[:, place] = _read_times(column, cells, label)
         return table
+
+    def _read_numbers(self, rows: Sequence[Any], label: Label) -> Floats:
+        """Returns the cells of the columns of numbers."""
+        names = self._numbers
+        cells = [row[name] for row in rows for name in names]
+        if {*map(type, cells)} != {float}:  # the common kind
+            cells = [_number_of(cell) for cell in cells]
+        numbers = np.array(cells, np.float64)
+        is_good = np.abs(numbers) <= WIDEST
+        if not is_good.all():
+            row, place = divmod(int(np.argmin(is_good)), len(names))
+            found = f"{label(row)}[{names[place]!r}] is {short_repr(rows[row][names[place]])}"
+            raise ValueError(f"{found}; expected a finite number")
+        return numbers.reshape(len(rows), len(names))
 
     def _refuse_names(self, label: str, row: Mapping[Any, Any]) -> None:
         """Raises ValueError for a row with too few columns or too many."""
@@ -128,13 +151,13 @@ class CellReader:
         column: TextColumn,
         places: dict[str, int],
         cells: Sequence[Any],
-        labels: Sequence[str],
+        label: Label,
     ) -> list[int]:
         """Returns the places of the levels; -1 for a text that is not known, with a warning."""
         found = []
-        for label, cell in zip(labels, cells):
+        for row, cell in enumerate(cells):
             if type(cell) is not str and (not isinstance(cell, PLAIN) or cell != cell):
-                name = f"{label}[{column.name!r}]"
+                name = f"{label(row)}[{column.name!r}]"
                 raise ValueError(f"{name} is {short_repr(cell)}; expected a text")
             text = str(cell)
             place = places.get(text, -1)
@@ -142,7 +165,7 @@ class CellReader:
             is_new = place < 0 and (column.name, text) not in self._warned
             if is_new and len(self._warned) < TOLD:
                 self._warned.add((column.name, text))
-                problem = f"{label}[{column.name!r}] is {text!r}, which is not a known text"
+                problem = f"{label(row)}[{column.name!r}] is {text!r}, which is not a known text"
                 warnings.warn(f"{problem}: its features are 0", stacklevel=4)
         return found
 
@@ -171,7 +194,7 @@ class ContextEncoder:
             TypeError, ValueError: it does not fit.
         """
         if self._columns.number:
-            cells = self._reader.read([context], ["context"])
+            cells = self._reader.read([context], lambda _: "context")
             features = self._columns.expand(cells)[0]
         elif isinstance(context, Mapping):
             raise TypeError(
@@ -224,23 +247,20 @@ def _places_of(column: TableColumn) -> dict[str, int]:
     return {level: place for place, level in enumerate(levels)}
 
 
-def _read_numbers(name: str, cells: Sequence[Any], labels: Sequence[str]) -> list[float]:
-    numbers = [cell if type(cell) is float else parse_number(cell) for cell in cells]
-    for label, cell, number in zip(labels, cells, numbers):
-        if number is None or not abs(number) <= WIDEST:
-            found = f"{label}[{name!r}] is {short_repr(cell)}"
-            raise ValueError(f"{found}; expected a finite number")
-    return numbers  # type: ignore[return-value]  # none is None
+def _number_of(cell: Any) -> float:
+    """Returns the number of a cell; NaN if it has none."""
+    number = parse_number(cell)
+    return float(number) if number is not None and abs(number) <= WIDEST else math.nan
 
 
-def _read_times(column: TableColumn, cells: Sequence[Any], labels: Sequence[str]) -> Array:
+def _read_times(column: TableColumn, cells: Sequence[Any], label: Label) -> Array:
     """Returns times in microseconds since 1970."""
     table = np.empty(len(cells), object)
     table[:] = [cell if isinstance(cell, Hashable) else None for cell in cells]
     times = as_times(table)
-    for label, cell, is_missing in zip(labels, cells, np.isnat(times)):
-        if is_missing:
-            found = f"{label}[{column.name!r}] is {short_repr(cell)}"
+    for row, cell in enumerate(cells):
+        if np.isnat(times[row]):
+            found = f"{label(row)}[{column.name!r}] is {short_repr(cell)}"
             raise ValueError(f"{found}; expected a {column.kind}")
     return times.astype(np.int64)
 

@@ -17,7 +17,7 @@ from bandit_envs.logged.files.served.decision_tables import open_to_read, pack_m
 from bandit_envs.logged.files.served.seen import Seen, SeenActions, SeenItems
 from bandit_envs.nests import Nest
 from bandit_envs.policies import Policy
-from bandit_envs.serving.action_table import ActionTable, check_name
+from bandit_envs.serving.action_table import ActionTable, check_all, check_name
 from bandit_envs.serving.contexts import CellReader, ContextEncoder, check_width
 from bandit_envs.serving.laws import ChoiceLaw
 from bandit_envs.serving.store import DecisionRow, Event, Store
@@ -38,12 +38,14 @@ class Offer(NamedTuple):
         mask: [K], which actions may be drawn.
         available: as the table of decisions has it.
         features: as the table of decisions has them.
+        names: of the actions, in the order of their numbers.
     """
 
     observation: Nest
     mask: Mask
     available: bytes | None
     features: bytes
+    names: Sequence[str]
 
 
 class Offers(abc.ABC, Generic[Request]):
@@ -204,6 +206,7 @@ class FixedOffers(Offers[ContextRequest]):
             mask=mask,
             available=None if is_as_first else pack_mask(mask),
             features=features.astype("<f8").tobytes(),
+            names=self.names,
         )
 
     def is_offered(self, request: ContextRequest, row: DecisionRow) -> bool:
@@ -310,12 +313,12 @@ class ItemOffers(Offers[ItemsRequest]):
         if not 1 <= len(items) <= self._max_actions:
             expected = f"expected 1 to {self._max_actions}, the max_actions of the service"
             raise ValueError(f"actions has {len(items)} items; {expected}")
-        names = tuple(map(check_name, items))
+        names = check_all(items)
         known = {} if context is None and not self._columns.features else context
         return ItemsRequest(
-            context=self._contexts.read([known], ["context"]),
+            context=self._contexts.read([known], lambda _: "context"),
             names=names,
-            cells=self._items.read(list(items.values()), [f"actions[{name!r}]" for name in names]),
+            cells=self._items.read(list(items.values()), lambda row: f"actions[{names[row]!r}]"),
         )
 
     def offer(self, request: ItemsRequest) -> Offer:
@@ -323,7 +326,7 @@ class ItemOffers(Offers[ItemsRequest]):
         available, features = self.seen.pack(numbers, request.context, request.cells)
         mask = np.arange(self._max_actions) < len(numbers)
         observation = self.seen.observe(request.context, mask[np.newaxis], request.cells)
-        return Offer(observation, mask, available, features)
+        return Offer(observation, mask, available, features, request.names)
 
     def is_offered(self, request: ItemsRequest, row: DecisionRow) -> bool:
         return self.name(row) in request.names
@@ -355,7 +358,7 @@ class ItemOffers(Offers[ItemsRequest]):
             mask=mask[np.newaxis],
             cells=np.zeros((1, self.seen.items.number)),
         )
-        self._try(policy, law, Offer(observation, mask, None, b""), expected)
+        self._try(policy, law, Offer(observation, mask, None, b"", ()), expected)
 
 
 def reads_items(policy: Policy) -> bool:

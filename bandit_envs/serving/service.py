@@ -242,12 +242,10 @@ class DecisionService:
             for name, request in zip(names, requests):
                 row = None if ids is None else self._find(name)
                 if row is None:
-                    row = self._decide(name, request)
+                    decisions.append(self._decide(name, request))
                     self._keeper.prepare()
-                elif not self._offers.is_offered(request, row):
-                    problem = f"id {name!r} has chosen {self._offers.name(row)!r} before"
-                    raise ValueError(f"{problem}, which is not available now; expected a new id")
-                decisions.append(Decision(row.id, self._offers.name(row), row.probability))
+                else:
+                    decisions.append(self._repeat(row, request))
             self._keeper.finish()
         self._warn_of_certainty()
         return decisions
@@ -427,7 +425,15 @@ class DecisionService:
                 self._is_stale = False
             return self._offers
 
-    def _decide(self, name: str, request: Any) -> DecisionRow:
+    def _repeat(self, row: DecisionRow, request: Any) -> Decision:
+        """Returns an earlier decision; ValueError if what it has chosen is not offered now."""
+        action = self._offers.name(row)
+        if not self._offers.is_offered(request, row):
+            problem = f"id {row.id!r} has chosen {action!r} before, which is not available now"
+            raise ValueError(f"{problem}; expected it among the actions, or a new id")
+        return Decision(row.id, action, row.probability)
+
+    def _decide(self, name: str, request: Any) -> Decision:
         """Draws and writes the next decision."""
         offer = self._offers.offer(request)
         number = self._store.number + 1
@@ -446,7 +452,7 @@ class DecisionService:
         self._store.add_decision(row)
         if choice.probability == 1.0 and np.count_nonzero(offer.mask) > 1:
             self._was_certain = True
-        return row
+        return Decision(name, offer.names[choice.action], choice.probability)
 
     def _find(self, name: str) -> DecisionRow | None:
         """Returns the decision of an id; None for an unknown id."""

@@ -171,6 +171,7 @@ class Store:
         """By how many seconds the times of the file are ahead of the clock."""
         self._items: dict[str, int] = {}
         """The numbers of items, as the file has them."""
+        self._files = (path, path.with_name(f"{path.name}-wal"))
         self._places: list[tuple[int, int] | None] = []
         """Of the files on the disk, as the first transaction has found them."""
         with errors_of(path):
@@ -227,10 +228,9 @@ class Store:
 
     def _check_places(self) -> None:
         """Raises OSError if a file was removed or replaced: what is written would be lost."""
-        files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
-        found = [_place_of(file) for file in files]
+        found = [_place_of(file) for file in self._files]
         self._places = self._places or found
-        for file, place, known in zip(files, found, self._places):
+        for file, place, known in zip(self._files, found, self._places):
             if place != known:
                 what = "removed" if place is None else "replaced"
                 raise OSError(f"{file} was {what} while a service had it open: open it anew")

@@ -232,10 +232,10 @@ class SeenItems(Seen):
         return mask, item
 
     def number_of(self, available: bytes | None, action: int, num_actions: int) -> int:
-        _, item = self.read_numbers([available], num_actions)
-        if action >= num_actions or item[0, action] < 0:
+        chosen = (available or b"")[4 * action : 4 * action + 4]
+        if len(chosen) < 4 or action >= num_actions:
             raise damage(self.path, f"a decision has place {action}, where there is no item")
-        return int(item[0, action])
+        return int.from_bytes(chosen, "little", signed=True)
 
     def observe(self, contexts: Floats, mask: Mask, cells: Floats) -> dict[str, Nest]:
         """Returns the observation of n decisions.
