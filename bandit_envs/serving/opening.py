@@ -37,7 +37,7 @@ MOST_NUMBERS = 2**20
 """At most so many features may be offered in a call."""
 
 
-class Given(NamedTuple):
+class ServiceArguments(NamedTuple):
     """What a caller says of a file, of which all may be None.
 
     Fields:
@@ -65,7 +65,7 @@ class Given(NamedTuple):
         return TableEncoding(features=known.features, item_features=items)
 
 
-def check_policy(policy: Any, given: Given, is_new: bool) -> Policy:
+def check_policy(policy: Any, given: ServiceArguments, is_new: bool) -> Policy:
     """Returns a policy of one row and numbered actions; an error for another one.
 
     Args:
@@ -128,7 +128,7 @@ class Opened(NamedTuple):
     policy: Policy
 
 
-def create_or_check(store: Store, policy: Policy, given: Given) -> Opened:
+def create_or_check(store: Store, policy: Policy, given: ServiceArguments) -> Opened:
     """Creates the tables in an empty file, or compares a file with what is expected.
 
     Args:
@@ -144,7 +144,7 @@ def create_or_check(store: Store, policy: Policy, given: Given) -> Opened:
     return _create(store, policy, given) if store.is_empty() else _check(store, policy, given)
 
 
-def _create(store: Store, policy: Policy, given: Given) -> Opened:
+def _create(store: Store, policy: Policy, given: ServiceArguments) -> Opened:
     """Creates the tables in an empty file."""
     encoding = given.columns(policy)
     names: tuple[str, ...] = ()
@@ -171,7 +171,7 @@ def _create(store: Store, policy: Policy, given: Given) -> Opened:
     return Opened(seed, make_offers(store, encoding, policy), policy)
 
 
-def _check(store: Store, policy: Policy, given: Given) -> Opened:
+def _check(store: Store, policy: Policy, given: ServiceArguments) -> Opened:
     """Compares a file with what is expected."""
     found = repr(policy)
     known = store.read_meta("policy")

@@ -27,7 +27,7 @@ from bandit_envs.serving.laws import make_law
 from bandit_envs.serving.learner_lock import LearnerLock
 from bandit_envs.serving.offers import Offers
 from bandit_envs.serving.opening import (
-    Given,
+    ServiceArguments,
     check_policy,
     create_or_check,
     open_store,
@@ -140,7 +140,7 @@ class DecisionService:
         synchronous: str = "normal",
         learns: bool = True,
     ) -> None:
-        given = Given(actions, features, item_features, max_actions, seed)
+        given = ServiceArguments(actions, features, item_features, max_actions, seed)
         check_policy(policy, given, is_new=not Path(path).exists())
         self._schedule = Schedule(learn_every, learn_seconds, timeout, timeout_reward)
         if timeout_reward is not None:
@@ -166,7 +166,7 @@ class DecisionService:
         if learns:
             warn_if_frozen(policy, stacklevel=2)
 
-    def _open(self, policy: Policy, given: Given) -> None:
+    def _open(self, policy: Policy, given: ServiceArguments) -> None:
         """Creates the tables or checks them, and brings the policy up to the last row."""
         store = self._store
         with store.transaction():

@@ -21,7 +21,7 @@ LAST_MICROSECOND = 2.0**62
 """The largest size of a time in microseconds since 1970."""
 
 
-class SeenRows(NamedTuple):
+class SeenColumns(NamedTuple):
     """What n decisions have seen, as columns of a log.
 
     Fields:
@@ -47,7 +47,7 @@ class Seen(abc.ABC):
     @abc.abstractmethod
     def unpack(
         self, available: Sequence[bytes | None], features: Sequence[bytes], num_actions: int
-    ) -> SeenRows:
+    ) -> SeenColumns:
         """Returns what n decisions have seen.
 
         Args:
@@ -89,12 +89,12 @@ class SeenActions(Seen):
 
     def unpack(
         self, available: Sequence[bytes | None], features: Sequence[bytes], num_actions: int
-    ) -> SeenRows:
+    ) -> SeenColumns:
         is_masked = self.is_masked or any(available) or num_actions > self.num_first
         masks = None
         if is_masked:
             masks = unpack_masks(self.path, available, self.num_first, num_actions)
-        return SeenRows(self._read_features(features), masks)
+        return SeenColumns(self._read_features(features), masks)
 
     def number_of(self, available: bytes | None, action: int, num_actions: int) -> int:
         if action >= num_actions:
@@ -195,7 +195,7 @@ class SeenItems(Seen):
 
     def unpack(
         self, available: Sequence[bytes | None], features: Sequence[bytes], num_actions: int
-    ) -> SeenRows:
+    ) -> SeenColumns:
         mask, item = self.read_numbers(available, num_actions)
         counts = mask.sum(axis=1)
         sizes = self.context.number + counts * self.items.number
@@ -210,7 +210,7 @@ class SeenItems(Seen):
         cells = joined[is_of_item].reshape(-1, self.items.number)
         if not self.context.are_good(contexts) or not self.items.are_good(cells):
             raise damage(self.path, "a cell of a decision is not one of its column")
-        return SeenRows(self.observe(contexts, mask, cells), item=item)
+        return SeenColumns(self.observe(contexts, mask, cells), item=item)
 
     def read_numbers(
         self, available: Sequence[bytes | None], num_actions: int
