@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -26,8 +26,8 @@ from bandit_envs.tables.encoding import TableEncoding
 Request = TypeVar("Request")
 """What a caller asks for, once it is read."""
 
-Available = Sequence[Iterable[str] | None] | None
-ItemSets = Sequence[Mapping[str, Any]] | None
+Available: TypeAlias = Sequence[Iterable[str] | None] | None
+ItemSets: TypeAlias = Sequence[Mapping[str, Any]] | None
 
 
 class Offer(NamedTuple):
@@ -54,10 +54,10 @@ class Offers(abc.ABC, Generic[Request]):
     Args:
         store: the file.
         encoding: of contexts, and of items.
-        policy: with the first actions.
     """
 
     seen: Seen
+    """Reads what decisions have seen."""
     names: tuple[str, ...] = ()
     """Of fixed actions."""
     open_names: tuple[str, ...] = ()
@@ -351,7 +351,7 @@ class ItemOffers(Offers[ItemsRequest]):
             raise ValueError(f"{problem} of an item; observation_spec has {found}: {expected}")
         if tells_by_number(policy):
             problem = f"policy is {policy!r}, which tells actions by their numbers"
-            raise ValueError(f"{problem}; items have none that stay: expected one of features")
+            raise ValueError(f"{problem}; expected one that reads features, as items come and go")
         mask = np.arange(self._max_actions) < 1
         observation = self.seen.observe(
             contexts=np.zeros((1, self.seen.context.number)),

@@ -148,7 +148,7 @@ def _create(store: Store, policy: Policy, given: ServiceArguments) -> Opened:
     """Creates the tables in an empty file."""
     encoding = given.columns(policy)
     names: tuple[str, ...] = ()
-    meta = {}
+    meta = {"policy": repr(policy)}
     if encoding.item_features:
         _refuse_names(given.actions)
         usual = max(MAX_ACTIONS, policy.num_actions)
@@ -162,7 +162,6 @@ def _create(store: Store, policy: Policy, given: ServiceArguments) -> Opened:
     _check_known(policy, dataclasses.replace(encoding, actions=names))
     seed = secrets.randbits(63) if given.seed is None else int(given.seed)
     meta |= {
-        "policy": repr(policy),
         "seed": str(seed),
         "reward_range": json.dumps(policy.reward_range),
         "can_learn": json.dumps(policy.can_learn),

@@ -223,6 +223,7 @@ class Store:
                 self._check_places()
                 self._connection.execute("COMMIT")
             except BaseException:
+                self._items.clear()  # some may be new
                 self._roll_back()
                 raise
 
@@ -237,7 +238,6 @@ class Store:
 
     def _roll_back(self) -> None:
         if self._connection.in_transaction:
-            self._items.clear()  # some may be new
             self._connection.execute("ROLLBACK")
 
     def create(

@@ -306,6 +306,8 @@ def test_a_policy_that_reads_no_features_draws_items_at_random(tmp_path):
         found = service.decide_many([CONTEXT] * 50, actions=[ITEMS] * 50)
     assert {each.action for each in found} == {*ITEMS}
     assert [each.probability for each in found] == pytest.approx([1 / 3] * 50)
+    with open_offers(tmp_path, RandomPolicy(num_actions=2)) as service:
+        assert service.decide(CONTEXT, actions=ITEMS).action in ITEMS
 
 
 def test_samples_estimate_probabilities_of_items(tmp_path):
@@ -369,6 +371,20 @@ def test_a_report_has_the_items_that_were_chosen_most(tmp_path):
     text = str(report)
     assert f"The 20 items of {report.num_items} that were chosen most often." in text
     assert "new items" in text
+
+
+def test_the_command_shows_a_report_of_items(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("rich")
+    pytest.importorskip("matplotlib")
+    from bandit_envs.cli import main  # noqa: PLC0415
+
+    monkeypatch.chdir(tmp_path)
+    with open_offers(tmp_path) as service:
+        serve_users(service, range(60))
+    main(["show", "shop.sqlite", "--range", "0", "1", "--policy", "random"])
+    assert "new items" in capsys.readouterr().out
+    page = (tmp_path / "shop.html").read_text("utf-8")
+    assert "Items" in page
 
 
 def test_a_report_tells_the_share_of_new_items(tmp_path, monkeypatch):
