@@ -361,7 +361,11 @@ class Store:
         """Returns the numbers of items, and gives new ones a number, in a transaction."""
         if len(self._items) > MOST_ITEMS:
             self._items.clear()
-        return [self._items[name] if name in self._items else self._number(name) for name in names]
+        try:
+            return [*map(self._items.__getitem__, names)]  # the common kind
+        except KeyError:
+            known = self._items
+            return [known[name] if name in known else self._number(name) for name in names]
 
     def _number(self, name: str) -> int:
         """Returns the number of an item from the file, which may be new."""

@@ -146,6 +146,8 @@ class CellColumns:
 
     def expand(self, cells: Floats) -> Floats:
         """Returns the features [n, D] of cells [n, C]."""
+        if not self._others:
+            return cells  # numbers are features as they are
         features = np.zeros((len(cells), self.width))
         features[:, self._targets] = cells[:, self._sources]
         for source, targets, column in self._others:
