@@ -178,6 +178,8 @@ class LearningKeeper(PolicyKeeper):
 
     def _catch_up(self) -> None:
         """Applies all rows up to the last, in order."""
+        if self._store.event_number <= self.number and not self.policy.can_count_pending:
+            self.number = self._store.number  # there are new decisions at most
         if self.number == self._store.number:
             return
         rows: Iterator[Any] = self._store.scan_events(self.number, self._store.number)

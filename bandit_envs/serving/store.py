@@ -41,13 +41,13 @@ from bandit_envs.tables.encoding import TableEncoding
 WAIT = 10.0
 """For how many seconds a process waits while others write."""
 
-LAST_ROWS = [
-    TypedQuery(
-        f"SELECT number, time FROM {table} ORDER BY number DESC LIMIT 1",
-        {"the last number": NUMBER, "the last time": TIME},
-    )
-    for table in ("decisions", "events")
-]
+LAST_ROWS = TypedQuery(
+    """
+    SELECT * FROM (SELECT 0, number, time FROM decisions ORDER BY number DESC LIMIT 1)
+    UNION ALL SELECT * FROM (SELECT 1, number, time FROM events ORDER BY number DESC LIMIT 1)
+    """,
+    {"whether it is an event": FLAG, "the last number": NUMBER, "the last time": TIME},
+)
 DECISION = {
     "the number of a decision": NUMBER,
     "an id": TEXT,
@@ -164,6 +164,8 @@ class Store:
         self.path = path
         self.number = 0
         """Of the last row, as `find_last` has found it in this transaction."""
+        self.event_number = 0
+        """Of the last event."""
         self._last_number = 0
         self.time = 0.0
         """Of this transaction, in seconds since 1970."""
@@ -290,13 +292,15 @@ class Store:
         if not 0.0 <= clock + self._ahead <= LAST_TIME:
             raise ValueError(f"the clock is at {clock}; expected 0 to {LAST_TIME:.0f} seconds")
         self.number = 0
+        self.event_number = 0
         self.time = clock + self._ahead
-        for query in LAST_ROWS:
-            for last_number, last_time in query.fetch(self._connection, self.path):
-                self.number = max(self.number, last_number)
-                if last_time > self.time:
-                    self.time = last_time
-                    self._ahead = last_time - clock
+        for is_event, last_number, last_time in LAST_ROWS.fetch(self._connection, self.path):
+            self.number = max(self.number, last_number)
+            if is_event:
+                self.event_number = last_number
+            if last_time > self.time:
+                self.time = last_time
+                self._ahead = last_time - clock
         self._last_number = self.number
 
     @property
@@ -346,6 +350,7 @@ class Store:
         query = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)"
         self._connection.execute(query, (self.number + 1, self.time, *event))
         self.number += 1
+        self.event_number = self.number
 
     def add_action(self, action: int, name: str, number: int) -> None:
         """Writes a new action, which the event of a number adds."""
