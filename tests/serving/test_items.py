@@ -11,7 +11,7 @@ from bandit_envs.base.saving import encode_state
 from bandit_envs.evaluations import evaluate
 from bandit_envs.logged import read_log, scan_log
 from bandit_envs.policies.models import BayesianRidge, HybridRidge
-from bandit_envs.policies.rules import ThompsonSampling
+from bandit_envs.policies.rules import EpsilonGreedy, ThompsonSampling
 from bandit_envs.serving import DecisionService, keepers, read_report
 from bandit_envs.trajectories import Trajectory, restart, termination
 from tests.serving.killed_process import context_of, items_for, reward_of
@@ -432,3 +432,15 @@ def test_an_edited_file_is_refused_or_read(tmp_path, edit):
             errors.append(str(error))
     assert errors
     assert all("shop.sqlite" in error for error in errors)
+
+
+def test_items_that_are_rarely_drawn_are_no_sign_of_wrong_probabilities(tmp_path):
+    with open_offers(tmp_path, of_items(EpsilonGreedy(0.05))) as service:
+        for start in range(0, 1500, 50):
+            users = range(start, start + 50)
+            offered = [items_for(user % 200) for user in users]
+            found = service.decide_many([context_of(user) for user in users], actions=offered)
+            rewards = [items[each.action]["price"] for each, items in zip(found, offered)]
+            service.reward_many([(each.id, reward) for each, reward in zip(found, rewards)])
+        notes = service.report().notes
+    assert not [note for note in notes if "probability" in note or "probabilities" in note]

@@ -200,7 +200,7 @@ def _make_report(
         period=periods.name,
         actions=actions,
         periods=_report_periods(periods, shown, actions, decisions, rewards),
-        notes=[*_note(actions, decisions, facts), *filter(None, [shown.remark])],
+        notes=[*_note(shown, actions, decisions, facts), *filter(None, [shown.remark])],
         num_items=shown.num_items,
     )
 
@@ -380,7 +380,10 @@ def _report_periods(
 
 
 def _note(
-    actions: Sequence[ActionReport], decisions: DecisionSums, facts: FileFacts
+    shown: ShownActions,
+    actions: Sequence[ActionReport],
+    decisions: DecisionSums,
+    facts: FileFacts,
 ) -> Iterator[str]:
     """Yields sentences about what is wrong, or may be."""
     rare: list[str] = []
@@ -389,6 +392,8 @@ def _note(
         yield "The policy does not learn from rewards: its choices stay as they are."
     if decisions.certain == total > 0:
         yield "All decisions were certain: the log tells nothing of what others would have earned."
+    # An item is offered for a short time: that it was never drawn where it was rare is no sign.
+    has_time = shown.num_items is None
     for action, row in enumerate(actions):
         name = visible(row.action)
         if row.low > row.high:
@@ -396,7 +401,7 @@ def _note(
         if decisions.is_too_often(action):
             problem = f"{name} was drawn more often than its probabilities can explain"
             yield f"{problem}: they are wrong."
-        elif row.decisions >= FEWEST and row.weight + ERRORS * row.weight_error < 1.0:
+        elif has_time and row.decisions >= FEWEST and row.weight + ERRORS * row.weight_error < 1.0:
             rare.append(name)
     if rare:
         problem = "probability 0 in some decisions, or logged probabilities that are too large"
