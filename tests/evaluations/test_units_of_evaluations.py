@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bandit_envs.evaluations import evaluate, learn
-from bandit_envs.logged import BanditLog, from_frame, scan_log
-from bandit_envs.logged.hashes import slices_of_units
+from bandit_envs.logged import BanditLog, from_frame, read_log, scan_log
+from bandit_envs.logged.hashes import as_units, slices_of_units
 
 pandas = pytest.importorskip("pandas")
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -61,11 +61,9 @@ def test_integers_and_texts_are_units_alike(path):
 
 def test_segments_are_by_units(path):
     found = evaluate(scan(path, unit="user"), "random", "ips", by="country")
-    alone = scan(path, unit="user")
     log = next(iter(scan_log(path, 10**6, features=["age", "country"], unit="user")))
     part = log[log.observation[:, 1] == 1.0]
     expected = evaluate(part, "random", "ips").rows[1]
-    assert alone.features == ("age", "country")
     assert found.segments["DE"][1].low == pytest.approx(expected.low, rel=1e-9)
 
 
@@ -152,6 +150,33 @@ def test_numbers_have_intervals_by_units():
     often = evaluate(log[rows], policy, "kernel_snips:bandwidth=0.3").rows[1]
     assert often.standard_error == pytest.approx(once.standard_error, rel=0.05)
     assert often.gain_standard_error == pytest.approx(once.gain_standard_error, rel=0.05)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_decisions_among_items_have_units_and_times(tmp_path, suffix):
+    pytest.importorskip("pyarrow")
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame(
+        {
+            "call": np.repeat(np.arange(300), 2),
+            "who": [f"user-{row // 2 % 40}" for row in range(600)],
+            "day": np.repeat(pandas.date_range("2025-01-01", periods=300, freq="4h"), 2),
+            "name": rng.permuted(np.tile(["hats", "shoes"], (300, 1)), axis=1).ravel(),
+            "price": rng.random(600),
+            "chosen": [0, 1] * 300,
+            "reward": 1.0,
+            "propensity": 0.5,
+        }
+    )
+    file = tmp_path / f"log{suffix}"
+    frame.to_csv(file, index=False) if suffix == ".csv" else frame.to_parquet(file)
+    roles = {"decision": "call", "item": "name", "item_features": "price"}
+    log = read_log(file, unit="who", time="day", **roles)
+    assert log.unit.tolist() == as_units([f"user-{row % 40}" for row in range(300)]).tolist()
+    scan = scan_log(file, 100, unit="who", time="day", **roles)
+    found = evaluate(scan, "random", "snips", by="month")
+    assert list(found.segments) == ["2025-01", "2025-02"]
+    assert found.summary.slices is not None
 
 
 def test_integers_of_frames_with_gaps_are_units():
