@@ -70,6 +70,12 @@ from bandit_envs.policies.slate_policies import (
     RandomSlatePolicy,
     SlatePolicy,
 )
+from bandit_envs.policies.split_tests import (
+    DifferenceRow,
+    PeriodRow,
+    SplitReport,
+    SplitTestPolicy,
+)
 
 __all__ = [
     "BayesUCBPolicy",
@@ -85,6 +91,7 @@ __all__ = [
     "ContinuousPolicy",
     "DecayingEpsilonGreedyPolicy",
     "DelayedLearning",
+    "DifferenceRow",
     "DiscountedThompsonSamplingPolicy",
     "DiscountedUCBPolicy",
     "EpsilonGreedyPolicy",
@@ -106,6 +113,7 @@ __all__ = [
     "LinearThompsonSamplingPolicy",
     "MOSSPolicy",
     "PBMUCBPolicy",
+    "PeriodRow",
     "Policy",
     "PrimalDualPolicy",
     "RandomNumberPolicy",
@@ -117,6 +125,8 @@ __all__ = [
     "Servable",
     "SlatePolicy",
     "SlidingWindowUCBPolicy",
+    "SplitReport",
+    "SplitTestPolicy",
     "SuccessiveEliminationPolicy",
     "SuccessiveRejectsPolicy",
     "ThompsonSamplingPolicy",
