@@ -71,10 +71,8 @@ from bandit_envs.policies.slate_policies import (
     SlatePolicy,
 )
 from bandit_envs.policies.split_tests import (
-    DifferenceRow,
-    PeriodRow,
-    SplitReport,
     SplitTestPolicy,
+    compare_variants,
 )
 
 __all__ = [
@@ -91,7 +89,6 @@ __all__ = [
     "ContinuousPolicy",
     "DecayingEpsilonGreedyPolicy",
     "DelayedLearning",
-    "DifferenceRow",
     "DiscountedThompsonSamplingPolicy",
     "DiscountedUCBPolicy",
     "EpsilonGreedyPolicy",
@@ -113,7 +110,6 @@ __all__ = [
     "LinearThompsonSamplingPolicy",
     "MOSSPolicy",
     "PBMUCBPolicy",
-    "PeriodRow",
     "Policy",
     "PrimalDualPolicy",
     "RandomNumberPolicy",
@@ -125,7 +121,6 @@ __all__ = [
     "Servable",
     "SlatePolicy",
     "SlidingWindowUCBPolicy",
-    "SplitReport",
     "SplitTestPolicy",
     "SuccessiveEliminationPolicy",
     "SuccessiveRejectsPolicy",
@@ -140,4 +135,5 @@ __all__ = [
     "UniformAllocationPolicy",
     "argmax_random_ties",
     "characteristic_time",
+    "compare_variants",
 ]

@@ -1,4 +1,4 @@
-"""Bets on pairs of variants: evidence that is proven for rewards from 0 to 1."""
+"""PairBets on pairs of variants: evidence that is proven for rewards from 0 to 1."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STAKES = 2.0 ** -np.arange(1, 9)
 """2^-j, j = 1..8."""
 
 
-class Bets(NamedTuple):
+class PairBets(NamedTuple):
     """What bets on pairs of variants have earned; updated in place.
 
         E(a > b) = mean over j of prod (1 + lambda_j (g (r - m) + tolerance / 2))
@@ -32,7 +32,7 @@ class Bets(NamedTuple):
     sums: Floats  # x, of their rewards, [B, K, K]
 
     @classmethod
-    def initial(cls, batch_size: int, num_actions: int) -> Bets:
+    def initial(cls, batch_size: int, num_actions: int) -> PairBets:
         """Returns what bets have earned before the first user."""
         shape = (batch_size, num_actions, num_actions)
         return cls(np.zeros((*shape, len(STAKES))), np.zeros(shape), np.zeros(shape))
@@ -129,12 +129,12 @@ class Bets(NamedTuple):
             self.users[way] += len(rewards)
             self.sums[way] += rewards.sum()
 
-    def merge(self, other: Bets) -> Bets:
+    def merge(self, other: PairBets) -> PairBets:
         """Returns what both have earned, of users that are in one or the other.
 
         The users of each part were bet on by those of this part alone.
         """
-        return Bets._make(mine + others for mine, others in zip(self, other))
+        return PairBets._make(mine + others for mine, others in zip(self, other))
 
 
 def split_evidence(counts: Floats, shares: Floats) -> float:

@@ -151,9 +151,11 @@ class SplitReport(BestArmReport):
         """Yields what the numbers are."""
         kind = "in theory" if self.threshold == "proven" else "for many users"
         yield f"The winner is wrong in at most {100.0 * self.delta:.4g}% of tests, {kind}."
-        yield "Differences compare users of the same periods; means do not. At a stop, the winner's"
-        yield "differences are somewhat too large on average; their intervals still hold. A winner's"
-        yield "interval may still reach 0, as it has two sides, and holds for all pairs."
+        yield "Differences compare users of the same periods; means do not."
+        if self.has_stopped:
+            yield "At a stop, those of the winner are somewhat too large on average;"
+            yield "their intervals still hold. One may reach 0: it has two sides, and holds for all"
+            yield "pairs."
 
     def write_page(self, file: str | os.PathLike[str]) -> None:
         """Writes the report as a page of HTML."""

@@ -13,7 +13,7 @@ from bandit_envs.base.checks import check_integer, check_number, check_numbers, 
 from bandit_envs.policies.best_arm.best_arm_policy import BestArmPolicy, Search
 from bandit_envs.policies.best_arm.best_arm_report import names_of
 from bandit_envs.policies.policy import Actions, Policy, PolicyOptions
-from bandit_envs.policies.split_tests.bets import Bets, split_evidence
+from bandit_envs.policies.split_tests.bets import PairBets, split_evidence
 from bandit_envs.policies.split_tests.openings import count_opened
 from bandit_envs.policies.split_tests.pair_sums import USERS_FIRST, PairSums, leaders, scale_of
 from bandit_envs.policies.split_tests.split_report import SplitReport
@@ -50,7 +50,7 @@ class SplitTables(NamedTuple):
     log_split: Floats  # as of `split_evidence`, of the strata that are kept no more, [B]
     payers: Floats  # rewards other than 0, [B, K]
     has_amounts: Mask  # whether there were rewards other than 0 and 1, [B]
-    bets: Bets | None
+    bets: PairBets | None
 
     def add(
         self,
@@ -299,7 +299,7 @@ class SplitTestPolicy(BestArmPolicy):
             log_split=np.zeros(batch_size),
             payers=np.zeros(self._table_shape),
             has_amounts=np.zeros(batch_size, np.bool_),
-            bets=Bets.initial(batch_size, num_actions) if is_proven else None,
+            bets=PairBets.initial(batch_size, num_actions) if is_proven else None,
         )
 
     def _learn(self, learned: Search, trajectory: Trajectory) -> Search:
@@ -362,7 +362,8 @@ class SplitTestPolicy(BestArmPolicy):
         return leaders(sums, shown)
 
     def _select(self, rng: Rng, learned: Search, time_step: TimeStep) -> Actions:
-        return Policy._select(self, rng, learned, time_step)
+        actions: Actions = Policy._select(self, rng, learned, time_step)
+        return actions
 
     def _probabilities(self, learned: Search, time_step: TimeStep) -> Floats:
         available = self._available(time_step.observation)
