@@ -157,10 +157,10 @@ class SplitReport(BestArmReport):
             yield "their intervals still hold. One may reach 0: it has two sides, and holds for all"
             yield "pairs."
 
-    def write_page(self, file: str | os.PathLike[str]) -> None:
-        """Writes the report as a page of HTML."""
+    def sections(self) -> list[Section]:
+        """Returns the parts of a page that shows the report."""
         sentences = [" ".join(self.explain()), self.split_line(), *self.notes]
-        sections = [
+        found = [
             Section("Variants", table=self.variants_table()),
             Section(
                 self.differences_title(),
@@ -170,6 +170,10 @@ class SplitReport(BestArmReport):
             ),
         ]
         if self.periods:
-            sections.append(Section("Users by period", table=self.periods_table()))
-        page = make_page("Test of variants", [self.headline()], sections)
+            found.append(Section("Users by period", table=self.periods_table()))
+        return found
+
+    def write_page(self, file: str | os.PathLike[str]) -> None:
+        """Writes the report as a page of HTML."""
+        page = make_page("Test of variants", [self.headline()], self.sections())
         atomic_write(Path(file), [page.encode()])

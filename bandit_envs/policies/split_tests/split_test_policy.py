@@ -189,17 +189,30 @@ class SplitTestPolicy(BestArmPolicy):
         closes_by_results: bool = False,
         **options: typing.Unpack[PolicyOptions],
     ) -> None:
+        self._delta = delta
+        self._tolerance = tolerance
+        self._threshold = threshold
+        self._planned = planned
+        self._closes_by_results = closes_by_results
+        self._shares = (
+            None if shares is None else tuple(check_numbers("shares", shares, 1).tolist())
+        )
         self._rule = SplitRule(delta, tolerance, threshold, planned, closes_by_results)
         super().__init__(**options)
-        self._shares = np.ones(self.num_actions)
-        if shares is not None:
-            self._shares = check_numbers("shares", shares, 1).astype(np.float64)
-            if self._shares.shape != (self.num_actions,) or not (self._shares > 0.0).all():
-                expected = f"expected {self.num_actions} numbers above 0"
-                raise ValueError(f"shares is {short_repr(shares)}; {expected}")
+        self._proportions = self._check_shares()
         if threshold == "proven":
             self.reward_range = 0.0, 1.0
         self._check_planned(self.num_actions)
+
+    def _check_shares(self) -> Floats:
+        """Returns the shares of all actions; ValueError if they do not fit."""
+        if self._shares is None:
+            return np.ones(self.num_actions)
+        found = np.array(self._shares, np.float64)
+        if found.shape != (self.num_actions,) or not (found > 0.0).all():
+            expected = f"expected {self.num_actions} numbers above 0"
+            raise ValueError(f"shares is {short_repr(self._shares)}; {expected}")
+        return found
 
     def _check_planned(self, num_actions: int) -> None:
         """Raises ValueError if there are more actions than planned."""
@@ -269,7 +282,7 @@ class SplitTestPolicy(BestArmPolicy):
                     control=control,
                 )
             ),
-            log_split=plan.split_evidence(index, self._shares),
+            log_split=plan.split_evidence(index, self._proportions),
             notes=tuple(notes),
         )
 
@@ -277,7 +290,7 @@ class SplitTestPolicy(BestArmPolicy):
         self._check_planned(num_actions)
         added = num_actions - self.num_actions
         super()._set_num_actions(num_actions)
-        self._shares = np.append(self._shares, np.full(added, self._shares.mean()))
+        self._proportions = np.append(self._proportions, np.full(added, self._proportions.mean()))
 
     def _initial_plan(self) -> SplitTables:
         batch_size = self.batch_size
@@ -327,7 +340,7 @@ class SplitTestPolicy(BestArmPolicy):
             rewards,
             is_open=is_open,
             steps=search.pulls.steps[rows],
-            shares=self._shares,
+            shares=self._proportions,
         )
         if plan.bets is not None:
             plan.bets.add(
@@ -335,7 +348,7 @@ class SplitTestPolicy(BestArmPolicy):
                 actions,
                 rewards,
                 is_open=is_open,
-                shares=self._shares,
+                shares=self._proportions,
                 tolerance=self._rule.tolerance,
             )
 
@@ -367,7 +380,7 @@ class SplitTestPolicy(BestArmPolicy):
 
     def _probabilities(self, learned: Search, time_step: TimeStep) -> Floats:
         available = self._available(time_step.observation)
-        table = np.tile(self._shares / self._shares.sum(), (self.batch_size, 1))
+        table = np.tile(self._proportions / self._proportions.sum(), (self.batch_size, 1))
         rows = np.flatnonzero(learned.stopped)
         if rows.size:
             recommended = self._recommended(learned, available)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.names.visible import visible_lines
+from bandit_envs.policies.split_tests import SplitReport
 from bandit_envs.serving.reports.periods import to_utc
 from bandit_envs.serving.reports.report_rows import ActionReport, PeriodReport
 from bandit_envs.serving.reports.texts import count, format_age
@@ -54,6 +55,7 @@ class ServiceReport:
         reward_range: of all rewards, for intervals; None if it is not known.
         confidence: with which an interval holds at all times.
         evaluation: of other policies; None if there are none.
+        test: of variants, as the policy knows it; None if the policy is no `SplitTestPolicy`.
     """
 
     name: str
@@ -76,6 +78,7 @@ class ServiceReport:
     reward_range: tuple[float, float] | None = None
     confidence: float = 0.95
     evaluation: Evaluation | None = None
+    test: SplitReport | None = None
 
     def __repr__(self) -> str:
         sizes = f"decisions={self.decisions}, rewards={self.rewards}, pending={self.pending}"
@@ -84,6 +87,7 @@ class ServiceReport:
     def __str__(self) -> str:
         parts = [
             "\n".join(self.summary()),
+            "" if self.test is None else str(self.test),
             to_text(self.actions_table()),
             f"{self.periods_title()}\n{to_text(self.periods_table())}",
             "\n".join([*self.explain(), *self.notes]),
@@ -175,7 +179,10 @@ class ServiceReport:
         title, *summary = self.summary()
         sentences = "\n".join(self.explain()).replace("\n  ", " ").splitlines()
         notes = [*sentences, *self.notes]
+        if self.test is not None:
+            summary = [self.test.headline(), *summary]
         sections = [
+            *([] if self.test is None else self.test.sections()),
             Section("Actions", table=self.actions_table(), notes=notes),
             Section(
                 self.periods_title(),
