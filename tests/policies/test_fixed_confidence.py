@@ -344,3 +344,38 @@ def test_proportions_of_an_action_that_had_none_are_found_as_without_a_start():
     expected, _ = optimal_weights(BernoulliLaw(), means, leaders, tolerance=1e-10)
     found, _ = optimal_weights(BernoulliLaw(), means, leaders, tolerance=1e-10, start=start)
     np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_a_tolerance_makes_the_time_of_equal_actions_finite():
+    """T* and the proportions are those of an independent calculation."""
+    time, proportions = characteristic_time([0.2, 0.2, 0.1], tolerance=0.02)
+    assert time == pytest.approx(3219.4752, abs=1e-3)
+    assert np.sort(proportions) == pytest.approx([0.0063, 0.4845, 0.5093], abs=1e-4)
+
+
+@pytest.mark.parametrize("std", [None, 0.4])
+def test_a_tolerance_of_nearly_nothing_changes_nothing(std):
+    means = [[0.1, 0.12, 0.15, 0.25], [0.5, 0.3, 0.2, 0.45]]
+    expected = characteristic_time(means, std)
+    time, proportions = characteristic_time(means, std, tolerance=1e-9)
+    np.testing.assert_allclose(time, expected.time, rtol=1e-5)
+    np.testing.assert_allclose(proportions, expected.proportions, atol=1e-4)
+
+
+def test_proportions_with_a_tolerance_are_the_best_of_many():
+    """Of normal laws, for which the evidence against an action has a closed form."""
+    means = np.array([0.3, 0.28, 0.1])
+    time, proportions = characteristic_time(means, 0.5, tolerance=0.05)
+    rng = np.random.default_rng(0)
+    for answer in (0, 1):
+        for weights in [proportions, *rng.dirichlet(np.ones(3), 2000)]:
+            others = np.delete(np.arange(3), answer)
+            share = weights[answer] * weights[others] / (weights[answer] + weights[others])
+            found = share * (means[answer] - means[others] + 0.05) ** 2 / 0.5
+            assert found.min() <= 1.0 / time + 1e-9
+
+
+@pytest.mark.parametrize("tolerance", [-0.1, 1.0])
+def test_a_tolerance_out_of_range_is_refused(tolerance):
+    with pytest.raises(ValueError, match="tolerance is"):
+        characteristic_time([0.1, 0.2], tolerance=tolerance)

@@ -1,10 +1,13 @@
 """A service runs a test of variants: its report and its page say who won, as its policy does."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 from bandit_envs.policies import SplitTestPolicy
 from bandit_envs.serving import DecisionService, read_report
+from tests.serving.services import open_arms
 
 RATES = {"A": 0.1, "B": 0.4, "C": 0.1, "D": 0.1}
 
@@ -38,8 +41,6 @@ def test_a_page_of_a_service_says_who_won_with_the_numbers_of_its_policy(tmp_pat
 
 
 def test_a_service_of_another_policy_has_no_test(tmp_path):
-    from tests.serving.services import open_arms
-
     with open_arms(tmp_path) as service:
         assert service.report().test is None
 
@@ -54,7 +55,7 @@ def test_a_test_goes_on_where_the_process_ended(tmp_path):
     rng = np.random.default_rng(0)
     rewards = (rng.random(300) < 0.3).astype(float).tolist()
     for path, cuts in ((whole, (0, 300)), (parts, (0, 100, 220, 300))):
-        for start, stop in zip(cuts, cuts[1:]):
+        for start, stop in itertools.pairwise(cuts):
             with DecisionService(path, make(), ["a", "b"], seed=1) as service:
                 for reward in rewards[start:stop]:
                     service.reward(service.decide().id, reward)
