@@ -37,7 +37,7 @@ class LikelihoodRatioTestPolicy(ChernoffPolicy):
     Means are comparable if all actions were available on the same days, and rates that vary over
     days do no harm then. An action that joins later is the only choice until it has been chosen as
     often as the others. If that is on days when all actions earn more, such as a weekend, it seems
-    better than it is. So begin a new test when an action joins.
+    better than it is: use `SplitTestPolicy` there.
 
     Args:
         delta: the largest probability of error, at most 1.
@@ -75,7 +75,8 @@ class TrackAndStopPolicy(ChernoffPolicy):
 
     The proportions w* are those of `characteristic_time`. It stops by Chernoff's rule, as
     `LikelihoodRatioTestPolicy` does. For small delta, no rule that is right as often takes fewer
-    steps on average.
+    steps on average. Mean rewards must stay the same: its shares change, and so it compares rewards
+    of different times.
 
     Args:
         delta: the largest probability of error, at most 1.

@@ -94,11 +94,12 @@ class SplitReport(BestArmReport):
     def headline(self) -> str:
         """Returns who won and when, in one line."""
         name = visible(self.names[self.recommended])
+        users = f"{self.steps:,} user" if self.steps == 1 else f"{self.steps:,} users"
         if not self.has_stopped:
-            return f"not stopped after {self.steps:,} users; best so far: {name}"
-        when = "" if self.stopped_at is None else f" at the end of {self.stopped_at}"
+            return f"not stopped after {users}; best so far: {name}"
+        when = f"after {users}" if self.stopped_at is None else f"at the end of {self.stopped_at}"
         near = f", or at most {self.tolerance:g} worse than the best" if self.tolerance else ""
-        return f"stopped{when}; best: {name}{near} ({self.steps:,} users)"
+        return f"stopped {when}; best: {name}{near}"
 
     def variants_table(self) -> Grid:
         """Returns the headings, and a row for each variant."""
@@ -150,12 +151,12 @@ class SplitReport(BestArmReport):
     def explain(self) -> Iterator[str]:
         """Yields what the numbers are."""
         kind = "in theory" if self.threshold == "proven" else "for many users"
+        yield f"Numbers are of all {self.steps:,} users of the test."
         yield f"The winner is wrong in at most {100.0 * self.delta:.4g}% of tests, {kind}."
         yield "Differences compare users of the same periods; means do not."
         if self.has_stopped:
-            yield "At a stop, those of the winner are somewhat too large on average;"
-            yield "their intervals still hold. One may reach 0: it has two sides, and holds for all"
-            yield "pairs."
+            yield "At a stop, differences of the winner are somewhat too large on average."
+            yield "Their intervals hold. They may reach 0, as they have two sides."
 
     def sections(self) -> list[Section]:
         """Returns the parts of a page that shows the report."""
