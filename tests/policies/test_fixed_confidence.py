@@ -379,3 +379,26 @@ def test_proportions_with_a_tolerance_are_the_best_of_many():
 def test_a_tolerance_out_of_range_is_refused(tolerance):
     with pytest.raises(ValueError, match="tolerance is"):
         characteristic_time([0.1, 0.2], tolerance=tolerance)
+
+
+def test_the_evidence_with_a_tolerance_is_that_of_an_independent_calculation():
+    numbers = [np.array([each]) for each in (1000.0, 0.21, 800.0, 0.19)]
+    law = BernoulliLaw()
+    assert law.tolerant_ratio(*numbers, 0.02)[0] == pytest.approx(2.205491171, abs=1e-8)
+    assert law.tolerant_ratio(*numbers, 1e-12)[0] == pytest.approx(0.554973916, abs=1e-8)
+    assert law.likelihood_ratio(*numbers)[0] == pytest.approx(0.554973916, abs=1e-8)
+    bound = law.tolerant_bound(*numbers, 0.02)[0]
+    assert 2.205491171 <= bound < 2.21
+    worse = [numbers[0], numbers[3], numbers[2], numbers[1]]
+    assert law.tolerant_ratio(*worse, 0.01)[0] == 0.0
+    normal = NormalLaw(0.4)
+    expected = 1000.0 * 800.0 / 1800.0 * 0.04**2 / (2.0 * 0.16)
+    assert normal.tolerant_ratio(*numbers, 0.02)[0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("rule", [TrackAndStopPolicy, LikelihoodRatioTestPolicy])
+def test_a_test_of_equal_actions_stops_with_a_tolerance(rule):
+    env = BernoulliPyEnvironment([0.3, 0.3], batch_size=5, seed=0)
+    policy = rule(delta=0.1, tolerance=0.2, num_actions=2, batch_size=5, seed=1)
+    StepDriver(env, policy, [policy], num_steps=1500).run_until_stopped()
+    assert policy.has_stopped

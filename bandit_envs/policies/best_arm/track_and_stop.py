@@ -43,6 +43,7 @@ class LikelihoodRatioTestPolicy(ChernoffPolicy):
         delta: the largest probability of error, at most 1.
         reward_std: the standard deviation of normal rewards; None for rewards from 0 to 1.
         threshold: level_t. "practical" is ln((ln t + 1) / delta), "chernoff" is the proven one.
+        tolerance: by how much the answer may be worse than the best action.
         **options: `num_actions`, `batch_size`, `seed` and `count_pending`, as in `Policy`.
 
     Source: Chernoff, Sequential Design of Experiments (1959); Garivier & Kaufmann (2016).
@@ -82,6 +83,7 @@ class TrackAndStopPolicy(ChernoffPolicy):
         delta: the largest probability of error, at most 1.
         reward_std: the standard deviation of normal rewards; None for rewards from 0 to 1.
         threshold: level_t. "practical" is ln((ln t + 1) / delta), "chernoff" is the proven one.
+        tolerance: by how much the answer may be worse than the best action.
         **options: `num_actions`, `batch_size`, `seed` and `count_pending`, as in `Policy`.
 
     Source: Garivier & Kaufmann, Optimal Best Arm Identification with Fixed Confidence (2016).
@@ -140,6 +142,7 @@ class CTrackingPolicy(ChernoffPolicy):
         delta: the largest probability of error, at most 1.
         reward_std: the standard deviation of normal rewards; None for rewards from 0 to 1.
         threshold: level_t. "practical" is ln((ln t + 1) / delta), "chernoff" is the proven one.
+        tolerance: by how much the answer may be worse than the best action.
         **options: `num_actions`, `batch_size`, `seed` and `count_pending`, as in `Policy`.
 
     Source: Garivier & Kaufmann, Optimal Best Arm Identification with Fixed Confidence (2016). The
@@ -269,6 +272,7 @@ class TopTwoThompsonSamplingPolicy(ChernoffPolicy):
         beta: the probability of the action that looks best, from 0 to 1.
         reward_std: the standard deviation of normal rewards; None for rewards from 0 to 1.
         threshold: level_t. "practical" is ln((ln t + 1) / delta), "chernoff" is the proven one.
+        tolerance: by how much the answer may be worse than the best action.
         **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
 
     Source: Russo, Simple Bayesian Algorithms for Best-Arm Identification (2016), without a stop.
@@ -287,10 +291,11 @@ class TopTwoThompsonSamplingPolicy(ChernoffPolicy):
         beta: float = 0.5,
         reward_std: float | None = None,
         threshold: str = "practical",
+        tolerance: float = 0.0,
         **options: typing.Unpack[PolicyOptions],
     ) -> None:
         self._beta = check_number("beta", beta, 0.0, 1.0)
-        super().__init__(delta, reward_std, threshold, **options)
+        super().__init__(delta, reward_std, threshold, tolerance, **options)
 
     def _select(self, rng: Rng, learned: Search, time_step: TimeStep) -> Actions:
         available = self._available(time_step.observation)

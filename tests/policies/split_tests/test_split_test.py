@@ -192,3 +192,40 @@ def test_before_the_first_users_a_report_has_no_intervals():
     assert not report.has_stopped
     assert report.winner is None
     assert "No interval before 200 users." in str(report)
+
+
+def test_arguments_are_told_and_a_state_of_others_is_refused():
+    policy = SplitTestPolicy(0.1, tolerance=0.02, planned=4, shares=(1.0, 2.0), num_actions=2)
+    assert "delta=0.1, tolerance=0.02, planned=4, shares=(1, 2)" in repr(policy)
+    with pytest.raises(ValueError, match="SplitTestPolicy"):
+        SplitTestPolicy(0.05, num_actions=2).set_state(policy.get_state())
+
+
+def test_late_rewards_count_in_the_stratum_of_their_decision():
+    """Rewards of weekdays come on a weekend, when another variant has joined."""
+    rng = np.random.default_rng(0)
+    policy = SplitTestPolicy(num_actions=3, seed=1)
+    waiting = []
+    for user in range(600):
+        mask = np.array([[True, True, user >= 300]])
+        seen = {"observation": np.ones((1, 1)), "mask": mask}
+        time_step = restart(seen, batch_size=1)
+        action = policy.action(time_step)
+        reward = (rng.random(1) < (0.1 if user < 300 else 0.4)).astype(np.float32)
+        waiting.append(
+            Trajectory(
+                step_type=time_step.step_type,
+                observation=seen,
+                action=action,
+                policy_info=(),
+                next_step_type=time_step.step_type,
+                reward=reward,
+                discount=time_step.discount,
+            )
+        )
+    for place in rng.permutation(600):
+        policy.learn(waiting[place])
+    plan = policy.get_state().content.learned.plan
+    assert sorted(plan.counts[0].sum(axis=1).tolist())[-2:] == [300.0, 300.0]
+    rows = {(row.first, row.second): row for row in policy.report().differences}
+    assert all(row.users <= 300 for pair, row in rows.items() if "2" in pair)
