@@ -106,25 +106,30 @@ def test_more_variants_than_planned_are_refused():
         SplitTestPolicy(planned=3, num_actions=3).with_actions(4)
 
 
+def show(policy, mask, pay):
+    """Shows a user one of the open variants [K]; returns what the policy may learn of it.
+
+    `pay` returns the reward of an action.
+    """
+    seen = {"observation": np.ones((1, 1)), "mask": mask[np.newaxis]}
+    time_step = restart(seen, batch_size=1)
+    action = policy.action(time_step)
+    return Trajectory(
+        step_type=time_step.step_type,
+        observation=seen,
+        action=action,
+        policy_info=(),
+        next_step_type=time_step.step_type,
+        reward=np.array([pay(action[0])], np.float32),
+        discount=time_step.discount,
+    )
+
+
 def simulate(rates, users, *, policy, seed=0):
     """Shows variants to users, whose click rates [n, K] are 0 where a variant is not open."""
     rng = np.random.default_rng(seed)
     for row in rates[:users]:
-        seen = {"observation": np.ones((1, 1)), "mask": (row > 0.0)[np.newaxis]}
-        time_step = restart(seen, batch_size=1)
-        action = policy.action(time_step)
-        reward = (rng.random(1) < row[action]).astype(np.float32)
-        policy.learn(
-            Trajectory(
-                step_type=time_step.step_type,
-                observation=seen,
-                action=action,
-                policy_info=(),
-                next_step_type=time_step.step_type,
-                reward=reward,
-                discount=time_step.discount,
-            )
-        )
+        policy.learn(show(policy, row > 0.0, lambda action, row=row: rng.random() < row[action]))
         if policy.has_stopped:
             break
     return policy
@@ -196,7 +201,7 @@ def test_before_the_first_users_a_report_has_no_intervals():
 
 def test_arguments_are_told_and_a_state_of_others_is_refused():
     policy = SplitTestPolicy(0.1, tolerance=0.02, planned=4, shares=(1.0, 2.0), num_actions=2)
-    assert "delta=0.1, tolerance=0.02, planned=4, shares=(1, 2)" in repr(policy)
+    assert "delta=0.1, tolerance=0.02, planned=4, shares=(1.0, 2.0)" in repr(policy)
     with pytest.raises(ValueError, match="SplitTestPolicy"):
         SplitTestPolicy(0.05, num_actions=2).set_state(policy.get_state())
 
@@ -207,22 +212,9 @@ def test_late_rewards_count_in_the_stratum_of_their_decision():
     policy = SplitTestPolicy(num_actions=3, seed=1)
     waiting = []
     for user in range(600):
-        mask = np.array([[True, True, user >= 300]])
-        seen = {"observation": np.ones((1, 1)), "mask": mask}
-        time_step = restart(seen, batch_size=1)
-        action = policy.action(time_step)
-        reward = (rng.random(1) < (0.1 if user < 300 else 0.4)).astype(np.float32)
-        waiting.append(
-            Trajectory(
-                step_type=time_step.step_type,
-                observation=seen,
-                action=action,
-                policy_info=(),
-                next_step_type=time_step.step_type,
-                reward=reward,
-                discount=time_step.discount,
-            )
-        )
+        rate = 0.1 if user < 300 else 0.4
+        mask = np.array([True, True, user >= 300])
+        waiting.append(show(policy, mask, lambda _, rate=rate: rng.random() < rate))
     for place in rng.permutation(600):
         policy.learn(waiting[place])
     plan = policy.get_state().content.learned.plan
