@@ -116,7 +116,9 @@ class SplitReport(BestArmReport):
     def differences_title(self) -> str:
         """Returns what the table of differences has."""
         share = f"{100.0 * self.confidence:.6g}%"
-        return f"Differences, with {share} intervals for all pairs and looks at once"
+        return (
+            f"Differences, with {share} intervals for all pairs of a reward and all looks at once"
+        )
 
     def differences_table(self) -> Grid:
         """Returns the headings, and a row for each pair and reward."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -120,7 +121,22 @@ def compare_variants(
     sums = SplitSums(rule, users.names, metrics, _find_shares(shares, users.names))
     for stratum, is_open, rows in _strata(users, windows):
         sums.add(stratum, is_open, users.actions[rows], users.rewards[:, rows])
-    return report_of(sums, confidence, place)
+    report = report_of(sums, confidence, place)
+    notes = (*report.notes, *_note_days(users, windows))
+    return dataclasses.replace(report, notes=notes)
+
+
+def _note_days(users: Users, windows: Windows) -> Iterator[str]:
+    """Yields what is assumed of variants that joined on some day, if times are days alone."""
+    length = DAY if users.are_dates else 1.0
+    if (users.times % length).any():
+        return
+    low, _ = _fill(users, windows)
+    for place in np.flatnonzero(low > users.times.min()):
+        name = visible(users.names[place])
+        day = _name_day(int(low[place] // length), users)
+        problem = f"{name} joined on {day}: times are days alone"
+        yield f"{problem}. If it opened in the middle of that day, leave out its rows of the day."
 
 
 class Users(NamedTuple):

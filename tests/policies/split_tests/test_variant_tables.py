@@ -209,3 +209,14 @@ def test_rows_of_differences_make_a_frame():
     report = compare_variants(make_users(), reward="bought", time="time")
     frame = pandas.DataFrame(report.differences)
     assert [*frame] == ["metric", "first", "second", "difference", "low", "high", "users"]
+
+
+def test_a_variant_that_joins_is_noted_if_times_are_days_alone():
+    users = make_users()
+    users["date"] = users["time"].dt.date
+    options = {"reward": "bought", "closes_by_results": True}
+    (note,) = compare_variants(users, time="date", **options).notes
+    assert note.startswith("E joined on 2024-03-12: times are days alone.")
+    (note,) = compare_variants(users, time="day", **options).notes
+    assert note.startswith("E joined on 8:")
+    assert not compare_variants(users, time="time", **options).notes
