@@ -104,6 +104,7 @@ NAVIGATION = {
             "research",
             "logged_data",
             "test_variants",
+            "test_variants_in_detail",
             "serve_decisions",
             "route_requests",
         ],
