@@ -170,8 +170,9 @@ class GivenPolicy(Contender):
 
     @property
     def reads_contexts(self) -> bool:
-        learned_from_features = self.encoding is not None and bool(self.encoding.features)
-        return learned_from_features or not ignores_contexts(self.policy)
+        learned_from = self.encoding
+        names_features = learned_from is not None and learned_from.names_features
+        return names_features or not ignores_contexts(self.policy)
 
     def enter(self, log: OpenLog, training_rows: int | None) -> Candidate:
         modules = users_modules(*_parts_of(self.policy))
@@ -216,7 +217,7 @@ class SavedContender(Contender):
     def _check_number(self, log: OpenLog) -> None:
         """Raises ValueError if actions without names are not as many as those of a log."""
         number = self.saved.sizes["num_actions"]
-        if number != log.summary.num_actions:
+        if self.saved.sizes["action_dim"] is None and number != log.summary.num_actions:
             expected = f"expected {log.summary.num_actions}, as the log"
             raise ValueError(f"policy has {number} actions; {expected}")
 

@@ -45,6 +45,21 @@ def check_tells_items(policy: Policy, log: BanditLog) -> None:
         raise ValueError(f"policy tells actions apart by their numbers; {NO_NAMES}")
 
 
+def fit_items(policy: Policy, log: BanditLog) -> Policy:
+    """Returns a policy for as many items as a row of a log has; itself if actions are no items.
+
+    Raises:
+        ValueError: the policy has another number of actions, and what it knows depends on that; or
+            it takes the place of an item for the item.
+    """
+    fitted = policy.for_items(log.num_actions) if has_items(log) else policy
+    if fitted.num_actions != log.num_actions:
+        expected = f"expected {log.num_actions}"
+        raise ValueError(f"policy has {fitted.num_actions} actions; {expected}")
+    check_tells_items(fitted, log)
+    return fitted
+
+
 def spec_of_rows(observation: Nest) -> Nest:
     """Returns the specs of one row of a nest of arrays [n, ...]."""
     return map_structure(lambda leaf: ArraySpec(leaf.shape[1:], leaf.dtype), observation)

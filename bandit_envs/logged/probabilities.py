@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from bandit_envs.arrays import Floats
-from bandit_envs.logged.features import check_tells_items
+from bandit_envs.logged.features import fit_items, has_items
 from bandit_envs.logged.log import BanditLog, check_log
 from bandit_envs.logged.seen_rows import warn_if_seen
 from bandit_envs.logged.translation import (
@@ -82,9 +82,10 @@ def tabulate(
         problem = f"the policy has the actions {name_some(lacking)}, which log lacks"
         raise ValueError(f"{problem}; log.add_actions(policy.encoding.actions) adds them")
     numbers = find_actions(policy.encoding, log)
-    if policy.num_actions != len(numbers):
+    if has_items(log):
+        policy = fit_items(policy, log)
+    elif policy.num_actions != len(numbers):
         raise ValueError(f"policy has {policy.num_actions} actions; expected {len(numbers)}")
-    check_tells_items(policy, log)
     observations = see_as(policy.encoding, log)
     asked = len(log)
     if samples is None and _have_no_features(observations):

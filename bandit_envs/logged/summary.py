@@ -115,8 +115,8 @@ class LogSummary:
 
         It has no mean, which batches of other sizes may round otherwise.
         """
-        # Names stay when others come, unlike the number of actions.
-        actions = "named" if self._names else f"{self.num_actions}"
+        # Names and items stay when others come, unlike the number of actions.
+        actions = "named" if self._names or self._has_items else f"{self.num_actions}"
         return f"{self.size} rows, {actions} actions, fingerprint {self.fingerprint:016x}"
 
     @property
@@ -135,6 +135,11 @@ class LogSummary:
         return None if self.empty is None else self.empty.encoding
 
     @property
+    def _has_items(self) -> bool:
+        """Whether actions are items with features, of a table."""
+        return self.encoding is not None and bool(self.encoding.item_features)
+
+    @property
     def _names(self) -> Sequence[str]:
         return () if self.empty is None else self.empty.action_names
 
@@ -147,6 +152,8 @@ class LogSummary:
         if self._names:
             shown = ", ".join(map(visible, self._names[:SHOWN]))
             actions += f" ({shown}{', ...' if len(self._names) > SHOWN else ''})"
+        if self._has_items and self.encoding is not None:
+            actions = f"up to {self.num_actions} of {len(self.encoding.items)} items"
         return f"{self.size} rows, {actions}, {mean}, {propensities}"
 
 

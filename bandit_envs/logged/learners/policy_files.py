@@ -162,7 +162,7 @@ class SavedPolicy:
             self.model,
             self.rule,
             observation_spec=observation_spec,
-            num_actions=self.sizes["num_actions"],
+            num_actions=self._reader(observation_spec).num_actions,
             batch_size=self.sizes["batch_size"] if independent_rows else batch_size,
             seed=seed,
             independent_rows=independent_rows,
@@ -174,9 +174,15 @@ class SavedPolicy:
         policy.encoding = self.encoding
         return policy.replicate(batch_size) if policy.batch_size != batch_size else policy
 
+    def _reader(self, observation_spec: Nest) -> InputReader:
+        """Returns what reads observations, of any number of items if actions are items."""
+        is_of_items = isinstance(observation_spec, Mapping) and "per_arm" in observation_spec
+        any_number = is_of_items and not self.model.predictor.has_own_weights
+        return InputReader(observation_spec, None if any_number else self.sizes["num_actions"])
+
     def _check_spec(self, observation_spec: Nest) -> None:
         """Raises ValueError if the policy has learned from observations of other sizes."""
-        sizes = InputReader(observation_spec, self.sizes["num_actions"]).sizes(num_rows=1)
+        sizes = self._reader(observation_spec).sizes(num_rows=1)
         found = {"context_dim": sizes.context_dim, "action_dim": sizes.action_dim}
         for name, size in found.items():
             if size != self.sizes[name]:
