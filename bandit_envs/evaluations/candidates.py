@@ -22,9 +22,10 @@ from bandit_envs.names.choice import name_choice_in_errors
 from bandit_envs.names.notation import parse_choice, without_quotes
 from bandit_envs.names.users_code import name_in_errors, users_modules
 from bandit_envs.policies import Policy
-from bandit_envs.policies.contextual import lacks_constant
+from bandit_envs.policies.contextual import ContextualPolicy, lacks_constant
 from bandit_envs.policies.models.constant_feature import LACKS_CONSTANT
 from bandit_envs.policies.models.value_model import Model
+from bandit_envs.policies.parts.registry import MOST_PRODUCTS
 from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.policies.registry import POLICIES as KNOWN_POLICIES
 from bandit_envs.policies.registry import ignores_contexts
@@ -41,6 +42,12 @@ LOGGED = "logged"
 
 IF_SAME = "if it has rows of this one, estimates are too high"
 """What may be wrong with a policy that has learned from another log."""
+
+LACKS_PRODUCTS = (
+    "is linear, so it ranks items alike in every context; interactions=true of its model adds the "
+    f"products of their columns, as is done by itself up to {MOST_PRODUCTS} of them"
+)
+"""A sentence without its subject, the name of a policy."""
 
 POLICIES = Kind(
     one="policy",
@@ -86,12 +93,17 @@ class Candidate:
         return found
 
     def meet(self, log: OpenLog) -> Candidate:
-        """Returns the policy with a remark if its model needs a constant, which features lack."""
+        """Returns the policy with remarks on what its model lacks: a constant, or products."""
+        remarks = [*self.remarks]
         with name_candidate(self):
             observation = see_as(self.policy.encoding, _first_batch(log))
-            if not lacks_constant(self.policy, observation):
-                return self
-        return dataclasses.replace(self, remarks=[*self.remarks, LACKS_CONSTANT])
+            if lacks_constant(self.policy, observation):
+                remarks.append(LACKS_CONSTANT)
+        is_linear = isinstance(self.policy, ContextualPolicy) and self.policy.model.is_linear
+        encoding = log.summary.encoding
+        if is_linear and encoding is not None and encoding.features and encoding.item_features:
+            remarks.append(LACKS_PRODUCTS)
+        return dataclasses.replace(self, remarks=remarks)
 
     @property
     def modules(self) -> Sequence[str]:

@@ -112,6 +112,7 @@ class Ridge(ValueModel):
     intercept: bool = dataclasses.field(default=False, kw_only=True)
 
     can_have_rows: ClassVar[bool] = True
+    is_linear: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number("gamma", self.gamma, 0.0, 1.0)
