@@ -381,23 +381,28 @@ def _read(spec: str) -> SavedPolicy:
 
 
 def _number_actions(choice: PolicyChoice, encoding: TableEncoding | None) -> PolicyChoice:
-    """Returns a choice that has the number of an action for its name.
+    """Returns a choice that has the number of an action or an item for its name.
 
-    It is so where a parameter is an integer by default, as in `constant:number=shoes`.
+    It is so where a parameter is an integer by default, as in `constant:number=shoes`; and of an
+    item, as in `constant:item=offer-17`.
 
     Args:
         choice: which may have names.
         encoding: of the log.
     """
-    names = () if encoding is None else tuple(encoding.actions)
     allowed = choice.entry.parameters()
     numbers: dict[str, object] = {}
     for key, value in choice.parameters.items():
-        is_number = key in allowed and type(allowed[key].default) is int
-        if not names or not isinstance(value, str) or not is_number:
+        is_item = key == "item"
+        is_number = key in allowed and (is_item or type(allowed[key].default) is int)
+        names: Sequence[str] = ()
+        if encoding is not None and is_number:
+            names = encoding.items if is_item else encoding.actions
+        if not names or not isinstance(value, str):
             continue
         if value not in names:
-            expected = f"the number of an action, or its name: {name_some(names)}"
+            what = "item" if is_item else "action"
+            expected = f"the number of an {what}, or its name: {name_some(names)}"
             raise ValueError(f"{key} is {short_repr(value)}; expected {expected}")
         numbers[key] = names.index(value)
     return dataclasses.replace(choice, parameters={**choice.parameters, **numbers})

@@ -7,7 +7,7 @@ import numpy as np
 from bandit_envs.arrays import Floats
 from bandit_envs.logged.log import BanditLog, require_numbered_actions
 from bandit_envs.nests import Nest, flatten, map_structure
-from bandit_envs.policies import Policy, RandomPolicy
+from bandit_envs.policies import FirstPolicy, Policy, RandomPolicy
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.models.inputs import Contexts, InputReader, Inputs
 from bandit_envs.policies.registry import ignores_contexts
@@ -32,11 +32,15 @@ def have_no_names(log: BanditLog) -> bool:
     """
     if log.action_names or not has_items(log):
         return False
+    if log.item is not None:
+        return True
     return any((leaf != leaf[:1]).any() for leaf in flatten(log.observation["per_arm"]))
 
 
 def check_tells_items(policy: Policy, log: BanditLog) -> None:
     """Raises ValueError if a policy takes the place of an item, which may change, for the item."""
+    if policy.reads_items or isinstance(policy, FirstPolicy):
+        return
     if isinstance(policy, ContextualPolicy):
         by_number = policy.model.predictor.has_own_weights
     else:

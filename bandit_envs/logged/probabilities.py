@@ -17,7 +17,7 @@ from bandit_envs.logged.translation import (
     find_actions,
     find_new_names,
     find_other_actions,
-    see_as,
+    show,
 )
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies import Policy
@@ -86,7 +86,7 @@ def tabulate(
         policy = fit_items(policy, log)
     elif policy.num_actions != len(numbers):
         raise ValueError(f"policy has {policy.num_actions} actions; expected {len(numbers)}")
-    observations = see_as(policy.encoding, log)
+    observations = show(policy, log)
     asked = len(log)
     if samples is None and _have_no_features(observations):
         asked = min(asked, policy.batch_size)  # later rows look like these

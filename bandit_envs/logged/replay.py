@@ -88,6 +88,12 @@ class ReplayEnvironment(BanditPyEnvironment[ReplayState]):
         """Whether the features of the log have names."""
         return self._log.names_features
 
+    @property
+    def num_items(self) -> int | None:
+        """The number of items with names; None if there are none."""
+        encoding = self._log.encoding
+        return None if encoding is None or not encoding.items else len(encoding.items)
+
     def get_info(self) -> dict[str, Mask] | None:
         """Returns which rows matched in the last step, `matched` [B]; None after a reset."""
         bandit = self._state.latent

@@ -17,6 +17,7 @@ from bandit_envs.arrays import Mask
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.nests import Nest
+from bandit_envs.policies import Policy
 from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.errors import name_some
 from bandit_envs.wrappers.shared import with_entries
@@ -44,6 +45,32 @@ def see_as(encoding: TableEncoding | None, log: BanditLog) -> Nest:
     if log.available is None or available_actions(log.observation, 1) is not None:
         return observation
     return with_entries(observation, mask=_take_actions(log.available, find_actions(encoding, log)))
+
+
+def show(policy: Policy, log: BanditLog) -> Nest:
+    """Returns the observation of a log for a policy, as `see_as`, with `item` if it reads that.
+
+    Items that the policy does not know by name have the number -1.
+
+    Raises:
+        ValueError: it tells items apart, and the log does not number them.
+    """
+    observation = see_as(policy.encoding, log)
+    if not policy.reads_items or not isinstance(log.observation, dict):
+        return observation
+    if "per_arm" not in log.observation:
+        return observation
+    if log.item is None:
+        problem = "the policy tells items apart, and log has no column item"
+        raise ValueError(f"{problem}; expected the numbers of the items")
+    own = () if log.encoding is None else log.encoding.items
+    known = own if policy.encoding is None else policy.encoding.items
+    item = log.item
+    if known != own:
+        places = {name: place for place, name in enumerate(known)}
+        numbers = np.array([*(places.get(name, -1) for name in own), -1])
+        item = numbers[item]
+    return {**observation, "item": item}
 
 
 def _translate(observation: Nest, encoding: TableEncoding, own: TableEncoding) -> Nest:

@@ -99,7 +99,7 @@ class PolicyEntry(Entry):
     def supplied(self) -> frozenset[str]:
         if not isinstance(self.make, type):
             return frozenset({"env", "seed"})
-        sizes = {"num_actions", "num_slots", "batch_size"}
+        sizes = {"num_actions", "num_items", "num_slots", "batch_size"}
         found = sizes | {"observation_spec", "action_spec", "seed"}
         if not getattr(self.make, "can_count_pending", False):
             found.add("count_pending")
@@ -195,6 +195,8 @@ def _contextual(model: Model, rule: Rule, env: PyEnvironment, seed: Seed) -> Con
 _ENTRIES = (
     PolicyEntry("random", "random", policies.RandomPolicy),
     PolicyEntry("constant", "one action", policies.ConstantPolicy),
+    PolicyEntry("first", "first action", policies.FirstPolicy),
+    PolicyEntry("popular", "most popular item", policies.PopularPolicy),
     PolicyEntry("greedy", "greedy", policies.EpsilonGreedyPolicy, fixed={"epsilon": 0.0}),
     PolicyEntry("epsilon_greedy", "ε-greedy", policies.EpsilonGreedyPolicy),
     PolicyEntry("ucb", "UCB", policies.UCBPolicy),

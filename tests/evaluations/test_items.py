@@ -1,9 +1,13 @@
 """Policies and estimators on logs of items from sets that change."""
 
+import dataclasses
+
+import numpy as np
 import pytest
 
 from bandit_envs.evaluations import evaluate, learn
-from bandit_envs.logged import read_policy
+from bandit_envs.logged import learn_from_log, read_policy
+from bandit_envs.policies import PopularPolicy
 from bandit_envs.policies.models import FourierFeatures, Interactions, Logistic, Ridge
 from tests.logged.law_of_items import best_value, make_log
 
@@ -54,3 +58,54 @@ def test_arrays_have_the_products_that_a_text_asks_for(log):
     assert plain.policy.model == Ridge(intercept=True)
     asked = learn(arrays, 'contextual:model="ridge:intercept=true,interactions=true"')
     assert asked.policy.model == Interactions(Ridge(intercept=True))
+
+
+def test_baselines_of_items_have_their_values(log):
+    texts = ["random", "first", "popular", 'constant:item="item-1"']
+    found = evaluate(log, texts, ["ips", "dr"])
+    tested = log[3000:]
+    mask = tested.observation["mask"]
+    means = tested.expected_rewards
+    truth = values(found)
+    uniform = means.sum(axis=1) / mask.sum(axis=1)
+    assert truth["random"] == pytest.approx(uniform.mean())
+    assert truth["first"] == pytest.approx(means[:, 0].mean())
+    is_item = tested.item == 1
+    where = is_item.any(axis=1)
+    expected = np.where(where, (means * is_item).sum(axis=1), uniform).mean()
+    assert truth['constant:item="item-1"'] == pytest.approx(expected)
+    taught = log[:3000]
+    chosen = taught.item[np.arange(3000), taught.action]
+    counts = np.bincount(chosen, minlength=40)
+    totals = np.bincount(chosen, taught.reward, minlength=40)
+    ranks = (totals + 10.0 * taught.reward.mean()) / (counts + 10.0)
+    values_of = np.where(mask, ranks[tested.item], -1.0)
+    popular = means[np.arange(3000), values_of.argmax(axis=1)].mean()
+    assert truth["popular"] == pytest.approx(popular)
+    for row in found.rows[1:]:
+        assert row.low < row.truth < row.high
+
+
+def test_an_item_without_a_name_in_the_log_is_refused(log):
+    with pytest.raises(ValueError, match="item is 'item-99'; expected the number of an item"):
+        evaluate(log, "constant:item=item-99", "ips")
+
+
+def test_popular_items_are_known_by_their_names(log):
+    first = evaluate(log, "popular", "ips", train=0.25)
+    learned = learn_from_log(PopularPolicy(num_items=40, num_actions=6), log[:1500])
+    order = np.random.default_rng(1).permutation(40)
+    encoding = dataclasses.replace(log.encoding, items=tuple(np.array(log.encoding.items)[order]))
+    moved = np.where(log.item < 0, -1, np.argsort(order)[log.item])
+    other = dataclasses.replace(log, item=moved, encoding=encoding)[1500:]
+    found = evaluate(other, learned, "ips", train=None)
+    assert found.rows[1].value == pytest.approx(first.rows[1].value)
+
+
+def test_places_are_not_taken_for_items(log):
+    for text in ("constant:number=1", "ucb:c=1"):
+        with pytest.raises(ValueError, match="tells actions apart by their numbers"):
+            evaluate(log, text, "ips")
+    skewed = dataclasses.replace(log, action=np.zeros(len(log), int))
+    found = evaluate(skewed[:2000], "random", "snips")
+    assert not any("never logged" in note for note in found.notes)

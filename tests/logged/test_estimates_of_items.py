@@ -8,6 +8,8 @@ from bandit_envs.logged import (
     DirectMethod,
     DoublyRobust,
     InversePropensityScoring,
+    MarginalizedIPS,
+    ReplayMethod,
     RewardRegression,
     RewardSums,
     SelfNormalizedIPS,
@@ -95,6 +97,25 @@ def test_one_regression_without_a_penalised_constant_predicts_all_items():
     direct = DirectMethod().estimate(log, probabilities("cheapest", log), predicted)
     assert direct.value == pytest.approx(0.7951825994539427, abs=1e-9)
     assert np.isfinite(predicted[rows, log.action]).all()
+
+
+def test_weights_of_items_may_be_those_of_their_kinds():
+    log = make_fixture()
+    kinds = log.observation["per_arm"][..., 1:].argmax(axis=2)
+    likelihoods = MarginalizedIPS.likelihoods_of_clusters(log, kinds)
+    policy = probabilities("cheapest", log)
+    is_kind = (kinds == kinds[np.arange(6), log.action][:, np.newaxis]) & log.observation["mask"]
+    weights = (policy * is_kind).sum(axis=1) / (log.action_probabilities * is_kind).sum(axis=1)
+    found = MarginalizedIPS().estimate(log, policy, likelihoods)
+    assert found.value == pytest.approx(np.mean(weights * log.reward))
+    with pytest.raises(ValueError, match="features of the actions of log change from row to row"):
+        MarginalizedIPS.likelihoods_of_clusters(log, [0, 0, 1, 1])
+
+
+def test_replay_is_refused_where_rows_offer_other_numbers_of_items():
+    log = make_fixture()
+    with pytest.raises(ValueError, match="with different propensities"):
+        ReplayMethod().estimate(log, probabilities("cheapest", log))
 
 
 @pytest.mark.parametrize("num_actions", [2, 4, 20])

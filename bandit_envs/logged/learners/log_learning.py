@@ -11,7 +11,7 @@ from bandit_envs.base.checks import check_integer
 from bandit_envs.logged.features import fit_items
 from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.logged.seen_rows import SeenRows, remember, remember_batches
-from bandit_envs.logged.translation import translate_log
+from bandit_envs.logged.translation import show, translate_log
 from bandit_envs.nests import map_structure
 from bandit_envs.policies import Policy
 from bandit_envs.trajectories import Trajectory, restart, termination
@@ -56,7 +56,7 @@ def learn_from_log(
 def _learn_batch(policy: Policy, log: BanditLog) -> None:
     """Lets a policy learn from decisions, of which the first belongs to its first row."""
     size = policy.batch_size
-    observations = log.seen()
+    observations = show(policy, log)
     before = restart((), size)
     after = termination((), np.zeros(size))
     for start in range(0, len(log), size):
