@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bandit_envs.evaluations import evaluate, learn
-from bandit_envs.logged import learn_from_log, read_policy
+from bandit_envs.logged import BanditLog, learn_from_log, probabilities_of, read_policy
 from bandit_envs.policies import PopularPolicy
 from bandit_envs.policies.models import FourierFeatures, Interactions, Logistic, Ridge
 from tests.logged.law_of_items import best_value, make_log
@@ -58,6 +58,59 @@ def test_arrays_have_the_products_that_a_text_asks_for(log):
     assert plain.policy.model == Ridge(intercept=True)
     asked = learn(arrays, 'contextual:model="ridge:intercept=true,interactions=true"')
     assert asked.policy.model == Interactions(Ridge(intercept=True))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "direct_method",
+        "doubly_robust",
+        "policy_gradient",
+        'policy_gradient:objective="dr"',
+        'contextual:model="ridge"',
+        'direct_method:regressor="DecisionTreeRegressor(min_samples_leaf=50,random_state=0)"',
+        'doubly_robust:regressor="DecisionTreeRegressor(min_samples_leaf=50,random_state=0)"',
+    ],
+)
+def test_learners_find_which_items_suit_which_contexts(log, text, tmp_path):
+    if "regressor" in text:
+        pytest.importorskip("sklearn")
+        pytest.importorskip("skops")
+    learned = learn(log, text, train=0.5)
+    learned.write(tmp_path / "policy.npz")
+    found = evaluate(log, [str(tmp_path / "policy.npz"), "random"], "dr")
+    truth = found.rows[1].truth
+    gained = (truth - found.rows[2].truth) / (best_value(log[3000:]) - found.rows[2].truth)
+    assert gained > (0.6 if "regressor" in text else 0.9)
+    assert found.rows[1].low < truth < found.rows[1].high
+    table = probabilities_of(learned.policy, log[3000:])
+    assert not table[~log[3000:].observation["mask"]].any()
+
+
+def test_parts_of_a_log_teach_what_the_whole_does(log):
+    whole = learn(log, "doubly_robust", train=1)
+    parts = learn([log[:1000], log[1000:2500], log[2500:]], "doubly_robust", train=1)
+    np.testing.assert_allclose(parts.policy.model.model.weights, whole.policy.model.model.weights)
+
+
+def test_items_are_no_classes(log):
+    pytest.importorskip("sklearn")
+    with pytest.raises(ValueError, match="policy_gradient climbs the value that IPS estimates"):
+        learn(log, 'ips:classifier="LogisticRegression()"')
+
+
+def test_a_gradient_of_sets_that_change_is_that_of_available_actions():
+    rng = np.random.default_rng(0)
+    available = rng.random((3000, 3)) < [0.5, 0.5, 1.0]
+    action = np.array([rng.choice(np.flatnonzero(each)) for each in available])
+    table = available / available.sum(axis=1, keepdims=True)
+    reward = np.array([1.0, 0.5, 0.0])[action]
+    log = BanditLog(
+        np.zeros((3000, 0)), action, reward, table[np.arange(3000), action], available=available
+    )
+    policy = learn(log, "policy_gradient", train=1).policy
+    weights = policy.model.weights[:, 0]
+    assert weights[0] > weights[1] > weights[2]
 
 
 def test_baselines_of_items_have_their_values(log):
