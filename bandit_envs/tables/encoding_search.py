@@ -250,14 +250,22 @@ def _search_frame(
         features: the columns of the features that are searched.
         texts: the columns that are known to be texts.
     """
-    counts = {}
-    for name in features:
-        cells = cells_of(frame[[name]].dropna(), name)
-        counts[name] = CellCounts.from_cells(cells, as_texts=name in texts)
-    found = FoundCells(counts)
+    found = FoundCells({name: count_cells(frame, name, name in texts) for name in features})
     for name in actions:
         found = found.merge(_search_actions(part, frame[[name]].dropna(), name, name in texts))
     return found
+
+
+def count_cells(frame: DataFrame, name: str, are_texts: bool) -> CellCounts:
+    """Returns the kinds of cells of a column of features; missing ones do not count.
+
+    Args:
+        frame: some rows of a table.
+        name: of the column.
+        are_texts: whether it is known to have texts.
+    """
+    cells = cells_of(frame[[name]].dropna(), name)
+    return CellCounts.from_cells(cells, as_texts=are_texts)
 
 
 def _search_actions(part: Part, frame: DataFrame, name: str, are_texts: bool) -> FoundCells:

@@ -1,7 +1,8 @@
 """The roles of the columns of a table: which are the actions, the rewards, the features and so on.
 
 All readers of tables name roles alike: `action`, `reward`, `cost`, `propensity`, `features`,
-`embedding`, `time`, and for rows that belong together `slate`, `slot`, `example` and `logger`.
+`embedding`, `time`; for rows that belong together `decision`, `slate`, `slot`, `example` and
+`logger`; and for items `item`, `chosen` and `item_features`.
 """
 
 from __future__ import annotations
@@ -63,15 +64,30 @@ class Roles:
                 known[name] = role
         return cls(columns, described, are_all=features is None)
 
-    def complete(self, found: Iterable[str]) -> Roles:
+    def complete(self, found: Sequence[str]) -> Roles:
         """Returns the same roles with their features, if these are all other columns of a table."""
         if not self.are_all:
             return self
         known = self.names()
-        rest = [name for name in found if name not in known]
-        unnamed = find_unnamed(rest)
-        features = tuple(name for name in rest if name not in unnamed)
-        return dataclasses.replace(self, features=features, unnamed=tuple(unnamed))
+        unnamed = find_unnamed(name for name in found if name not in known)
+        return dataclasses.replace(self, features=self.rest(found), unnamed=tuple(unnamed))
+
+    def rest(self, found: Iterable[str]) -> tuple[str, ...]:
+        """Returns the columns of a table that have a name, and no role."""
+        known = self.names()
+        others = [name for name in found if name not in known]
+        unnamed = find_unnamed(others)
+        return tuple(name for name in others if name not in unnamed)
+
+    def with_items(self, features: Iterable[str], item_features: Iterable[str]) -> Roles:
+        """Returns the same roles with other features, and other ones of items."""
+        columns = {**self.columns, "item_features": tuple(item_features)}
+        return dataclasses.replace(self, columns=columns, features=tuple(features))
+
+    def column_of(self, role: str) -> str:
+        """Returns the column of a role that has one."""
+        (name,) = self.all_of(role)
+        return name
 
     def all_of(self, role: str) -> tuple[str, ...]:
         """Returns the columns of a role."""

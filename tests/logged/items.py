@@ -1,65 +1,54 @@
-"""The fixture of logs of items: six decisions among a to f, and what is known of them."""
+"""Six decisions among items, in the forms that tables have."""
 
-import numpy as np
+import pytest
 
-from bandit_envs.logged import BanditLog
-from bandit_envs.tables.encoding import NumberColumn, TableEncoding, TextColumn
-
-ENCODING = TableEncoding(
-    features=(NumberColumn("hour"),),
-    item_features=(NumberColumn("price"), TextColumn("kind", ("news", "sport", "video"))),
-    items=("a", "b", "c", "d", "e", "f"),
-)
-
-NEWS, SPORT, VIDEO = np.eye(3)
-
-ROWS = (
-    (0.2, 1, 1.0, ("a", 1.0, NEWS, 0.3), ("b", 2.0, SPORT, 0.5), ("c", 0.5, NEWS, 0.2)),
-    (0.7, 1, 0.0, ("b", 2.0, SPORT, 0.6), ("d", 1.5, VIDEO, 0.4)),
-    (
+DECISIONS = {
+    "d1": (0.2, [("a", 1.0, "news", 0.3), ("b", 2.0, "sport", 0.5), ("c", 0.5, "news", 0.2)]),
+    "d2": (0.7, [("b", 2.0, "sport", 0.6), ("d", 1.5, "video", 0.4)]),
+    "d3": (
         0.4,
-        1,
-        1.0,
-        ("a", 1.0, NEWS, 0.25),
-        ("c", 0.5, NEWS, 0.25),
-        ("d", 1.5, VIDEO, 0.25),
-        ("e", 3.0, SPORT, 0.25),
+        [
+            ("a", 1.0, "news", 0.25),
+            ("c", 0.5, "news", 0.25),
+            ("d", 1.5, "video", 0.25),
+            ("e", 3.0, "sport", 0.25),
+        ],
     ),
-    (0.9, 1, 0.0, ("e", 2.5, SPORT, 0.2), ("a", 1.0, NEWS, 0.8)),
-    (0.1, 0, 2.0, ("c", 0.5, NEWS, 0.1), ("b", 2.0, SPORT, 0.6), ("d", 1.25, VIDEO, 0.3)),
-    (
+    "d4": (0.9, [("e", 2.5, "sport", 0.2), ("a", 1.0, "news", 0.8)]),
+    "d5": (0.1, [("c", 0.5, "news", 0.1), ("b", 2.0, "sport", 0.6), ("d", 1.25, "video", 0.3)]),
+    "d6": (
         0.6,
-        1,
-        1.0,
-        ("f", 0.75, VIDEO, 0.4),
-        ("e", 3.0, SPORT, 0.2),
-        ("b", 2.0, SPORT, 0.3),
-        ("a", 1.0, NEWS, 0.1),
+        [
+            ("f", 0.75, "video", 0.4),
+            ("e", 3.0, "sport", 0.2),
+            ("b", 2.0, "sport", 0.3),
+            ("a", 1.0, "news", 0.1),
+        ],
     ),
-)
-"""Of each decision: the hour, the place that was chosen, its reward, and the items offered."""
+}
+"""The hour of each decision; and item, price, kind and propensity of its candidates."""
+
+CHOSEN = {"d1": "b", "d2": "d", "d3": "c", "d4": "a", "d5": "c", "d6": "e"}
+REWARDS = {"d1": 1.0, "d2": 0.0, "d3": 1.0, "d4": 0.0, "d5": 2.0, "d6": 1.0}
+LONG = {"decision": "decision", "item": "item"}
+"""What the columns of `long_frame` are."""
 
 
-def make_fixture(size=4, probabilities=True):
-    """Returns the log, padded to `size` places a row."""
-    n = len(ROWS)
-    actions = np.zeros((n, size, 4))
-    mask = np.zeros((n, size), bool)
-    item = np.full((n, size), -1)
-    table = np.zeros((n, size))
-    for row, (_, _, _, *offered) in enumerate(ROWS):
-        for place, (name, price, kind, probability) in enumerate(offered):
-            actions[row, place] = [price, *kind]
-            mask[row, place] = True
-            item[row, place] = ENCODING.items.index(name)
-            table[row, place] = probability
-    action = [row[1] for row in ROWS]
-    return BanditLog(
-        {"global": np.array([[row[0]] for row in ROWS]), "per_arm": actions, "mask": mask},
-        action,
-        [row[2] for row in ROWS],
-        table[np.arange(n), action],
-        action_probabilities=table if probabilities else None,
-        item=item,
-        encoding=ENCODING,
-    )
+def long_frame():
+    """Returns a table with one row a candidate."""
+    pandas = pytest.importorskip("pandas")
+    rows = [
+        {
+            "decision": name,
+            "hour": hour,
+            "item": item,
+            "price": price,
+            "kind": kind,
+            "chosen": int(item == CHOSEN[name]),
+            "propensity": propensity,
+            "reward": REWARDS[name] if item == CHOSEN[name] else None,
+        }
+        for name, (hour, candidates) in DECISIONS.items()
+        for item, price, kind, propensity in candidates
+    ]
+    return pandas.DataFrame(rows)

@@ -16,7 +16,7 @@ from bandit_envs.logged import (
     probabilities_of,
 )
 from bandit_envs.logged.reward_models.reward_sums import CrossFittedRidge, folds_of
-from tests.logged.items import ENCODING, make_fixture
+from tests.logged.item_fixture import ENCODING, make_fixture
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of a log so small
 

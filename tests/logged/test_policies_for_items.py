@@ -22,7 +22,7 @@ from bandit_envs.logged.learners import ModelLearner
 from bandit_envs.policies.models import HybridRidge, Ridge
 from bandit_envs.policies.rules import EpsilonGreedy, FirstPulls, Greedy, Softmax
 from bandit_envs.tables.encoding import NumberColumn, TextColumn
-from tests.logged.items import ENCODING, make_fixture
+from tests.logged.item_fixture import ENCODING, make_fixture
 
 pytestmark = pytest.mark.filterwarnings("ignore:the policy has learned from rows")
 

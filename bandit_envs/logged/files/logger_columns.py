@@ -18,8 +18,9 @@ from bandit_envs.tables.errors import check_column, name_some
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-Propensity: TypeAlias = str | Mapping[str, str] | None
-"""The column of the propensities; or for several logging policies, by name, a column of each."""
+Propensity: TypeAlias = str | float | Mapping[str, str] | None
+"""The column of the propensities, or the one that all decisions have; or for several logging
+policies, by name, a column of each."""
 
 
 @dataclasses.dataclass(frozen=True)

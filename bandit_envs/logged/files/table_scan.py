@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import abc
 import collections
 import dataclasses
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from bandit_envs.arrays import Array, Floats
 from bandit_envs.base.checks import check_integer
@@ -48,60 +51,133 @@ class LogRoles(NamedTuple):
 
     roles: Roles
     loggers: LoggerColumns | None
+    propensity: float | None = None  # of all decisions, if it is no column
 
     @classmethod
     def of(
         cls,
-        features: Names | None,
+        *,
+        reward: str,
         propensity: Propensity,
-        logger: str | None,
-        balance: bool,
-        **roles: Any,
+        features: Names | None = None,
+        time: str | None = None,
+        action: str = "action",
+        embedding: Names = (),
+        logger: str | None = None,
+        balance: bool = False,
+        decision: str | None = None,
+        item: str | None = None,
+        chosen: str = "chosen",
+        item_features: Names | None = None,
     ) -> LogRoles:
         """Returns the roles that a user names, as for `from_frame`.
 
-        Args:
-            features: the columns of the observation; None for all that have no other role.
-            propensity: the column of the propensities, or those of several logging policies.
-            logger: the column that says which logging policy a row is of.
-            balance: whether propensities are those of the mixture of logging policies.
-            roles: the column or columns of each other role, such as `action`.
-
         Raises:
-            ValueError: a column has two roles, or logging policies have no propensities.
+            ValueError: a column has two roles, logging policies have no propensities, or a role is
+                of another kind of log: one of items has no `action`, and the other way round.
         """
         loggers = LoggerColumns.of(logger, propensity, balance)
-        columns: Names | None
+        constant = propensity if isinstance(propensity, float) else None
+        if constant is not None and not 0.0 < constant <= 1.0:
+            raise ValueError(f"propensity is {constant}; expected above 0 and at most 1")
+        columns: Names | None = None
         if isinstance(propensity, Mapping):
             columns = tuple(dict.fromkeys(propensity.values()))
-        else:
+        elif not isinstance(propensity, float):
             columns = propensity
-        named = Roles.of(features, SHARED, **roles, propensity=columns, logger=logger)
-        return cls(named, loggers)
+        of_items = {"decision": decision, "item_features": item_features}
+        of_actions = {"embedding": embedding, "logger": logger}
+        shared: dict[str, Names | None] = {"reward": reward, "propensity": columns, "time": time}
+        if item is None:
+            others: dict[str, Names | None] = {"action": action, **of_actions}
+            _refuse_roles({**of_items, "chosen": chosen != "chosen"}, "item, the column of items")
+        else:
+            others = {"item": item, "chosen": chosen, **of_items}
+            expected = f"a log of actions, as {item!r} has items"
+            _refuse_roles({**of_actions, "action": action != "action"}, expected)
+        return cls(Roles.of(features, SHARED, **others, **shared), loggers, constant)
+
+    @property
+    def are_of_items(self) -> bool:
+        """Whether actions are items with features."""
+        return bool(self.roles.all_of("item"))
+
+
+def _refuse_roles(given: Mapping[str, object], expected: str) -> None:
+    """Raises ValueError for the first role that is given, and is of another kind of log."""
+    for role, names in given.items():
+        if names:
+            raise ValueError(f"{role} is given; expected {expected}")
 
 
 @dataclasses.dataclass(frozen=True)
-class TableScan(Scan):
-    """A log in a user's table. `open` finds how its columns become numbers.
+class UsersScan(Scan):
+    """A log in a user's table, of any kind.
 
     Args:
         parts: of the table, in order: CSV or Parquet files, or a data frame.
         roles: what its columns are.
-        loggers: the columns of several logging policies; None for one.
         batch_rows: the most rows of a batch.
-        num_actions: 0 if actions are real numbers.
-        drop_missing: whether rows that miss values are left out; by default, they are an error.
+        drop_missing: whether decisions that miss values are left out; by default, they are an
+            error.
         encoding: how columns become numbers.
-        num_unread: how many columns of features `keep_features` has left out.
     """
 
     parts: Parts[Part]
     roles: Roles
-    loggers: LoggerColumns | None
     batch_rows: int
-    num_actions: int
     drop_missing: bool
     encoding: TableEncoding
+
+    def __iter__(self) -> Iterator[BanditLog]:
+        for number in range(len(self.parts.found)):
+            yield from self.scan_part(number)
+
+    @property
+    def features(self) -> Sequence[str]:  # type: ignore[override]
+        return self.encoding.names
+
+    @property
+    def time(self) -> str | None:  # type: ignore[override]
+        return self.roles.one_of("time")
+
+    @property
+    def condition(self) -> str:  # type: ignore[override]
+        return " without missing values" if self.drop_missing else ""
+
+    @property
+    def doubts(self) -> list[str]:
+        """Columns that are perhaps read in another way than they are meant, in words."""
+        unnamed = self.roles.unnamed
+        found = [describe_unnamed(unnamed)] if unnamed else []
+        return [*found, *self.encoding.find_other_dates()]
+
+    def remarks(self) -> list[str]:
+        lines = super().remarks()
+        if self.drop_missing:
+            lines.append(self.find_missing().describe_left_out())
+        return [*lines, *self.doubts]
+
+    @abc.abstractmethod
+    def find_missing(self) -> MissingValues:
+        """Returns which values the columns miss."""
+
+
+@dataclasses.dataclass(frozen=True)
+class TableScan(UsersScan):
+    """A log in a table with a row for each decision. `open` finds how columns become numbers.
+
+    Args:
+        parts: as in the base class, as are others that are not named here.
+        num_actions: 0 if actions are real numbers.
+        propensity: of all decisions; None if a column has them, or they are not known.
+        loggers: the columns of several logging policies; None for one.
+        num_unread: how many columns of features `keep_features` has left out.
+    """
+
+    num_actions: int
+    propensity: float | None = None
+    loggers: LoggerColumns | None = None
     num_unread: int = 0
 
     @classmethod
@@ -152,6 +228,7 @@ class TableScan(Scan):
             loggers=columns.loggers,
             batch_rows=batch_rows,
             num_actions=number,
+            propensity=columns.propensity,
             drop_missing=drop_missing,
             encoding=encoding,
         )
@@ -160,41 +237,14 @@ class TableScan(Scan):
         rows = scan._count_loggers(columns.loggers)
         return scan._replace(loggers=columns.loggers.with_all_rows(rows))
 
-    def __iter__(self) -> Iterator[BanditLog]:
-        for number in range(len(self.parts.found)):
-            yield from self.scan_part(number)
-
     def scan_part(self, number: int) -> Iterator[BanditLog]:
         part = self.parts.found[number]
         for frame in self._complete_frames(part, self.roles.names()):
             with part.reading():
                 yield self._make_batch(frame)
 
-    @property
-    def features(self) -> Sequence[str]:  # type: ignore[override]
-        return self.roles.features
-
-    @property
-    def time(self) -> str | None:  # type: ignore[override]
-        return self.roles.one_of("time")
-
-    @property
-    def condition(self) -> str:  # type: ignore[override]
-        return " without missing values" if self.drop_missing else ""
-
-    @property
-    def doubts(self) -> list[str]:
-        """Columns that are perhaps read in another way than they are meant, in words."""
-        unnamed = self.roles.unnamed
-        found = [describe_unnamed(unnamed)] if unnamed else []
-        return [*found, *self.encoding.find_other_dates()]
-
     def remarks(self) -> list[str]:
         lines = super().remarks()
-        if self.drop_missing:
-            missing = self.find_missing()
-            lines.append(f"{missing.rows} of {missing.size} rows miss values, and are left out")
-        lines += self.doubts
         if self.loggers is not None:
             found = f"logging policies: {self.loggers}"
             if self.loggers.balance:
@@ -208,7 +258,6 @@ class TableScan(Scan):
         return self._replace(batch_rows=min(self.batch_rows, rows, max(1, numbers // width)))
 
     def find_missing(self) -> MissingValues:
-        """Returns which values the columns miss."""
         names = self.roles.names()
         found = MissingValues(size=0, rows=0, columns={})
         for part in self.parts.found:
@@ -289,7 +338,7 @@ class TableScan(Scan):
             return BanditLog(
                 observation=self.encoding.read(frame),
                 action=self._read_actions(frame),
-                reward=read_numbers(frame, self._column_of("reward")),
+                reward=read_numbers(frame, self.roles.column_of("reward")),
                 propensity=self._read_propensities(frame, own),
                 num_actions=self.num_actions,
                 embedding=read_categories(frame, self.roles.all_of("embedding")),
@@ -297,12 +346,12 @@ class TableScan(Scan):
                 encoding=self.encoding,
             )
         except BadValueError as error:
-            column = self._column_of(error.name)
+            column = self.roles.column_of(error.name)
             raise bad_value(frame, column, error.row, error.expected) from error
 
     def _read_actions(self, frame: DataFrame) -> Any:
         """Returns the actions: [n]."""
-        column = self._column_of("action")
+        column = self.roles.column_of("action")
         if self.encoding.actions:
             return read_names(frame, column, self.encoding.actions)
         return read_integers(frame, column) if self.num_actions else read_reals(frame, column)
@@ -316,13 +365,10 @@ class TableScan(Scan):
         """
         if self.loggers is not None:
             return self.loggers.mix(frame) if self.loggers.balance else own
+        if self.propensity is not None:
+            return np.full(len(frame), self.propensity)
         column = self.roles.one_of("propensity")
         return None if column is None else read_numbers(frame, column)
-
-    def _column_of(self, role: str) -> str:
-        """Returns the column of a role that has one."""
-        (name,) = self.roles.all_of(role)
-        return name
 
     def _complete_frames(
         self, part: Part, names: Sequence[str], others: Sequence[str] = ()
