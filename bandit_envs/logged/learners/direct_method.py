@@ -43,6 +43,7 @@ class DirectMethodLearner(Learner):
 
     Source: Beygelzimer & Langford, The offset tree (2009), the regression approach.
 
+    >>> import numpy as np
     >>> log = BanditLog(np.ones((4, 1)), [0, 1, 0, 1], [1.0, 2.0, 1.0, 2.0], [0.5] * 4)
     >>> policy = DirectMethodLearner().fit(log)
     >>> policy.num_actions

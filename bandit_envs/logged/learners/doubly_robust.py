@@ -57,6 +57,7 @@ class DoublyRobustLearner(Learner):
 
     Source: Dudik, Langford & Li, Doubly robust policy evaluation and learning (2011), section 4.
 
+    >>> import numpy as np
     >>> log = BanditLog(np.ones((6, 1)), [0, 1] * 3, [1.0, 2.0] * 3, [0.5] * 6)
     >>> policy = DoublyRobustLearner().fit(log)
     >>> policy.num_actions

@@ -262,7 +262,8 @@ def write_policy(
         ValueError: its encoding has names of another number of actions.
 
     >>> import tempfile
-    >>>     >>> from bandit_envs.trajectories import restart
+    >>> from bandit_envs.specs import ArraySpec
+    >>> from bandit_envs.trajectories import restart
     >>> from bandit_envs.logged import learn_from_log
     >>> log = BanditLog(np.ones((4, 1)), [0, 1, 0, 1], [0.0, 1.0, 0.0, 1.0], [0.5] * 4)
     >>> spec = ArraySpec((1,), np.float64)
