@@ -22,10 +22,7 @@ from bandit_envs.names.choice import name_choice_in_errors
 from bandit_envs.names.notation import parse_choice, without_quotes
 from bandit_envs.names.users_code import name_in_errors, users_modules
 from bandit_envs.policies import Policy
-from bandit_envs.policies.contextual import ContextualPolicy, lacks_constant
-from bandit_envs.policies.models.constant_feature import LACKS_CONSTANT
 from bandit_envs.policies.models.value_model import Model
-from bandit_envs.policies.parts.registry import MOST_PRODUCTS
 from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.policies.registry import POLICIES as KNOWN_POLICIES
 from bandit_envs.policies.registry import ignores_contexts
@@ -42,12 +39,6 @@ LOGGED = "logged"
 
 IF_SAME = "if it has rows of this one, estimates are too high"
 """What may be wrong with a policy that has learned from another log."""
-
-LACKS_PRODUCTS = (
-    "is linear, so it ranks items alike in every context; interactions=true of its model adds the "
-    f"products of their columns, as is done by itself up to {MOST_PRODUCTS} of them"
-)
-"""A sentence without its subject, the name of a policy."""
 
 POLICIES = Kind(
     one="policy",
@@ -91,19 +82,6 @@ class Candidate:
         if self.is_of_unknown_log:
             found.append(f"the policy has learned from a log that is not known; {IF_SAME}")
         return found
-
-    def meet(self, log: OpenLog) -> Candidate:
-        """Returns the policy with remarks on what its model lacks: a constant, or products."""
-        remarks = [*self.remarks]
-        with name_candidate(self):
-            observation = see_as(self.policy.encoding, _first_batch(log))
-            if lacks_constant(self.policy, observation):
-                remarks.append(LACKS_CONSTANT)
-        is_linear = isinstance(self.policy, ContextualPolicy) and self.policy.model.is_linear
-        encoding = log.summary.encoding
-        if is_linear and encoding is not None and encoding.features and encoding.item_features:
-            remarks.append(LACKS_PRODUCTS)
-        return dataclasses.replace(self, remarks=remarks)
 
     @property
     def modules(self) -> Sequence[str]:
@@ -211,7 +189,7 @@ class SavedContender(Contender):
             if self.encoding is None or not self.encoding.actions:
                 self._check_number(log)
             if self.encoding is not None:
-                spec = spec_of_rows(see_as(self.encoding, _first_batch(log)))
+                spec = spec_of_rows(see_as(self.encoding, first_batch(log)))
             policy = self.saved.make(spec, env.batch_size or 1, 0)
             start = self._count_rows_seen(log)
             if start >= log.size:
@@ -410,11 +388,11 @@ def _number_actions(choice: PolicyChoice, encoding: TableEncoding | None) -> Pol
 
 def _imitate(log: OpenLog) -> logged.ReplayEnvironment:
     """Returns an environment that shows what policies of a log see."""
-    env = logged.ReplayEnvironment(_first_batch(log), log.summary.batch_size)
+    env = logged.ReplayEnvironment(first_batch(log), log.summary.batch_size)
     env.independent_rows = False  # the rows of a log are users of one problem
     return env
 
 
-def _first_batch(log: OpenLog) -> BanditLog:
+def first_batch(log: OpenLog) -> BanditLog:
     """Returns the first rows of a log."""
     return next(iter(log.rows(0, log.size)))

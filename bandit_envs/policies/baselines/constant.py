@@ -44,15 +44,16 @@ class ConstantPolicy(Policy):
     ) -> None:
         super().__init__(**options)
         self._number = check_integer("number", number, 0, self.num_actions - 1)
-        self._item = None if item is None else check_integer("item", item, minimum=0)
+        self.item = None if item is None else check_integer("item", item, minimum=0)
+        """The number of the item; None if it is an action."""
         self.reads_items = item is not None
 
     def _probabilities(self, learned: None, time_step: TimeStep) -> Floats:
-        if self._item is None:
+        if self.item is None:
             table = np.zeros(self._table_shape)
             table[:, self._number] = 1.0
             return table
         items = items_of(time_step.observation, self.batch_size, self.num_actions)
-        is_chosen = items == self._item
+        is_chosen = items == self.item
         has_it = is_chosen.any(axis=1, keepdims=True)
         return uniform(np.where(has_it, is_chosen, True))
