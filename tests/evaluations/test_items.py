@@ -142,6 +142,12 @@ def test_baselines_of_items_have_their_values(log):
         assert row.low < row.truth < row.high
 
 
+def test_items_share_a_regression_so_few_rows_are_enough_for_it(log):
+    assert {row.estimator for row in evaluate(log[:45], "first", train=None).rows[1:]} == {"dr"}
+    few = evaluate(log[:35], "first", train=None).rows[1:]
+    assert {row.estimator for row in few} == {"ips", "snips"}
+
+
 def test_an_item_without_a_name_in_the_log_is_refused(log):
     with pytest.raises(ValueError, match="item is 'item-99'; expected the number of an item"):
         evaluate(log, "constant:item=item-99", "ips")

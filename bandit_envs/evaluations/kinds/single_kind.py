@@ -19,11 +19,13 @@ from bandit_envs.evaluations.kinds.log_kind import LogKind
 from bandit_envs.evaluations.logs import OpenLog
 from bandit_envs.logged import BanditLog, Estimator
 from bandit_envs.logged.estimators.estimate import Terms
+from bandit_envs.logged.features import has_items, spec_of_rows
 from bandit_envs.logged.probabilities import tabulate
 from bandit_envs.logged.translation import see_as
 from bandit_envs.policies import ConstantPolicy, Policy
 from bandit_envs.policies.contextual import ContextualPolicy, lacks_constant
 from bandit_envs.policies.models.constant_feature import LACKS_CONSTANT
+from bandit_envs.policies.models.inputs import InputReader
 from bandit_envs.policies.parts.registry import MOST_PRODUCTS
 
 SAMPLES = 100
@@ -48,18 +50,28 @@ class SingleActions(LogKind):
     """One of K actions: policies tell the probabilities of all of them.
 
     Args:
-        num_actions: K.
+        num_models: of rewards, which need rows to learn from: one for each action; or the features
+            of the model that all items share.
     """
 
     name = "single action"
     estimators = (Estimator,)
     learns = True
 
-    def __init__(self, num_actions: int) -> None:
-        self._num_actions = num_actions
+    def __init__(self, num_models: int) -> None:
+        self._num_models = num_models
+
+    @classmethod
+    def of_log(cls, log: OpenLog) -> SingleActions:
+        """Returns the kind of the actions of a log."""
+        empty = log.summary.empty
+        if empty is None or not has_items(empty):
+            return cls(log.summary.num_actions)
+        reader = InputReader(spec_of_rows(empty.observation))
+        return cls(reader.sizes(num_rows=1).num_features)
 
     def default_estimators(self, rows: int) -> Sequence[str]:
-        is_long = rows >= ROWS_OF_AN_ACTION * self._num_actions
+        is_long = rows >= ROWS_OF_AN_ACTION * self._num_models
         return ["dr"] if is_long else ["ips", "snips"]
 
     def title(self, log: OpenLog, estimators: Iterable[str]) -> str:
