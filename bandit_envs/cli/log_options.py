@@ -12,7 +12,7 @@ from bandit_envs.evaluations.training import AUTO
 from bandit_envs.logged import estimate_propensities, scan_log
 from bandit_envs.logged.files.log_files import is_archive
 from bandit_envs.logged.files.log_readers import FileScan
-from bandit_envs.logged.files.logger_columns import Propensity
+from bandit_envs.logged.files.log_roles import Propensity
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
 from bandit_envs.tables.cells import parse_number
 
@@ -120,6 +120,7 @@ def _scan(options: argparse.Namespace) -> FileScan:
         item=options.item,
         chosen=options.chosen,
         item_features=named_features(options, "item_features"),
+        available=options.available,
     )
 
 

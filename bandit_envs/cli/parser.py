@@ -279,7 +279,10 @@ def _add_apply(subcommands: Subcommands) -> None:
     _add_files(parser, "the table")
     text = "column that names the decisions (default: the numbers of the rows, from 0)"
     parser.add_argument("--decision", metavar="COLUMN", help=text)
-    text = "column of the items, if the table has one row for each candidate of a decision"
+    text = (
+        "column of the items, if the table has one row for each candidate of a decision; or of "
+        "lists of them"
+    )
     parser.add_argument("--item", metavar="COLUMN", help=text)
     text = "write a row for each action or item, not only for the chosen one"
     parser.add_argument("--probabilities", action="store_true", help=text)
@@ -395,6 +398,8 @@ def _add_log(parser: Parser, train: str) -> None:
         "real numbers, though whole"
     )
     parser.group("the log").add_argument("--num-actions", type=int, metavar="K", help=text)
+    text = 'column of the actions that were available, as ["A", "B"] (default: all were)'
+    parser.group("the log").add_argument("--available", metavar="COLUMN", help=text)
     more = parser.group("actions that are items with features")
     text = "column of the decisions, if your table has one row for each candidate of a decision"
     more.add_argument("--decision", metavar="COLUMN", help=text)

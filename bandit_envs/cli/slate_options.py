@@ -13,8 +13,8 @@ OF_SLATES = ("slate", "slot", "slot_propensity", "prefix_propensity")
 OF_PROPENSITIES = ("logger", "balance", "estimate_propensities")
 """The options that say which propensities single actions have."""
 
-OF_ITEMS = ("decision", "item", "item_features")
-"""The options of logs of items."""
+OF_SETS = ("available", "decision", "item", "item_features")
+"""The options of logs of actions from sets that change."""
 
 
 def names_slates(options: argparse.Namespace) -> bool:
@@ -24,7 +24,7 @@ def names_slates(options: argparse.Namespace) -> bool:
 
 def open_slates(options: argparse.Namespace) -> SlateLog:
     """Returns the log that the options name."""
-    for name in (*OF_PROPENSITIES, *OF_ITEMS):
+    for name in (*OF_PROPENSITIES, *OF_SETS):
         if getattr(options, name) not in (None, False):
             option = f"--{name.replace('_', '-')}"
             which = "propensities" if name in OF_PROPENSITIES else "slates"

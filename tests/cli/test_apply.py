@@ -77,6 +77,21 @@ def test_more_candidates_than_the_policy_has_seen_are_read_from_parquet(folder):
     assert found["chosen"].sum() == 1
 
 
+def test_candidates_may_be_lists(folder):
+    pytest.importorskip("pyarrow")
+    table = pandas.read_csv("new.csv")
+    contexts = table.groupby("decision")["hour"].first()
+    lists = table.groupby("decision")[["item", "price", "kind"]].agg(list)
+    lists.assign(hour=contexts).reset_index().to_parquet("lists.parquet")
+    run("apply", "policy.npz", "new.csv", *ROLES, "--output", "a.csv", "--probabilities")
+    code, _ = call(
+        "apply", "policy.npz", "lists.parquet", *ROLES, "--output", "b.csv", "--probabilities"
+    )
+    assert code == 0
+    long = pandas.read_csv("a.csv").drop(columns="chosen")
+    pandas.testing.assert_frame_equal(pandas.read_csv("b.csv").drop(columns="chosen"), long)
+
+
 def test_gaps_and_new_levels_are_told_by_their_lines(folder):
     table = pandas.read_csv("new.csv")
     table.loc[2, "kind"] = "opera"

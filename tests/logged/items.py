@@ -52,3 +52,38 @@ def long_frame():
         for item, price, kind, propensity in candidates
     ]
     return pandas.DataFrame(rows)
+
+
+WIDE = {"item": "candidates", "propensity": "probabilities", "features": "hour"}
+"""What the columns of `wide_frame` are."""
+
+STRUCTS = {"item": "id", "propensity": "probability", "features": "hour"}
+"""What the columns of `struct_frame` are."""
+
+
+def wide_frame():
+    """Returns a table with one row a decision, and lists."""
+    pandas = pytest.importorskip("pandas")
+    rows = []
+    for name, (hour, candidates) in DECISIONS.items():
+        items, prices, kinds, propensities = map(list, zip(*candidates))
+        row = {"decision": name, "hour": hour, "candidates": items, "price": prices, "kind": kinds}
+        row |= {"probabilities": propensities, "chosen": CHOSEN[name], "reward": REWARDS[name]}
+        rows.append({**row, "propensity": propensities[items.index(CHOSEN[name])]})
+    return pandas.DataFrame(rows)
+
+
+def struct_frame():
+    """Returns a table with one row a decision, and a list of records."""
+    pandas = pytest.importorskip("pandas")
+    fields = ("id", "price", "kind", "probability")
+    rows = [
+        {
+            "hour": hour,
+            "candidates": [dict(zip(fields, each)) for each in candidates],
+            "chosen": CHOSEN[name],
+            "reward": REWARDS[name],
+        }
+        for name, (hour, candidates) in DECISIONS.items()
+    ]
+    return pandas.DataFrame(rows)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from bandit_envs.base.extras import import_extra
 from bandit_envs.logged.files.column_layout import TableLayout, check_layout, join_frame, split_log
 from bandit_envs.logged.files.item_scan import open_table
-from bandit_envs.logged.files.logger_columns import Propensity
-from bandit_envs.logged.files.table_scan import LogRoles
+from bandit_envs.logged.files.log_roles import LogRoles, Propensity
 from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.tables.parts import FramePart, Parts
 from bandit_envs.tables.roles import Names
@@ -47,6 +46,7 @@ def from_frame(
     chosen: str = "chosen",
     item_features: Names | None = None,
     gather: bool = False,
+    available: str | None = None,
 ) -> BanditLog:
     """Returns the log in a pandas DataFrame, which has one row a decision, or one a candidate.
 
@@ -82,6 +82,8 @@ def from_frame(
             context. If one of them is None, it is all columns that have no other role; if both are,
             features are the columns that are the same in all rows of each decision.
         gather: whether rows of a decision may stand anywhere. All are read into memory.
+        available: the column of the actions that were available in each row: lists, which are JSON
+            in CSV, such as `["hats", "shoes"]`. By default, all were.
 
     Raises:
         ValueError: a column is missing, or has a value that cannot be; missing values are counted
@@ -107,6 +109,7 @@ def from_frame(
         item=item,
         chosen=chosen,
         item_features=item_features,
+        available=available,
     )
     scan = open_table(
         "frame",

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from bandit_envs.arrays import Array, Floats, Mask
 from bandit_envs.logged.columns import TOLERANCE, BadValueError
+from bandit_envs.logged.files.log_roles import LogRoles
 from bandit_envs.logged.files.scan import BATCH_ROWS
-from bandit_envs.logged.files.table_scan import LogRoles, TableScan, UsersScan
+from bandit_envs.logged.files.table_scan import TableScan, UsersScan
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.names.visible import visible
 from bandit_envs.tables.cells import as_numbers, cells_of, read_numbers
@@ -24,13 +25,13 @@ from bandit_envs.tables.decisions.candidate_rows import (
     size_of_batches,
 )
 from bandit_envs.tables.decisions.candidate_table import CandidateTable
-from bandit_envs.tables.decisions.long_tables import LongTable
-from bandit_envs.tables.decisions.search import ItemSearch
+from bandit_envs.tables.decisions.list_tables import ListColumns, ListTable
+from bandit_envs.tables.decisions.search import ItemSearch, open_candidates
 from bandit_envs.tables.encoding import TextColumn
 from bandit_envs.tables.errors import bad_value, name_row
 from bandit_envs.tables.missing import OF_DECISIONS, MissingValues
 from bandit_envs.tables.parts import Part, Parts
-from bandit_envs.tables.roles import check_column_names
+from bandit_envs.tables.roles import Roles, check_column_names
 from bandit_envs.tables.times import TimesOfRows
 
 
@@ -77,23 +78,20 @@ class ItemScan(UsersScan):
         Raises:
             ValueError: a column is missing, or `ItemSearch.find` refuses what is in them.
         """
-        found = parts.found[0].column_names()
-        roles = columns.roles.complete(found)
+        lists = ListColumns.find(parts)
+        roles = columns.roles.complete(lists.found)
         with parts.found[0].reading():
-            check_column_names(name, roles.names(), found)
-        table = LongTable(parts, roles.column_of("decision"), roles.column_of("item"))
-        if gather:
-            table = table.gather(found)
-        rest = roles.rest(found)
-        named = roles.all_of("item_features")
-        undecided = roles.features if roles.are_all and not named else ()
-        known = ItemSearch(
-            table=table,
-            context=() if undecided else roles.features,
-            items=() if undecided else named or rest,
-            undecided=undecided,
-        ).find()
-        context = known.encoding.names
+            check_column_names(name, roles.names(), lists.found)
+        table = open_candidates(
+            parts=parts,
+            lists=lists,
+            decision=roles.one_of("decision"),
+            item=roles.column_of("item"),
+            chosen=roles.column_of("chosen"),
+            gather=gather,
+        )
+        known = ItemSearch(table, *_find_features(roles, lists, table)).find()
+        context = tuple(known.encoding.names)
         scan = cls(
             parts=table.parts,
             roles=roles.with_items(context, known.encoding.of_items().names),
@@ -284,6 +282,35 @@ class ItemScan(UsersScan):
         found = "" if is_whole.all() else f"{name!r} with the sum {sums[is_whole.argmin()]:.6g}"
         rows.check(is_whole, found, "1, as of the probabilities of all candidates")
         return rows.pad(values, self.most)
+
+
+def _find_features(
+    roles: Roles, lists: ListColumns, table: CandidateTable
+) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
+    """Returns the columns of the context, those of items, and those that may be of either.
+
+    Args:
+        roles: what the columns are.
+        lists: which of them have lists, and so tell of items.
+        table: whose items are lists, or have a row each.
+
+    Raises:
+        ValueError: a column of the context has lists, or one of items has none.
+    """
+    named = roles.all_of("item_features")
+    rest = roles.features if roles.are_all else roles.rest(lists.found)
+    if not isinstance(table, ListTable):
+        if roles.are_all and not named:
+            return (), (), rest
+        return roles.features, named or rest, ()
+    context = [name for name in roles.features if not (roles.are_all and name in lists)]
+    for name in context:
+        if name in lists:
+            raise ValueError(f"column {name!r} has lists; expected none, as of the context")
+    for name in named:
+        if name not in lists:
+            raise ValueError(f"column {name!r} has no lists; expected some, as of items")
+    return context, named or [name for name in rest if name in lists], ()
 
 
 def _place_in_part(name: str, rows: CandidateRows, number: int) -> str:

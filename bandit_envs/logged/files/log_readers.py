@@ -13,9 +13,9 @@ from bandit_envs.logged.files.decision_tables import is_decisions
 from bandit_envs.logged.files.decisions import DecisionScan
 from bandit_envs.logged.files.item_scan import open_table
 from bandit_envs.logged.files.log_files import LOG_SUFFIXES, WrittenScan, check_suffix, is_written
-from bandit_envs.logged.files.logger_columns import Propensity
+from bandit_envs.logged.files.log_roles import LogRoles, Propensity
 from bandit_envs.logged.files.scan import BATCH_ROWS
-from bandit_envs.logged.files.table_scan import LogRoles, UsersScan
+from bandit_envs.logged.files.table_scan import UsersScan
 from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.tables.folders import find_parts
 from bandit_envs.tables.roles import Names
@@ -45,6 +45,7 @@ def scan_log(
     chosen: str = "chosen",
     item_features: Names | None = None,
     gather: bool = False,
+    available: str | None = None,
 ) -> FileScan:
     """Returns an iterable over the batches of a log.
 
@@ -89,6 +90,7 @@ def scan_log(
         chosen: the column that is 1 for the chosen candidate.
         item_features: the columns of the features of the items.
         gather: whether rows of a decision may stand anywhere.
+        available: the column of lists of the actions that were available.
 
     Raises:
         ValueError: there is no log, a folder has other files, or without `features`, the first file
@@ -118,6 +120,7 @@ def scan_log(
         item=item,
         chosen=chosen,
         item_features=item_features,
+        available=available,
     )
     folder = Path(path)
     given = {
@@ -129,6 +132,7 @@ def scan_log(
         "embedding": bool(embedding),
         "logger": logger is not None,
         "item": item is not None,
+        "available": available is not None,
     }
     if is_decisions(folder) and not folder.is_dir():
         _refuse_given({**given, "features": features is not None}, "a DecisionService", path)
@@ -182,6 +186,7 @@ def read_log(
     chosen: str = "chosen",
     item_features: Names | None = None,
     gather: bool = False,
+    available: str | None = None,
 ) -> BanditLog:
     """Reads what `write_log` wrote, a table, or all such files in a folder, by their names' order.
 
@@ -210,6 +215,7 @@ def read_log(
         chosen=chosen,
         item_features=item_features,
         gather=gather,
+        available=available,
     )
     if isinstance(scan, WrittenScan):
         return scan.read()

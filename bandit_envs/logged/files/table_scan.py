@@ -7,14 +7,14 @@ import collections
 import dataclasses
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bandit_envs.arrays import Array, Floats
+from bandit_envs.arrays import Array, Floats, Mask
 from bandit_envs.base.checks import check_integer
 from bandit_envs.logged.columns import BadValueError
-from bandit_envs.logged.files.logger_columns import LoggerColumns, Propensity
+from bandit_envs.logged.files.log_roles import LoggerColumns, LogRoles
 from bandit_envs.logged.files.scan import BATCH_ROWS, Scan, are_parquet
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.tables.cells import (
@@ -25,13 +25,13 @@ from bandit_envs.tables.cells import (
     read_numbers,
     read_reals,
 )
+from bandit_envs.tables.decisions.lists import flatten, flatten_column
 from bandit_envs.tables.encoding import TableEncoding, TextColumn
 from bandit_envs.tables.encoding_search import EncodingSearch
-from bandit_envs.tables.errors import bad_value
+from bandit_envs.tables.errors import bad_value, check_column
 from bandit_envs.tables.missing import MissingValues
 from bandit_envs.tables.parts import Part, Parts
 from bandit_envs.tables.roles import (
-    Names,
     Roles,
     check_column_names,
     describe_unnamed,
@@ -41,73 +41,6 @@ from bandit_envs.tables.times import TimesOfRows
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-SHARED = ("embedding", "time")
-"""Roles whose columns may have another role, too."""
-
-
-class LogRoles(NamedTuple):
-    """What the columns of a log are, and those of several logging policies if it has some."""
-
-    roles: Roles
-    loggers: LoggerColumns | None
-    propensity: float | None = None  # of all decisions, if it is no column
-
-    @classmethod
-    def of(
-        cls,
-        *,
-        reward: str,
-        propensity: Propensity,
-        features: Names | None = None,
-        time: str | None = None,
-        action: str = "action",
-        embedding: Names = (),
-        logger: str | None = None,
-        balance: bool = False,
-        decision: str | None = None,
-        item: str | None = None,
-        chosen: str = "chosen",
-        item_features: Names | None = None,
-    ) -> LogRoles:
-        """Returns the roles that a user names, as for `from_frame`.
-
-        Raises:
-            ValueError: a column has two roles, logging policies have no propensities, or a role is
-                of another kind of log: one of items has no `action`, and the other way round.
-        """
-        loggers = LoggerColumns.of(logger, propensity, balance)
-        constant = propensity if isinstance(propensity, float) else None
-        if constant is not None and not 0.0 < constant <= 1.0:
-            raise ValueError(f"propensity is {constant}; expected above 0 and at most 1")
-        columns: Names | None = None
-        if isinstance(propensity, Mapping):
-            columns = tuple(dict.fromkeys(propensity.values()))
-        elif not isinstance(propensity, float):
-            columns = propensity
-        of_items = {"decision": decision, "item_features": item_features}
-        of_actions = {"embedding": embedding, "logger": logger}
-        shared: dict[str, Names | None] = {"reward": reward, "propensity": columns, "time": time}
-        if item is None:
-            others: dict[str, Names | None] = {"action": action, **of_actions}
-            _refuse_roles({**of_items, "chosen": chosen != "chosen"}, "item, the column of items")
-        else:
-            others = {"item": item, "chosen": chosen, **of_items}
-            expected = f"a log of actions, as {item!r} has items"
-            _refuse_roles({**of_actions, "action": action != "action"}, expected)
-        return cls(Roles.of(features, SHARED, **others, **shared), loggers, constant)
-
-    @property
-    def are_of_items(self) -> bool:
-        """Whether actions are items with features."""
-        return bool(self.roles.all_of("item"))
-
-
-def _refuse_roles(given: Mapping[str, object], expected: str) -> None:
-    """Raises ValueError for the first role that is given, and is of another kind of log."""
-    for role, names in given.items():
-        if names:
-            raise ValueError(f"{role} is given; expected {expected}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -214,11 +147,17 @@ class TableScan(UsersScan):
             check_column_names(table, roles.names(), found)
         search = EncodingSearch(
             parts=parts,
-            actions=() if num_actions == 0 else roles.all_of("action"),
+            actions=() if num_actions == 0 else roles.all_of("action") + roles.all_of("available"),
             features=roles.features,
             batch_rows=batch_rows,
+            lists=roles.all_of("available"),
         )
         encoding, number = search.find(num_actions)
+        if not number and roles.all_of("available"):
+            expected = "numbered or named actions"
+            raise ValueError(
+                f"available is given, and actions are real numbers; expected {expected}"
+            )
         if not number and columns.loggers is not None and columns.loggers.balance:
             expected = "numbered or named actions, as nothing tests a mixture of others"
             raise ValueError(f"balance is True, and actions are real numbers; expected {expected}")
@@ -340,6 +279,7 @@ class TableScan(UsersScan):
                 action=self._read_actions(frame),
                 reward=read_numbers(frame, self.roles.column_of("reward")),
                 propensity=self._read_propensities(frame, own),
+                available=self._read_available(frame),
                 num_actions=self.num_actions,
                 embedding=read_categories(frame, self.roles.all_of("embedding")),
                 own_propensity=own if is_mixed else None,
@@ -355,6 +295,27 @@ class TableScan(UsersScan):
         if self.encoding.actions:
             return read_names(frame, column, self.encoding.actions)
         return read_integers(frame, column) if self.num_actions else read_reals(frame, column)
+
+    def _read_available(self, frame: DataFrame) -> Mask | None:
+        """Returns which actions are available, [n, K]; None if no column says it.
+
+        Raises:
+            ValueError: a list has an entry that is not an action.
+        """
+        column = self.roles.one_of("available")
+        if column is None:
+            return None
+        entries = flatten_column(frame, column)
+        if self.encoding.actions:
+            actions = read_names(entries, column, self.encoding.actions)
+        else:
+            actions = read_integers(entries, column)
+            is_good = (actions >= 0) & (actions < self.num_actions)
+            check_column(entries, column, is_good, f"0 to {self.num_actions - 1}")
+        mask = np.zeros((len(frame), self.num_actions), np.bool_)
+        sizes = flatten(frame, column)[0]
+        mask[np.repeat(np.arange(len(frame)), sizes), actions] = True
+        return mask
 
     def _read_propensities(self, frame: DataFrame, own: Floats | None) -> Any:
         """Returns the propensities, [n]; None if they are not known.
@@ -394,7 +355,7 @@ class TableScan(UsersScan):
         """Yields some columns of a part."""
         texts = [each.name for each in self.encoding.features if isinstance(each, TextColumn)]
         texts += self.roles.all_of("action") if self.encoding.actions else ()
-        texts += self.roles.all_of("logger")
+        texts += (*self.roles.all_of("logger"), *self.roles.all_of("available"))
         with part.reading():
             yield from part.frames(names, self.batch_rows, texts)
 

@@ -23,8 +23,8 @@ from bandit_envs.tables.decisions.candidate_rows import (
     size_of_batches,
 )
 from bandit_envs.tables.decisions.candidate_table import TABLE_ROWS, CandidateTable, RowTable
-from bandit_envs.tables.decisions.long_tables import LongTable
-from bandit_envs.tables.decisions.search import ItemSearch
+from bandit_envs.tables.decisions.list_tables import ListColumns
+from bandit_envs.tables.decisions.search import ItemSearch, open_candidates
 from bandit_envs.tables.encoding import TableColumn, TableEncoding, TextColumn
 from bandit_envs.tables.errors import name_row
 from bandit_envs.tables.folders import find_parts
@@ -152,9 +152,10 @@ def scan_candidates(
         table: a pandas DataFrame; or the path of a CSV or Parquet file, or of a folder of such
             files, as for `scan_log`.
         encoding: of the policy.
-        decision: the column of the names of the decisions. With `item`, rows that have the same
-            name are the candidates of one decision.
-        item: the column of the items, if the policy chooses among items with features.
+        decision: the column of the names of the decisions. With `item`, adjacent rows that have
+            the same name are the candidates of one decision, unless columns have lists.
+        item: the column of the items, or of lists of them, if the policy chooses among items with
+            features.
         only: a pattern of the files of a folder that are read.
         batch_rows: the most decisions of a batch.
         drop_missing: whether decisions that miss values are left out. By default, they raise a
@@ -177,12 +178,14 @@ def scan_candidates(
     context = encoding.names
     needed = [each for each in (decision, item) if each is not None]
     needed += [*context, *encoding.of_items().names]
+    lists = ListColumns() if item is None else ListColumns.find(parts)
     with parts.found[0].reading():
-        check_column_names(name, needed, parts.found[0].column_names())
+        check_column_names(name, needed, lists.found or parts.found[0].column_names())
     most = 0
     source: CandidateTable = RowTable(parts, decision, None, context)
     if item is not None:
-        source = LongTable(parts, decision, item, context)
+        source = open_candidates(parts=parts, lists=lists, decision=decision, item=item)
+        source = dataclasses.replace(source, context=context)
         most = ItemSearch(source, (), encoding.of_items().names, ()).find().most
     problems = tuple(_find_new_texts(source, encoding))
     return CandidateScan(source, encoding, most, batch_rows, drop_missing, problems)

@@ -12,8 +12,11 @@ from bandit_envs.base.extras import import_extra
 from bandit_envs.tables.cell_counts import CellCounts
 from bandit_envs.tables.decisions.candidate_rows import CandidateRows, codes_of, find_changes
 from bandit_envs.tables.decisions.candidate_table import CandidateTable
+from bandit_envs.tables.decisions.list_tables import ListColumns, ListTable
+from bandit_envs.tables.decisions.long_tables import LongTable
 from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.encoding_search import count_cells
+from bandit_envs.tables.parts import Part, Parts
 
 
 @dataclasses.dataclass(frozen=True)
@@ -147,3 +150,34 @@ class ItemSearch:
             for names in (context, items)
         ]
         return TableEncoding((), columns[0], columns[1], tuple(self._numbers))
+
+
+def open_candidates(
+    *,
+    parts: Parts[Part],
+    lists: ListColumns,
+    decision: str | None,
+    item: str,
+    chosen: str = "",
+    gather: bool = False,
+) -> CandidateTable:
+    """Returns the decisions of a table, whose items are in lists, or have one row each.
+
+    Args:
+        parts: of the table.
+        lists: which of its columns have lists.
+        decision: the column of the names of the decisions, if they have some.
+        item: the column of the items.
+        chosen: the column that says which item was chosen; "" if there is none.
+        gather: whether the rows of a decision may stand anywhere.
+
+    Raises:
+        ValueError: items have one row each, and no column tells decisions apart.
+    """
+    if item in lists:
+        return ListTable(parts, decision, item, lists=lists, chosen=chosen)
+    if decision is None:
+        expected = "the column that says which rows are candidates of one decision"
+        raise ValueError(f"decision is None, and column {item!r} has no lists; expected {expected}")
+    table = LongTable(parts, decision, item)
+    return table.gather(lists.found) if gather else table
