@@ -39,7 +39,7 @@ def hope_for_best(values: Floats, available: Mask | None = None) -> Floats:
 
     So they share the choices with the best action, whatever the size of rewards is, until they are
     known; none of them takes all choices, even if rewards come late. Where nothing is known of any
-    available action, values stay as they are.
+    available action, values stay as they are, and so does an infinite value.
 
     >>> hope_for_best(np.array([[1.0, 3.0, 1e150]]))
     array([[1., 3., 3.]])
@@ -47,6 +47,7 @@ def hope_for_best(values: Floats, available: Mask | None = None) -> Floats:
     is_unknown = values > UNKNOWN
     if not is_unknown.any():
         return values
+    is_unknown &= values < np.inf
     others = np.where(is_unknown, -np.inf, values)
     if available is not None:
         others = np.where(available, others, -np.inf)

@@ -182,7 +182,8 @@ class Rule(abc.ABC):  # noqa: B024  # one of two methods is enough
 class IndexRule(Rule):
     """Chooses an available action with the largest index; ties are broken uniformly at random.
 
-    An action of which nothing is known, whose index is above all rewards, ties with the best one.
+    An action of which a model knows nothing has an index above all rewards, as of 1e150. It ties
+    with the best of the others. An infinite index comes first.
 
     A subclass implements `index`. If it overrides `exploration`, it chooses any available action,
     all equally likely, with that probability; or, where slates are shown, any slate.

@@ -12,6 +12,7 @@ from bandit_envs import (
     TopKLinUCBPolicy,
 )
 from bandit_envs.nests import map_structure
+from bandit_envs.policies.draws import hope_for_best
 from bandit_envs.policies.models import FourierFeatures, HybridRidge, Logistic, Ridge
 from bandit_envs.policies.rules import Greedy, SquareCB, ThompsonSampling, UpperBound
 from bandit_envs.specs import ArraySpec
@@ -271,6 +272,11 @@ def test_the_best_one_is_the_best_of_those_that_are_available():
         teach(policy, observation, np.full(B, action), np.full(B, level))
     found = policy.probabilities(restart({**observation, "mask": offered}, B))
     np.testing.assert_allclose(found, 0.5 * offered)
+
+
+def test_an_infinite_index_comes_first():
+    values = np.array([[1.0, 1e150, np.inf], [1.0, 1e150, 2.0]])
+    assert hope_for_best(values).tolist() == [[1.0, np.inf, np.inf], [1.0, 2.0, 2.0]]
 
 
 def test_an_action_is_found_however_much_more_it_pays():
