@@ -9,6 +9,7 @@ from bandit_envs.evaluations import evaluate, learn
 from bandit_envs.logged import BanditLog, learn_from_log, probabilities_of, read_policy
 from bandit_envs.policies import PopularPolicy
 from bandit_envs.policies.models import FourierFeatures, Interactions, Logistic, Ridge
+from bandit_envs.tables.encoding import TextColumn
 from tests.logged.law_of_items import best_value, make_log
 
 
@@ -146,6 +147,30 @@ def test_items_share_a_regression_so_few_rows_are_enough_for_it(log):
     assert {row.estimator for row in evaluate(log[:45], "first", train=None).rows[1:]} == {"dr"}
     few = evaluate(log[:35], "first", train=None).rows[1:]
     assert {row.estimator for row in few} == {"ips", "snips"}
+
+
+def test_segments_are_of_columns_of_the_context(log):
+    is_north = (np.arange(6000) % 2).astype(float)
+    regions = np.stack([is_north, 1.0 - is_north], axis=1)
+    encoding = dataclasses.replace(
+        log.encoding, features=(*log.encoding.features, TextColumn("region", ("north", "south")))
+    )
+    context = np.concatenate([log.observation["global"], regions], axis=1)
+    table = dataclasses.replace(
+        log, observation={**log.observation, "global": context}, encoding=encoding
+    )
+    found = evaluate(table, "first", ["dr", "snips"], by="region", train=None)
+    assert [*found.segments] == ["north", "south"]
+    for name, rows in zip(found.segments, (is_north == 1.0, is_north == 0.0)):
+        own = evaluate(log[rows], "first", "snips", train=None).rows[1]
+        (row,) = [
+            each
+            for each in found.segments[name]
+            if (each.policy, each.estimator) == ("first", "snips")
+        ]
+        assert (row.value, row.gain) == pytest.approx((own.value, own.gain))
+    with pytest.raises(ValueError, match="by is 'kind'; expected a column of"):
+        evaluate(table, "first", "snips", by="kind")
 
 
 def test_an_item_without_a_name_in_the_log_is_refused(log):
