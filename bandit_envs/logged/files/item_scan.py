@@ -119,10 +119,10 @@ class ItemScan(UsersScan):
         return self._replace(batch_rows=size)
 
     def remarks(self) -> list[str]:
-        context = ", ".join(map(visible, self.features)) or "none"
         items = ", ".join(map(visible, self.encoding.of_items().names))
-        found = f"{len(self.encoding.items)} items, {self.fewest} to {self.most} in a decision"
-        return [*super().remarks(), f"{found}; features: {context}; of items: {items}"]
+        most = f" to {self.most}" if self.most > self.fewest else ""
+        found = f"{len(self.encoding.items)} items, {self.fewest}{most} in a decision"
+        return [*super().remarks(), f"{found}; features of items: {items}"]
 
     def find_missing(self) -> MissingValues:
         found = MissingValues(size=0, rows=0, columns={}, unit="decisions")
