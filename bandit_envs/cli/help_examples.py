@@ -74,6 +74,15 @@ EXAMPLES = {
         "bandit-envs learn log.npz --output policy.npz"
         " --learner 'ips:classifier=\"LogisticRegression(C=10)\"'",
         "bandit-envs evaluate log.npz --policy policy.npz",
+        "bandit-envs learn offers.csv --decision visit --item offer --features hour"
+        " --item-features price --chosen chosen --output offers.npz",
+    ),
+    "apply": (
+        "bandit-envs apply clicks.npz clicks.csv --output choices.csv",
+        "bandit-envs apply clicks.npz clicks.csv --output choices.csv --probabilities --seed 1"
+        " --overwrite",
+        "bandit-envs apply offers.npz tomorrow.csv --decision visit --item offer"
+        " --output choices.csv --overwrite --drop-missing",
     ),
     "route": (
         'bandit-envs route models.csv --features prompt --reward small,large --cost "{}_cost"'

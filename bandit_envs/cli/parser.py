@@ -62,6 +62,7 @@ def make_parser() -> Parser:
     _add_watch(subcommands)
     _add_evaluate(subcommands)
     _add_learn(subcommands)
+    _add_apply(subcommands)
     _add_route(subcommands)
     _add_list(subcommands)
     return parser
@@ -293,6 +294,47 @@ def _add_learn(subcommands: Subcommands) -> None:
     parser.add_argument("--overwrite", action="store_true", help=text)
 
 
+def _add_apply(subcommands: Subcommands) -> None:
+    parser = subcommands.add(
+        "apply",
+        "POLICY TABLE --output FILE",
+        "decide by a learned policy",
+        "bandit_envs.cli.learn:apply",
+    )
+    parser.add_argument("policy", type=Path, metavar="POLICY", help="a file that `learn` wrote")
+    text = (
+        "a CSV or Parquet file of decisions that are still to be made, or a folder of such files; "
+        "it has the columns of the features that the policy has learned from"
+    )
+    parser.add_argument("table", type=Path, metavar="TABLE", help=text)
+    _add_files(parser, "the table")
+    text = "column that names the decisions (default: the numbers of the rows, from 0)"
+    parser.add_argument("--decision", metavar="COLUMN", help=text)
+    text = (
+        "column of the items, if the table has one row for each candidate of a decision; or of "
+        "lists of them"
+    )
+    parser.add_argument("--item", metavar="COLUMN", help=text)
+    text = "write a row for each action or item, not only for the chosen one"
+    parser.add_argument("--probabilities", action="store_true", help=text)
+    text = "seed of a policy that draws its actions (default: fresh entropy)"
+    parser.add_argument("--seed", type=int, metavar="N", help=text)
+    text = "the file of the choices, which ends in .csv"
+    parser.add_argument("--output", type=Path, required=True, metavar="FILE", help=text)
+    text = "replace the file (default: refuse)"
+    parser.add_argument("--overwrite", action="store_true", help=text)
+
+
+def _add_files(parser: Parser, group: str) -> None:
+    """Adds the options of which files and which rows of a table are read."""
+    text = (
+        'files of a folder that are read, such as "part-?.csv" (default: all; others are an error)'
+    )
+    parser.group(group).add_argument("--only", metavar="PATTERN", help=text)
+    text = "leave out the rows of your table that miss values (default: an error)"
+    parser.group(group).add_argument("--drop-missing", action="store_true", help=text)
+
+
 def _add_route(subcommands: Subcommands) -> None:
     parser = subcommands.add(
         "route",
@@ -381,17 +423,12 @@ def _add_log(parser: Parser, train: str) -> None:
     )
     text = 'columns of features in your table (default: all others; "" for none)'
     parser.add_argument("--features", metavar="A,B,C", help=text)
-    text = (
-        'files of a folder that are read, such as "part-?.csv" (default: all; others are an error)'
-    )
-    parser.group("the log").add_argument("--only", metavar="PATTERN", help=text)
+    _add_files(parser, "the log")
     text = (
         "actions in your table, if they are numbers (default: the largest plus 1); 0 if they are "
         "real numbers, though whole"
     )
     parser.group("the log").add_argument("--num-actions", type=int, metavar="K", help=text)
-    text = "leave out the rows of your table that miss values (default: an error)"
-    parser.group("the log").add_argument("--drop-missing", action="store_true", help=text)
     text = 'column of the actions that were available, as ["A", "B"] (default: all were)'
     parser.group("the log").add_argument("--available", metavar="COLUMN", help=text)
     more = parser.group("actions that are items with features")

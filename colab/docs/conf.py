@@ -166,6 +166,7 @@ NAVIGATION = {
             "notebooks/non_stationary_bandits",
             "notebooks/find_the_best_arm",
             "notebooks/from_simulation_to_service",
+            "notebooks/per_arm_bandits_end_to_end",
             "notebooks/the_zoo",
             "notebooks/off_policy_evaluation",
             "notebooks/neural_bandits",
