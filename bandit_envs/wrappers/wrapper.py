@@ -108,8 +108,8 @@ class Wrapper(KnownMeans, PyEnvironment):
     def discount_spec(self) -> Nest:
         return self._env.discount_spec()
 
-    def should_reset(self, time_step: TimeStep) -> bool:
-        return self._env.should_reset(time_step)
+    def should_reset(self, current_time_step: TimeStep) -> bool:
+        return self._env.should_reset(current_time_step)
 
     def seed(self, seed: Seed = None) -> list[Any]:
         return self._env.seed(seed)

@@ -30,6 +30,7 @@ from bandit_envs.nests import Nest, map_structure
 from bandit_envs.seeding import Seed
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 from bandit_envs.trajectories import TimeStep
+from bandit_envs.wrappers.delays import max_delay_of
 
 STEPPING = threading.RLock()
 """Held during the steps of adapted bandits: graphs step and read them in several threads."""
@@ -79,6 +80,9 @@ class TFAgentsEnvironment(py_environment.PyEnvironment):
 
     def discount_spec(self) -> Nest:
         return map_structure(to_tf_agents_spec, self._env.discount_spec())
+
+    def time_step_spec(self) -> ts.TimeStep:
+        return super().time_step_spec()._replace(discount=self.discount_spec())
 
     def should_reset(self, current_time_step: ts.TimeStep) -> bool:
         seen = TimeStep(*current_time_step)
@@ -192,6 +196,9 @@ def as_tf_agents(env: PyEnvironment) -> TFAgentsEnvironment:
     from the whole batch. A warning says so if the rows are problems of their own; in a
     `wrappers.OneProblem` they are not.
 
+    Agents of TF-Agents take a reward for that of the last action. A warning says so if rewards come
+    later, as those of `DelayedRewards` do.
+
     A `TFPyEnvironment` keeps a time step of its own, which `set_state` does not change: save and
     restore a run through `TrackableEnvironment`.
 
@@ -213,6 +220,12 @@ def as_tf_agents(env: PyEnvironment) -> TFAgentsEnvironment:
             f"each of the {env.batch_size} rows of {env.name} is a problem of its own, but agents "
             "of TF-Agents learn one model from all rows; give them a OneProblem of "
             "bandit_envs.wrappers, with other wrappers around it, or a batch_size of 1",
+            stacklevel=2,
+        )
+    if max_delay_of(env.observation_spec()) >= 0:
+        warnings.warn(
+            f"rewards of {env.name} come later, but agents of TF-Agents take each for that of the "
+            "last action; give them the environment without DelayedRewards",
             stacklevel=2,
         )
     if is_endless(env):

@@ -157,7 +157,8 @@ def tensor_specs(env: AnyEnvironment) -> tuple[ts.TimeStep, Nest]:
     elif isinstance(env, PyEnvironment):
         seen = observation_spec_for_tf_agents(env)
         reward_spec = map_structure(to_tf_agents_spec, env.reward_spec())
-        time_step_spec = ts.time_step_spec(seen, reward_spec)
+        discount_spec = map_structure(to_tf_agents_spec, env.discount_spec())
+        time_step_spec = ts.time_step_spec(seen, reward_spec)._replace(discount=discount_spec)
         action_spec = map_structure(to_tf_agents_spec, env.action_spec())
     else:
         expected = "expected an environment of bandit_envs, adapted or not"
