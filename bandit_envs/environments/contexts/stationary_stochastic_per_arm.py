@@ -36,8 +36,8 @@ class StationaryStochasticPerArmPyEnvironment(NewContexts, BanditPyEnvironment[O
         R_t       ~ reward_fn(x_t, z_t(A_t))                      the same function for all rows
 
     Every step has new users and items. The observation is a dict: `global` [B, G], `per_arm`
-    [B, K, P] and, if `num_actions_fn` is given, `num_actions` [B], of the dtype that it returns: the
-    first so many arms are available to the row.
+    [B, K, P] and, if `num_actions_fn` is given, `num_actions` [B], of the dtype that it returns:
+    the first so many arms are available to the row.
 
     Random stream: a step draws the rewards, then the global contexts, the arms' and the numbers of
     actions. Functions are called once each in the constructor, then in that order for each row, or
