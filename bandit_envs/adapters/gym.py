@@ -74,7 +74,8 @@ class RandomizedEnv(gym.Env):
     """Base of gym environments that draw from a generator of their own, `np_random`.
 
     A subclass overrides the properties `action_space` and `observation_space`, or sets them, and
-    implements `step` and `reset`. Seeding changes the generator in place: environments that were given one share it.
+    implements `step` and `reset`. Seeding changes the generator in place: environments that were
+    given one share it.
 
     Args:
         np_random: a RandomState or Generator; None for a new RandomState.

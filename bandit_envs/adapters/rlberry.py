@@ -68,7 +68,7 @@ class RlberryEnv(RowAdapter, Model):
         return self.reset(seed=seed)
 
     def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: Any) -> Any:
-        """Raises NotImplementedError: rewards of bandits are drawn, and do not follow from goals."""
+        """Raises NotImplementedError: rewards do not follow from goals."""
         raise NotImplementedError(f"{self.name} has no goals; rewards come from step and sample")
 
     def reseed(self, seed_seq: Seed = None) -> None:
