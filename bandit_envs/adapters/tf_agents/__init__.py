@@ -79,6 +79,7 @@ from bandit_envs.adapters.tf_agents.policies import (
     tensor_specs,
     with_distribution,
 )
+from bandit_envs.adapters.tf_agents.tf_environment import as_tf_environment
 from bandit_envs.adapters.tf_agents.trackable_draws import TrackableDraws
 from bandit_envs.adapters.tf_agents.users import from_tf_agents
 from bandit_envs.adapters.tf_agents.wrappers import ExtraDisabledActionsWrapper
@@ -114,6 +115,7 @@ __all__ = [
     "WheelPyEnvironment",
     "as_policy",
     "as_tf_agents",
+    "as_tf_environment",
     "as_tf_policy",
     "compute_optimal_action",
     "compute_optimal_action_with_classification_environment",

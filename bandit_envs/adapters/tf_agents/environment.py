@@ -210,6 +210,16 @@ def as_tf_agents(env: PyEnvironment) -> TFAgentsEnvironment:
     >>> env.reset().is_first(), env.step(np.array([2])).is_last()
     (array([ True]), array([ True]))
     """
+    warn_of_misuse(env)
+    return TFAgentsBanditEnvironment(env) if is_endless(env) else TFAgentsEnvironment(env)
+
+
+def warn_of_misuse(env: PyEnvironment) -> None:
+    """Warns the caller of its caller of what agents of TF-Agents cannot learn from.
+
+    Raises:
+        TypeError: `env` is no environment of this package.
+    """
     if isinstance(env, (py_environment.PyEnvironment, tf_environment.TFEnvironment)):
         found = f"env is a {type(env).__name__}, which is an environment of TF-Agents already"
         raise TypeError(f"{found}; expected a PyEnvironment of bandit_envs")
@@ -220,24 +230,21 @@ def as_tf_agents(env: PyEnvironment) -> TFAgentsEnvironment:
             f"each of the {env.batch_size} rows of {env.name} is a problem of its own, but agents "
             "of TF-Agents learn one model from all rows; give them a OneProblem of "
             "bandit_envs.wrappers, with other wrappers around it, or a batch_size of 1",
-            stacklevel=2,
+            stacklevel=3,
         )
     if max_delay_of(env.observation_spec()) >= 0:
         warnings.warn(
             f"rewards of {env.name} come later, but agents of TF-Agents take each for that of the "
             "last action; give them the environment without DelayedRewards",
-            stacklevel=2,
+            stacklevel=3,
         )
-    if is_endless(env):
-        return TFAgentsBanditEnvironment(env)
     name = env.name
-    if is_bandit(env):
+    if is_bandit(env) and not is_endless(env):
         warnings.warn(
             f"{name} has a horizon, so bandit agents of TF-Agents would also learn from the "
             "resets between episodes; give them a bandit without a horizon",
-            stacklevel=2,
+            stacklevel=3,
         )
-    return TFAgentsEnvironment(env)
 
 
 def is_endless(env: PyEnvironment) -> bool:
