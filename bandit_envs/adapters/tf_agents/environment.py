@@ -239,7 +239,7 @@ def warn_of_misuse(env: PyEnvironment) -> None:
             stacklevel=3,
         )
     name = env.name
-    if is_bandit(env) and not is_endless(env):
+    if not is_endless(env) and is_bandit(env):
         warnings.warn(
             f"{name} has a horizon, so bandit agents of TF-Agents would also learn from the "
             "resets between episodes; give them a bandit without a horizon",

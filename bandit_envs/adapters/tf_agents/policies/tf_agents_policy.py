@@ -85,6 +85,11 @@ class TFAgentsPolicy(Policy):
             return self._model.probabilities(learned, time_step.observation)
         return super()._probabilities(learned, time_step)
 
+    def _scores_of(self, learned: Values, time_step: TimeStep) -> Floats:
+        if isinstance(self._model, TFPolicyModel):
+            return self._model.scores(learned, time_step.observation)
+        return super()._scores_of(learned, time_step)
+
     def _check_rewards(self, reward: Any) -> Nest:
         if not self.can_learn:
             return reward
