@@ -396,6 +396,8 @@ def test_importing_it_says_what_keras_needs(module, value, tmp_path):
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode == 0) == (is_late or value is None)
     assert ("TF_USE_LEGACY_KERAS" in done.stderr) == (is_late == (value is None))
+    if not is_late and value is not None:
+        assert "ImportError: TF_USE_LEGACY_KERAS is set without tf_keras" in done.stderr
     if is_late and value is None:
         assert "users_script.py:1: UserWarning: networks and neural agents" in done.stderr
 

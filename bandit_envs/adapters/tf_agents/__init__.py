@@ -1,5 +1,11 @@
 """TF-Agents: our environments as its own, and drop-in replacements of its own."""
 
+# ruff: noqa: E402
+
+from bandit_envs.adapters.tf_agents.versions import check_versions
+
+check_versions()  # before TF-Agents is imported, which may fail
+
 from bandit_envs.adapters.tf_agents.baselines import optimal_action_fn, optimal_reward_fn
 from bandit_envs.adapters.tf_agents.checkpoint import TrackableEnvironment
 from bandit_envs.adapters.tf_agents.driver_logs import log_observer

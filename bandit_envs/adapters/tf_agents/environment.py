@@ -2,7 +2,6 @@
 
 # TF-Agents has no types: to mypy, what comes from it is Any.
 # mypy: disable-error-code="import-not-found, import-untyped, misc"
-# ruff: noqa: E402
 
 from __future__ import annotations
 
@@ -11,11 +10,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-
-from bandit_envs.adapters.tf_agents.versions import check_versions
-
-check_versions()  # before TF-Agents is imported, which may fail
-
 from tf_agents.bandits.environments import bandit_py_environment
 from tf_agents.environments import py_environment, tf_environment
 from tf_agents.specs import array_spec
