@@ -32,6 +32,10 @@ EXAMPLES = {
         "bandit-envs show results/study",
         "bandit-envs show results/study --panels reward,regret --output study.html",
         "bandit-envs show shop.sqlite --range 0 1 --policy random",
+        "bandit-envs show users.csv --variant seen --reward bought,minutes --time day",
+        "bandit-envs show users.csv --variant seen --reward bought --time day --planned 3"
+        " --opened blue=0 --closed red=2 --closes-by-results --delta 0.1 --tolerance 0.02"
+        " --control red",
     ),
     "watch": (
         "bandit-envs watch testbed:k=5 --policy ucb:c=1 --steps 30 --output lesson.gif",

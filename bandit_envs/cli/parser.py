@@ -4,6 +4,7 @@ Each subcommand names the function that does it as `module:function`. `main` imp
 called, because it needs more than NumPy.
 """
 
+import argparse
 from pathlib import Path
 
 from bandit_envs import __version__
@@ -148,14 +149,17 @@ def _add_show(subcommands: Subcommands) -> None:
     parser = subcommands.add(
         "show",
         "DIR",
-        "write results, or a service's decisions, as one page of HTML",
+        "write results, a service's decisions or a test of variants as a page of HTML",
         "bandit_envs.cli.show:show",
     )
-    text = "a folder of results, or a .sqlite file of decisions, which may be in use"
+    text = (
+        "a folder of results; or a .sqlite file of decisions, which may be in use; or with "
+        "--variant, a CSV or Parquet file with a row for each user of a test, or a folder of such"
+    )
     parser.add_argument("folder", type=Path, metavar="DIR", help=text)
     text = (
         "the page's file, ending in .html (default: study.html in the folder, or beside"
-        " the decisions)"
+        " the decisions or the table)"
     )
     parser.add_argument("--output", type=Path, metavar="FILE", help=text)
     text = "also estimate what a policy would have earned, of decisions; may be repeated"
@@ -164,7 +168,34 @@ def _add_show(subcommands: Subcommands) -> None:
     parser.group("decisions").add_argument(
         "--range", type=float, nargs=2, metavar=("LOW", "HIGH"), help=text
     )
+    _add_test(parser.group("a test of variants"))
     add_panels(parser)
+
+
+def _add_test(group: argparse._ArgumentGroup) -> None:
+    """Adds the options of a table of a test."""
+    text = "column of the variant that a user saw"
+    group.add_argument("--variant", metavar="COLUMN", help=text)
+    text = (
+        "columns of what a user did; the first one decides, and others are shown (default: reward)"
+    )
+    group.add_argument("--reward", type=split_names, metavar="A,B,C", help=text)
+    text = "column of times, dates or days, on which variants may join and leave"
+    group.add_argument("--time", metavar="COLUMN", help=text)
+    text = "when variants opened: a column, or VARIANT=TIME,... (default: at their first rows)"
+    group.add_argument("--opened", metavar="COLUMN", help=text)
+    text = "when variants were closed, likewise (default: after their last rows)"
+    group.add_argument("--closed", metavar="COLUMN", help=text)
+    text = "variants may have been closed because of what the test has shown"
+    group.add_argument("--closes-by-results", action="store_true", help=text)
+    text = "the largest probability of a wrong winner (default: 0.05)"
+    group.add_argument("--delta", type=float, metavar="D", help=text)
+    text = "the winner may be worse than the best by so much (default: 0)"
+    group.add_argument("--tolerance", type=float, metavar="X", help=text)
+    text = "how many variants there will be at most, which saves users (default: any number)"
+    group.add_argument("--planned", type=int, metavar="K", help=text)
+    text = "the variant that others are compared with (default: all with all)"
+    group.add_argument("--control", metavar="VARIANT", help=text)
 
 
 def _add_watch(subcommands: Subcommands) -> None:

@@ -72,6 +72,10 @@ from bandit_envs.policies.slate_policies import (
     RandomSlatePolicy,
     SlatePolicy,
 )
+from bandit_envs.policies.split_tests import (
+    SplitTestPolicy,
+    compare_variants,
+)
 
 __all__ = [
     "BayesUCBPolicy",
@@ -121,6 +125,7 @@ __all__ = [
     "Servable",
     "SlatePolicy",
     "SlidingWindowUCBPolicy",
+    "SplitTestPolicy",
     "SuccessiveEliminationPolicy",
     "SuccessiveRejectsPolicy",
     "ThompsonSamplingPolicy",
@@ -134,4 +139,5 @@ __all__ = [
     "UniformAllocationPolicy",
     "argmax_random_ties",
     "characteristic_time",
+    "compare_variants",
 ]

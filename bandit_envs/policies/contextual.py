@@ -225,6 +225,10 @@ class ContextualPolicy(Policy):
         seen = self._seen(learned, time_step.observation, self.batch_size)
         return self.rule.probabilities(seen, available)
 
+    def _scores_of(self, learned: LearnedParts, time_step: TimeStep) -> Floats:
+        seen = self._seen(learned, time_step.observation, self.batch_size)
+        return seen.checked("scores", self.rule.scores(seen))
+
     def _seen(self, learned: LearnedParts, observation: Nest, size: int) -> Predictions:
         """Returns what the model predicts for the rows of an observation."""
         inputs = self._reader.read(observation, size, self.learns_by_row)

@@ -239,6 +239,7 @@ _ENTRIES = (
     PolicyEntry(
         "likelihood_ratio_test", "likelihood ratio test", policies.LikelihoodRatioTestPolicy
     ),
+    PolicyEntry("split_test", "test of variants on a random split", policies.SplitTestPolicy),
     PolicyEntry("track_and_stop", "Track-and-Stop", policies.TrackAndStopPolicy),
     PolicyEntry("c_tracking", "Track-and-Stop, C-tracking", policies.CTrackingPolicy),
     PolicyEntry(

@@ -130,6 +130,8 @@ def folder(tmp_path_factory):
     with open_arms(folder) as service:
         decisions = service.decide_many([None] * 40)
         service.reward_many([(each.id, 1.0) for each in decisions])
+    seen = pandas.DataFrame({"seen": np.array(["red", "green", "blue"])[actions], "bought": clicks})
+    seen.assign(minutes=price, day=np.arange(400) // 200).to_csv(folder / "users.csv", index=False)
     chances = {"by": ["a", "b"] * 200, "p_a": 1 / 3, "p_b": 1 / 3}
     table[["action", "reward", "age"]].assign(**chances).to_csv(folder / "loggers.csv", index=False)
     (folder / "clicks").mkdir()

@@ -128,6 +128,10 @@ class Rule(abc.ABC):  # noqa: B024  # one of two methods is enough
         """Returns numbers that order actions, available or not: [B, K]. A slate has the largest."""
         raise NotImplementedError(f"{type(self).__name__} has no index of actions")
 
+    def scores(self, seen: Predictions) -> Floats:
+        """Returns what orders the actions without a draw: [B, K]; by default, the means."""
+        return seen.means()
+
     def initial(self, num_rows: int, num_actions: int) -> Any:
         """Returns what the rule keeps, before the first reward: a nest of arrays [R, ...].
 
@@ -204,6 +208,9 @@ class IndexRule(Rule):
         if isinstance(epsilon, float) and epsilon == 0.0:
             return best
         return explore(rng, best, epsilon, available, index.shape[1])
+
+    def scores(self, seen: Predictions) -> Floats:
+        return self.index(seen)
 
     def rank(self, rng: Rng, seen: Predictions) -> Floats:
         index = self.index(seen)
