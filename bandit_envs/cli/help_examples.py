@@ -60,6 +60,7 @@ EXAMPLES = {
         " --unit user --by day:month",
         "bandit-envs evaluate loggers.csv --logger by --propensity a=p_a,b=p_b --balance"
         " --policy random",
+        "bandit-envs evaluate sets.csv --available offered --features age --policy random",
         "bandit-envs evaluate slates.csv --slate visit --slot place --action item"
         " --slot-propensity p --policy random_slate",
         "bandit-envs evaluate pages.csv --action top,below --reward paid_top,paid_below"
