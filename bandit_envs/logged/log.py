@@ -54,6 +54,7 @@ COLUMNS = {
     "embedding": ColumnKind("iu", np.int64, 2),
     "own_propensity": ColumnKind("fiu", np.float64, 1),
     "item": ColumnKind("iu", np.int64, 2),
+    "weight": ColumnKind("fiu", np.float64, 1),
 }
 """The columns other than the observation. All but the first three are optional."""
 
@@ -89,6 +90,8 @@ class BanditLog:
             that chose the action. Estimates test by it whether the mixture may stand for them.
         item: [n, K], the numbers of the items that were offered, if actions are items with
             features, `per_arm`; -1 where there is no item. An action is a place in this row.
+        weight: [n], above 0, how many decisions a row stands for, as where the logger dropped rows
+            at random; None for one each. Only ratios of weights count.
         encoding: the names of the actions or items, and what the observation is made of, if the log
             comes from a table.
         estimated: how the propensities were estimated, which tables of estimates say; "" if they
@@ -116,6 +119,7 @@ class BanditLog:
     embedding: NDArray[np.int64] | None = None
     own_propensity: Floats | None = None
     item: NDArray[np.int64] | None = None
+    weight: Floats | None = None
     encoding: TableEncoding | None = None
     estimated: str = ""
 
@@ -256,7 +260,8 @@ class BanditLog:
         if len(self):
             low = self.propensity.min()
             high = self.propensity.max()
-            known += f", mean reward {self.reward.mean():.4g}, "
+            mean = np.average(self.reward, weights=self.weight)
+            known += f", mean reward {mean:.4g}, "
             is_known = self.has_propensities
             known += f"propensities {low:.4g} to {high:.4g}" if is_known else "no propensities"
         return f"BanditLog({known})"
@@ -280,6 +285,9 @@ class BanditLog:
             self._check_has_no_tables()
         if self.has_propensities:
             check_propensities(self.propensity, self.action_kind)
+        if self.weight is not None:
+            check_reward_range("weight", self.weight)
+            check_each("weight", self.weight, self.weight > 0.0, "more than 0")
         if self.own_propensity is not None:
             check_propensities(self.own_propensity, self.action_kind, "own_propensity")
         if self.action_probabilities is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 from bandit_envs.base.extras import import_extra
@@ -96,7 +95,6 @@ def from_frame(
         num_actions=num_actions,
         drop_missing=drop_missing,
     )
-    for problem in scan.doubts:
-        warnings.warn(problem, stacklevel=2)
+    scan.warn(stacklevel=2)
     (log,) = scan
     return log

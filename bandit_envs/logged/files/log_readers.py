@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeAlias
@@ -11,16 +10,23 @@ from typing import TypeAlias
 from bandit_envs.base.checks import check_integer
 from bandit_envs.logged.files.decision_tables import is_decisions
 from bandit_envs.logged.files.decisions import DecisionScan
-from bandit_envs.logged.files.log_files import LOG_SUFFIXES, WrittenScan, check_suffix, is_written
+from bandit_envs.logged.files.dsjson.scan import DsjsonScan
+from bandit_envs.logged.files.log_files import (
+    DSJSON_SUFFIXES,
+    LOG_SUFFIXES,
+    WrittenScan,
+    check_suffix,
+    is_written,
+)
 from bandit_envs.logged.files.logger_columns import Propensity
 from bandit_envs.logged.files.scan import BATCH_ROWS
 from bandit_envs.logged.files.table_scan import LogRoles, TableScan
 from bandit_envs.logged.log import BanditLog, concatenate
-from bandit_envs.tables.folders import find_parts
+from bandit_envs.tables.folders import find_parts, has_files
 from bandit_envs.tables.roles import Names
 from bandit_envs.tables.suffixes import TABLE_SUFFIXES
 
-FileScan: TypeAlias = WrittenScan | TableScan | DecisionScan
+FileScan: TypeAlias = WrittenScan | TableScan | DecisionScan | DsjsonScan
 """A log in files, as `scan_log` returns it."""
 
 
@@ -48,9 +54,10 @@ def scan_log(
     names of its actions and the levels of its texts, which all batches have as their `encoding`.
 
     Args:
-        path: a file that `write_log` wrote; or any CSV or Parquet file; or a folder of such files,
-            also in folders inside it, which are taken in the order of their names; or a file of
-            decisions, which ends in .sqlite, .sqlite3 or .db. Names of folders such as day=2, as
+        path: a file that `write_log` wrote; or any CSV or Parquet file; or one of Vowpal Wabbit's
+            dsjson, which ends in .dsjson or .json, as `read_dsjson` reads it; or a folder of such
+            files, also in folders inside it, which are taken in the order of their names; or a file
+            of decisions, which ends in .sqlite, .sqlite3 or .db. Names of folders such as day=2, as
             pandas and Hive write them, are columns of a table; where they are numbers, these say
             the order.
         batch_rows: the most rows of a batch. The last batch of a file may have fewer.
@@ -108,9 +115,12 @@ def scan_log(
     if is_decisions(folder) and not folder.is_dir():
         _refuse_given({**given, "features": features is not None}, "a DecisionService", path)
         return DecisionScan.open(folder, batch_rows, time)
+    if has_files(folder, DSJSON_SUFFIXES, only):
+        _refuse_given({**given, "features": features is not None}, "a logger of dsjson", path)
+        return DsjsonScan.open(find_parts(folder, DSJSON_SUFFIXES, only), batch_rows, time)
     if features is None:
         if not folder.is_dir() and folder.exists():
-            check_suffix(folder)
+            check_suffix(folder, (*LOG_SUFFIXES, *DSJSON_SUFFIXES))
         parts = find_parts(folder, LOG_SUFFIXES, only)
         if is_written(parts.found[0]):
             _refuse_given(given, "write_log", path)
@@ -178,9 +188,7 @@ def read_log(
     if isinstance(scan, WrittenScan):
         return scan.read()
     batches = list(scan)
-    if isinstance(scan, TableScan):
-        for problem in scan.doubts:
-            warnings.warn(problem, stacklevel=2)
+    scan.warn(stacklevel=2)
     if isinstance(scan, DecisionScan) and not batches:
         raise ValueError(f"{path} has no decision that has a reward")
     return concatenate(batches)

@@ -183,8 +183,7 @@ class TableScan(Scan):
         return " without missing values" if self.drop_missing else ""
 
     @property
-    def doubts(self) -> list[str]:
-        """Columns that are perhaps read in another way than they are meant, in words."""
+    def doubts(self) -> Sequence[str]:  # type: ignore[override]
         unnamed = self.roles.unnamed
         found = [describe_unnamed(unnamed)] if unnamed else []
         return [*found, *self.encoding.find_other_dates()]
@@ -194,7 +193,7 @@ class TableScan(Scan):
         if self.drop_missing:
             missing = self.find_missing()
             lines.append(f"{missing.rows} of {missing.size} rows miss values, and are left out")
-        lines += self.doubts
+        lines.extend(self.doubts)
         if self.loggers is not None:
             found = f"logging policies: {self.loggers}"
             if self.loggers.balance:

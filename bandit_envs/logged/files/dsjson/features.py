@@ -1,0 +1,332 @@
+"""Vowpal Wabbit's JSON features: which columns they form, and their numbers.
+
+A feature is named by its path, such as "user^age": the keys of the objects that it is in. Objects
+with the same keys and the same types of values have one `Shape`, by which they are read fast.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from bandit_envs.arrays import Floats
+from bandit_envs.base.checks import short_repr
+from bandit_envs.logged.files.dsjson.lines import NUMBERS, check_field, count_keys, read_number
+from bandit_envs.tables.cell_counts import MAX_LEVELS
+from bandit_envs.tables.encoding import NumberColumn, TableColumn, TextColumn
+
+WORDS = "_text"
+"""The key of a text of which each word is a feature."""
+
+MAX_COLUMNS = 2**14
+"""A context or an item has at most so many columns of features."""
+
+Getter: TypeAlias = Callable[[Mapping[str, Any]], tuple[Any, ...]]
+"""Returns some values of an object."""
+
+
+class Shape(NamedTuple):
+    """What objects have in common that have the same keys and the same types of values.
+
+    Fields:
+        numbers: the names of their features that are numbers.
+        texts: the names of those that are texts.
+        truths: the names of those that are true or false, by their keys.
+        get_numbers: returns the numbers.
+        get_texts: returns the texts.
+    """
+
+    numbers: tuple[str, ...]
+    texts: tuple[str, ...]
+    truths: Mapping[str, str]
+    get_numbers: Getter
+    get_texts: Getter
+
+
+def find_shape(key: str, features: Mapping[str, Any]) -> Shape | None:
+    """Returns the shape of an object; None if it has a list, another object, or words.
+
+    Args:
+        key: of the object, which names its features.
+        features: what is in it.
+    """
+    found: dict[type, list[str]] = {float: [], str: [], bool: []}
+    for name, value in features.items():
+        if name == WORDS or isinstance(value, (dict, list)):
+            return None
+        if name.startswith("_"):
+            check_field(name)
+        elif value is not None:
+            kind = float if type(value) in NUMBERS else type(value)
+            found[kind].append(name)
+    return Shape(
+        numbers=tuple(f"{key}^{name}" for name in found[float]),
+        texts=tuple(f"{key}^{name}" for name in found[str]),
+        truths={name: f"{key}^{name}" for name in found[bool]},
+        get_numbers=_getter(found[float]),
+        get_texts=_getter(found[str]),
+    )
+
+
+def _getter(names: Sequence[str]) -> Getter:
+    """Returns a function that returns the values of some keys of an object."""
+    if len(names) > 1:
+        return operator.itemgetter(*names)
+    return lambda features: tuple(features[name] for name in names)
+
+
+class Shapes:
+    """The shapes of the objects of a log that were met."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Any, ...], Shape | None] = {}
+
+    def find(self, key: str, features: Mapping[str, Any]) -> Shape | None:
+        """Returns what `find_shape` does."""
+        signature = (key, *features, *map(type, features.values()))
+        try:
+            return self._known[signature]
+        except KeyError:
+            shape = find_shape(key, features)
+            self._known[signature] = shape
+            return shape
+
+
+def flatten(features: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yields the features of an object by name: numbers, texts, and the counts of words.
+
+    `false` and `null` are no features, nor is a key that begins with "_", but for "_text".
+    """
+    for key, value in features.items():
+        name = f"{prefix}{key}"
+        if key == WORDS:
+            yield name, collections.Counter(str(value).split())
+        elif str(key).startswith("_"):
+            check_field(key)
+        elif isinstance(value, list):
+            yield from flatten(dict(enumerate(value)), f"{name}^")
+        elif isinstance(value, dict):
+            yield from flatten(value, f"{name}^")
+        elif isinstance(value, str):
+            yield name, value
+        elif value is True:
+            yield name, 1.0
+        elif value is not None and value is not False:
+            yield name, read_number(f"the feature {short_repr(name)}", value)
+
+
+@dataclasses.dataclass
+class Levels:
+    """The texts of a column, or its words. There are no more than one too many.
+
+    Args:
+        are_words: whether each is a feature that counts how often it is in a text.
+        found: the texts.
+    """
+
+    are_words: bool
+    found: set[str] = dataclasses.field(default_factory=set)
+
+    def add(self, text: str) -> None:
+        """Adds a text."""
+        if len(self.found) <= MAX_LEVELS:
+            self.found.add(text)
+
+    def make_columns(self, name: str) -> list[TableColumn]:
+        """Returns the columns of the texts; none if they are too many."""
+        if len(self.found) > MAX_LEVELS:
+            return []
+        levels = sorted(self.found)
+        if self.are_words:
+            return [NumberColumn(f"{name}={word}") for word in levels]
+        return [TextColumn(name, tuple(levels))]
+
+
+class ColumnSearch:
+    """Finds the columns of contexts, or of items."""
+
+    def __init__(self) -> None:
+        self._shapes = Shapes()
+        self._added: set[int] = set()  # the ids of shapes whose numbers were added
+        self._found: dict[str, Levels | None] = {}  # by name; None of numbers
+
+    def add(self, features: Mapping[str, Any]) -> int:
+        """Adds a context or an item; returns how many keys its objects have."""
+        keys = len(features)
+        for key, value in features.items():
+            shape = None
+            if type(value) is dict and not key.startswith("_"):
+                shape = self._shapes.find(key, value)
+            if shape is None:
+                keys += count_keys(value)
+                self._add_each(flatten({key: value}))
+                continue
+            keys += len(value)
+            if id(shape) not in self._added:
+                self._add_numbers(shape)
+            for name, text in zip(shape.texts, shape.get_texts(value)):
+                self._add_text(name, text)
+            for place, name in shape.truths.items():
+                if value[place]:
+                    self._levels_of(name, None)
+        return keys
+
+    def _add_numbers(self, shape: Shape) -> None:
+        """Adds the numbers of a shape; ValueError if one was a text before."""
+        self._added.add(id(shape))  # which stays as long as the shapes do
+        for name in shape.numbers:
+            self._levels_of(name, None)
+
+    def _add_each(self, features: Iterator[tuple[str, Any]]) -> None:
+        for name, value in features:
+            if isinstance(value, str):
+                self._add_text(name, value)
+            elif isinstance(value, Mapping):
+                levels = self._levels_of(name, Levels(are_words=True))
+                for word in value:
+                    levels.add(word)
+            else:
+                self._levels_of(name, None)
+
+    def _add_text(self, name: str, text: str) -> None:
+        levels = self._found.get(name)
+        if levels is None:
+            levels = self._levels_of(name, Levels(are_words=False))
+        levels.add(text)
+
+    def _levels_of(self, name: str, expected: Levels | None) -> Any:
+        """Returns the levels of a feature, as they are, or else as expected."""
+        known = self._found.setdefault(name, expected)
+        if (known is None) != (expected is None):
+            kinds = ("a number", "a text") if known is None else ("a text", "a number")
+            problem = (
+                f"the feature {short_repr(name)} is {kinds[1]}, and {kinds[0]} in lines before"
+            )
+            raise ValueError(f"{problem}; expected one kind")
+        return known
+
+    def columns(self) -> tuple[TableColumn, ...]:
+        """Returns the columns, in the order in which they were met."""
+        found: list[TableColumn] = []
+        for name, levels in self._found.items():
+            found += [NumberColumn(name)] if levels is None else levels.make_columns(name)
+        if len(found) > MAX_COLUMNS:
+            problem = f"there are {len(found)} features, such as {short_repr(found[0].name)}"
+            raise ValueError(f"{problem}; expected at most {MAX_COLUMNS}")
+        return tuple(found)
+
+    def left_out(self) -> list[str]:
+        """Returns the names of features that have too many texts, or words, for columns."""
+        known = self._found.items()
+        return [name for name, levels in known if levels and not levels.make_columns(name)]
+
+
+class Cells:
+    """What is known of the features of some rows that have one shape.
+
+    Args:
+        numbers: the places of the numbers: [m].
+        levels: for each text, the places of its levels.
+    """
+
+    def __init__(self, numbers: Sequence[int], levels: Sequence[Mapping[str, int]]) -> None:
+        self.columns = np.array(numbers, np.intp)
+        self.levels = levels
+        self.rows: list[int] = []
+        self.numbers: list[float] = []
+        self.texts: list[str] = []
+
+
+class FeatureWriter:
+    """Writes the features of contexts, or of items, into the rows of a table.
+
+    Args:
+        columns: of the features.
+    """
+
+    def __init__(self, columns: Sequence[TableColumn]) -> None:
+        self._shapes = Shapes()
+        self._places: dict[str, int] = {}
+        self._levels: dict[str, dict[str, int]] = {}
+        place = 0
+        for column in columns:
+            if isinstance(column, TextColumn):
+                places = range(place, place + len(column.levels))
+                self._levels[column.name] = dict(zip(column.levels, places))
+            else:
+                self._places[column.name] = place
+            place += len(column.labels())
+        self.width = place
+        self._cells: dict[int, Cells] = {}
+        self._rows: list[int] = []
+        self._columns: list[int] = []
+        self._values: list[float] = []
+
+    def new_table(self, size: int) -> Floats:
+        """Returns a table [size, width + 1] of zeros, whose last column takes what has no place."""
+        return np.zeros((size, self.width + 1))
+
+    def add(self, row: int, features: Mapping[str, Any]) -> None:
+        """Keeps a context or an item, which `write_to` writes into a row of a table."""
+        for key, value in features.items():
+            shape = None
+            if type(value) is dict and not key.startswith("_"):
+                shape = self._shapes.find(key, value)
+            if shape is None:
+                self._add_each(row, flatten({key: value}))
+                continue
+            cells = self._cells.get(id(shape)) or self._add_cells(shape)
+            cells.rows.append(row)
+            cells.numbers.extend(shape.get_numbers(value))
+            cells.texts.extend(shape.get_texts(value))
+            for place, name in shape.truths.items():
+                if value[place]:
+                    self._add_number(row, name, 1.0)
+
+    def _add_cells(self, shape: Shape) -> Cells:
+        """Returns the cells of a shape, which has none. Shapes stay, and so do their ids."""
+        cells = Cells(
+            [self._places.get(name, self.width) for name in shape.numbers],
+            [self._levels.get(name, {}) for name in shape.texts],
+        )
+        self._cells[id(shape)] = cells
+        return cells
+
+    def _add_each(self, row: int, features: Iterator[tuple[str, Any]]) -> None:
+        for name, value in features:
+            if isinstance(value, str):
+                self._add_at(row, self._levels.get(name, {}).get(value, self.width), 1.0)
+            elif isinstance(value, Mapping):
+                for word, count in value.items():
+                    self._add_number(row, f"{name}={word}", count)
+            else:
+                self._add_number(row, name, value)
+
+    def _add_number(self, row: int, name: str, value: float) -> None:
+        self._add_at(row, self._places.get(name, self.width), value)
+
+    def _add_at(self, row: int, place: int, value: float) -> None:
+        self._rows.append(row)
+        self._columns.append(place)
+        self._values.append(value)
+
+    def write_to(self, table: Floats) -> None:
+        """Writes what is kept into a table, and keeps it no longer."""
+        for cells in self._cells.values():
+            rows = np.array(cells.rows, np.intp)
+            if len(cells.columns):
+                numbers = np.array(cells.numbers, np.float64).reshape(len(rows), -1)
+                table[rows[:, np.newaxis], cells.columns] = numbers
+            for place, levels in enumerate(cells.levels):
+                texts = cells.texts[place :: len(cells.levels)]
+                table[rows, [levels.get(text, self.width) for text in texts]] = 1.0
+        table[self._rows, self._columns] = self._values
+        self._cells = {}
+        self._rows = []
+        self._columns = []
+        self._values = []
