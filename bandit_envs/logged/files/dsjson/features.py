@@ -10,7 +10,7 @@ import collections
 import dataclasses
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,11 +23,11 @@ from bandit_envs.tables.encoding import NumberColumn, TableColumn, TextColumn
 WORDS = "_text"
 """The key of a text of which each word is a feature."""
 
+OF_ACTIONS = frozenset(("_multi", "_tag"))
+"""The keys of a context or an item that are no features of it."""
+
 MAX_COLUMNS = 2**14
 """A context or an item has at most so many columns of features."""
-
-Getter: TypeAlias = Callable[[Mapping[str, Any]], tuple[Any, ...]]
-"""Returns some values of an object."""
 
 
 class Shape(NamedTuple):
@@ -35,17 +35,15 @@ class Shape(NamedTuple):
 
     Fields:
         numbers: the names of their features that are numbers.
-        texts: the names of those that are texts.
-        truths: the names of those that are true or false, by their keys.
-        get_numbers: returns the numbers.
-        get_texts: returns the texts.
+        texts: the names of those that are texts, by their places.
+        truths: the names of those that are true or false, by their places.
+        get_numbers: returns the numbers of the values.
     """
 
     numbers: tuple[str, ...]
-    texts: tuple[str, ...]
-    truths: Mapping[str, str]
-    get_numbers: Getter
-    get_texts: Getter
+    texts: Sequence[tuple[int, str]]
+    truths: Sequence[tuple[int, str]]
+    get_numbers: Callable[[Sequence[Any]], Sequence[float]]
 
 
 def find_shape(key: str, features: Mapping[str, Any]) -> Shape | None:
@@ -55,29 +53,27 @@ def find_shape(key: str, features: Mapping[str, Any]) -> Shape | None:
         key: of the object, which names its features.
         features: what is in it.
     """
-    found: dict[type, list[str]] = {float: [], str: [], bool: []}
-    for name, value in features.items():
+    found: dict[type, list[tuple[int, str]]] = {float: [], str: [], bool: []}
+    for place, (name, value) in enumerate(features.items()):
         if name == WORDS or isinstance(value, (dict, list)):
             return None
         if name.startswith("_"):
             check_field(name)
         elif value is not None:
             kind = float if type(value) in NUMBERS else type(value)
-            found[kind].append(name)
+            found[kind].append((place, f"{key}^{name}"))
+    places = [place for place, _ in found[float]]
     return Shape(
-        numbers=tuple(f"{key}^{name}" for name in found[float]),
-        texts=tuple(f"{key}^{name}" for name in found[str]),
-        truths={name: f"{key}^{name}" for name in found[bool]},
-        get_numbers=_getter(found[float]),
-        get_texts=_getter(found[str]),
+        numbers=tuple(name for _, name in found[float]),
+        texts=found[str],
+        truths=found[bool],
+        get_numbers=operator.itemgetter(*places) if len(places) > 1 else _getter(places),
     )
 
 
-def _getter(names: Sequence[str]) -> Getter:
-    """Returns a function that returns the values of some keys of an object."""
-    if len(names) > 1:
-        return operator.itemgetter(*names)
-    return lambda features: tuple(features[name] for name in names)
+def _getter(places: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[float]]:
+    """Returns a function that returns the values at some places."""
+    return lambda values: [values[place] for place in places]
 
 
 class Shapes:
@@ -86,13 +82,13 @@ class Shapes:
     def __init__(self) -> None:
         self._known: dict[tuple[Any, ...], Shape | None] = {}
 
-    def find(self, key: str, features: Mapping[str, Any]) -> Shape | None:
-        """Returns what `find_shape` does."""
-        signature = (key, *features, *map(type, features.values()))
+    def find(self, key: str, features: Mapping[str, Any], values: Sequence[Any]) -> Shape | None:
+        """Returns what `find_shape` does; `values` are those of the features."""
+        signature = (key, *features, *map(type, values))
         try:
             return self._known[signature]
         except KeyError:
-            shape = find_shape(key, features)
+            shape = None if key.startswith("_") else find_shape(key, features)
             self._known[signature] = shape
             return shape
 
@@ -159,20 +155,25 @@ class ColumnSearch:
         """Adds a context or an item; returns how many keys its objects have."""
         keys = len(features)
         for key, value in features.items():
+            if key in OF_ACTIONS:
+                continue
             shape = None
-            if type(value) is dict and not key.startswith("_"):
-                shape = self._shapes.find(key, value)
+            if type(value) is dict:
+                values = [*value.values()]
+                shape = self._shapes.find(key, value, values)
             if shape is None:
                 keys += count_keys(value)
                 self._add_each(flatten({key: value}))
                 continue
-            keys += len(value)
+            keys += len(values)
             if id(shape) not in self._added:
                 self._add_numbers(shape)
-            for name, text in zip(shape.texts, shape.get_texts(value)):
-                self._add_text(name, text)
-            for place, name in shape.truths.items():
-                if value[place]:
+            for place, name in shape.texts:
+                levels = self._found.get(name)
+                if levels is None or values[place] not in levels.found:
+                    self._add_text(name, values[place])
+            for place, name in shape.truths:
+                if values[place]:
                     self._levels_of(name, None)
         return keys
 
@@ -230,16 +231,18 @@ class Cells:
     """What is known of the features of some rows that have one shape.
 
     Args:
-        numbers: the places of the numbers: [m].
-        levels: for each text, the places of its levels.
+        columns: the places of the numbers in the table: [m].
+        levels: the place of each text in the object, and those of its levels in the table.
     """
 
-    def __init__(self, numbers: Sequence[int], levels: Sequence[Mapping[str, int]]) -> None:
-        self.columns = np.array(numbers, np.intp)
+    def __init__(
+        self, columns: Sequence[int], levels: Sequence[tuple[int, Mapping[str, int]]]
+    ) -> None:
+        self.columns = np.array(columns, np.intp)
         self.levels = levels
         self.rows: list[int] = []
         self.numbers: list[float] = []
-        self.texts: list[str] = []
+        self.places: list[int] = []  # of the levels of each row
 
 
 class FeatureWriter:
@@ -274,25 +277,29 @@ class FeatureWriter:
     def add(self, row: int, features: Mapping[str, Any]) -> None:
         """Keeps a context or an item, which `write_to` writes into a row of a table."""
         for key, value in features.items():
+            if key in OF_ACTIONS:
+                continue
             shape = None
-            if type(value) is dict and not key.startswith("_"):
-                shape = self._shapes.find(key, value)
+            if type(value) is dict:
+                values = [*value.values()]
+                shape = self._shapes.find(key, value, values)
             if shape is None:
                 self._add_each(row, flatten({key: value}))
                 continue
             cells = self._cells.get(id(shape)) or self._add_cells(shape)
             cells.rows.append(row)
-            cells.numbers.extend(shape.get_numbers(value))
-            cells.texts.extend(shape.get_texts(value))
-            for place, name in shape.truths.items():
-                if value[place]:
+            cells.numbers.extend(shape.get_numbers(values))
+            for place, levels in cells.levels:
+                cells.places.append(levels.get(values[place], self.width))
+            for place, name in shape.truths:
+                if values[place]:
                     self._add_number(row, name, 1.0)
 
     def _add_cells(self, shape: Shape) -> Cells:
         """Returns the cells of a shape, which has none. Shapes stay, and so do their ids."""
         cells = Cells(
             [self._places.get(name, self.width) for name in shape.numbers],
-            [self._levels.get(name, {}) for name in shape.texts],
+            [(place, self._levels.get(name, {})) for place, name in shape.texts],
         )
         self._cells[id(shape)] = cells
         return cells
@@ -322,9 +329,8 @@ class FeatureWriter:
             if len(cells.columns):
                 numbers = np.array(cells.numbers, np.float64).reshape(len(rows), -1)
                 table[rows[:, np.newaxis], cells.columns] = numbers
-            for place, levels in enumerate(cells.levels):
-                texts = cells.texts[place :: len(cells.levels)]
-                table[rows, [levels.get(text, self.width) for text in texts]] = 1.0
+            if cells.levels:
+                table[rows[:, np.newaxis], np.reshape(cells.places, (len(rows), -1))] = 1.0
         table[self._rows, self._columns] = self._values
         self._cells = {}
         self._rows = []

@@ -90,7 +90,7 @@ class DsjsonLayout:
 def number_of(item: Mapping[str, Any]) -> str | None:
     """Returns the number of an action that has no other feature, as `write_dsjson` writes it."""
     features = item.get("a")
-    if len(item) != 1 or type(features) is not dict or len(features) != 1:
+    if len(item) != 1 + ("_tag" in item) or type(features) is not dict or len(features) != 1:
         return None
     ((key, value),) = features.items()
     return key if value == 1.0 and key.isdecimal() and key == str(int(key)) else None
@@ -141,13 +141,10 @@ class LayoutSearch:
             self._counts["skipped"] += 1
             return
         decision = read_decision(number, document)
-        keys = len(document) + sum(
-            count_keys(value) for key, value in document.items() if key != "c"
-        )
-        num_tags = len(decision.tags)
-        keys += 1 + num_tags + self._context.add(decision.context)
-        for item in decision.items:
-            keys += self._items.add(item)
+        keys = len(document)
+        keys += count_keys([value for key, value in document.items() if key != "c"])
+        keys += self._context.add(decision.context)
+        keys += sum(map(self._items.add, decision.items))
         check_keys(line, keys)
         self._add_actions(decision)
         low, high = self._weights

@@ -30,6 +30,12 @@ OTHER_FORMATS = {
 NUMBERS = frozenset((int, float))
 """The types of JSON's numbers."""
 
+NESTED = frozenset((dict, list))
+"""The types of JSON that may have objects in them."""
+
+INTEGERS = frozenset((int,))
+TEXTS = frozenset((str,))
+
 
 class DsjsonLine(NamedTuple):
     """One line of a file.
@@ -37,7 +43,7 @@ class DsjsonLine(NamedTuple):
     Fields:
         number: of the line, from 1.
         event: the id of the decision, or None.
-        context: the features of the context, as JSON has them.
+        context: the features of the context, as JSON has them, and keys that begin with "_".
         items: those of every action, likewise.
         tags: the names of the actions; () if they have none.
         action: from 0.
@@ -102,9 +108,11 @@ def _read_object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 def count_keys(value: Any) -> int:
     """Returns how many keys all objects in a JSON value have."""
-    if isinstance(value, dict):
-        return len(value) + sum(map(count_keys, value.values()))
-    return sum(map(count_keys, value)) if isinstance(value, list) else 0
+    if type(value) is dict:
+        return len(value) + count_keys([*value.values()])
+    if type(value) is not list or NESTED.isdisjoint(map(type, value)):
+        return 0
+    return sum(map(count_keys, value))
 
 
 def check_fields(document: Mapping[str, Any]) -> None:
@@ -134,11 +142,11 @@ def is_skipped(document: Mapping[str, Any]) -> bool:
 
 def read_decision(number: int, document: Mapping[str, Any]) -> DsjsonLine:
     """Returns a decision; TypeError, ValueError or KeyError names a value that is wrong."""
-    context = dict(document["c"])
+    context = document["c"]
     if not OTHER_FORMATS.keys().isdisjoint(context):
         check_fields(context)
-    items = [dict(item) for item in context.pop("_multi")]
-    tags = _read_tags([item.pop("_tag", None) for item in items])
+    items = context["_multi"]
+    tags = _read_tags([item.get("_tag") for item in items])
     action = check_integer("_label_Action", document["_label_Action"], 1, len(items)) - 1
     index = document.get("_labelIndex", action)
     if check_integer("_labelIndex", index, 0) != action:
@@ -174,7 +182,10 @@ def read_decision(number: int, document: Mapping[str, Any]) -> DsjsonLine:
 
 def _read_tags(tags: Sequence[Any]) -> Sequence[str]:
     """Returns the names of the actions of a line, or () if none has one."""
-    known = [str(tag) for tag in tags if tag is not None]
+    if TEXTS.issuperset(map(type, tags)):
+        known = tags
+    else:
+        known = [str(tag) for tag in tags if tag is not None]
     if not known:
         return ()
     if len(known) < len(tags) or len({*known}) < len(known):
@@ -218,14 +229,15 @@ def _read_probabilities(document: Mapping[str, Any], num_actions: int) -> list[f
     if not (isinstance(ids, list) and isinstance(values, list)):
         found = f"a is {short_repr(ids)} and p {short_repr(values)}"
         raise TypeError(f"{found}; expected lists of ids and of probabilities")
-    for each in ids:
-        if type(each) is not int or not 1 <= each <= num_actions:
-            check_integer("an id in a", each, 1, num_actions)
-    for each in values:
-        read_number("a probability in p", each, 0.0, 1.0)
+    if not (
+        ids and INTEGERS.issuperset(map(type, ids)) and 1 <= min(ids) <= max(ids) <= num_actions
+    ):
+        ids = [check_integer("an id in a", each, 1, num_actions) for each in ids]
+    if not (values and NUMBERS.issuperset(map(type, values)) and min(values) >= 0.0):
+        values = [read_number("a probability in p", each, 0.0, 1.0) for each in values]
     if len(ids) != len(values) or len(ids) != len(set(ids)):
         raise ValueError(f"a is {ids} and p {values}; expected different ids, and as many values")
-    if abs(math.fsum(values) - 1.0) > TOLERANCE:
+    if not abs(math.fsum(values) - 1.0) <= TOLERANCE:
         raise ValueError(f"the sum of p is {math.fsum(values):g}; expected 1")
     probabilities = [0.0] * num_actions
     for place, value in zip(ids, values):
