@@ -446,6 +446,14 @@ def _shapes_of_rows(log: BanditLog) -> dict[str, str]:
     return {name: str(map_structure(describe, column)) for name, column in columns.items()}
 
 
+def require_equal_rows(log: BanditLog, what: str) -> BanditLog:
+    """Returns a log; ValueError if its rows have weights, which something does not take."""
+    if check_log(log).weight is not None:
+        problem = f"rows of log have weights, which {what} does not take"
+        raise ValueError(f"{problem}; expected a log without, such as log.drop('weight')")
+    return log
+
+
 def check_batches(batches: Iterable[BanditLog]) -> Iterable[BanditLog]:
     """Returns the batches of a log; TypeError if they are a log itself."""
     if isinstance(batches, BanditLog):

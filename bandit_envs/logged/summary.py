@@ -35,6 +35,8 @@ class LogSummary:
     Args:
         empty: the part without its rows, which shows its columns; None of a part without batches.
         rewards: their statistics.
+        weights: the statistics of the weights of rows; None if they have none.
+        weighted: those of the rewards times the weights; likewise.
         lowest_propensity: of all rows.
         highest_propensity: of all rows.
         order: in which rows of a policy made the log.
@@ -48,6 +50,8 @@ class LogSummary:
     highest_propensity: float
     order: RowOrder
     fingerprint: int
+    weights: Statistics | None = None
+    weighted: Statistics | None = None
 
     @classmethod
     def from_batches(cls, batches: Iterable[BanditLog]) -> LogSummary:
@@ -64,6 +68,7 @@ class LogSummary:
 
     @classmethod
     def _from_batch(cls, batch: BanditLog) -> LogSummary:
+        weight = batch.weight
         return cls(
             empty=batch[:0],
             rewards=Statistics.from_values(batch.reward),
@@ -71,6 +76,8 @@ class LogSummary:
             highest_propensity=float(np.fmax.reduce(batch.propensity, initial=0.0)),
             order=RowOrder.from_rows(batch.row),
             fingerprint=_fingerprint(batch),
+            weights=None if weight is None else Statistics.from_values(weight),
+            weighted=None if weight is None else Statistics.from_values(weight * batch.reward),
         )
 
     def merge(self, later: LogSummary) -> LogSummary:
@@ -86,6 +93,8 @@ class LogSummary:
             order=self.order.merge(later.order),
             fingerprint=(self.fingerprint + later.fingerprint * pow(STEP, self.size, 2**64))
             % 2**64,
+            weights=_merge(self.weights, later.weights),
+            weighted=_merge(self.weighted, later.weighted),
         )
 
     @property
@@ -138,16 +147,30 @@ class LogSummary:
     def _names(self) -> Sequence[str]:
         return () if self.empty is None else self.empty.action_names
 
+    def _mean_reward(self) -> float:
+        """Returns the mean reward, in which rows count by their weights."""
+        if self.weights is None or self.weighted is None:
+            return float(self.rewards.mean)
+        return float(self.weighted.mean / self.weights.mean)
+
     def __str__(self) -> str:
         propensities = f"propensities {self.lowest_propensity:.4g} to {self.highest_propensity:.4g}"
         if not self.has_propensities:
             propensities = "no propensities"
-        mean = f"mean reward {float(self.rewards.mean):.4g}"
+        mean = f"mean reward {self._mean_reward():.4g}"
         actions = "no actions" if self.empty is None else describe_actions(self.empty.action_kind)
         if self._names:
             shown = ", ".join(map(visible, self._names[:SHOWN]))
             actions += f" ({shown}{', ...' if len(self._names) > SHOWN else ''})"
-        return f"{self.size} rows, {actions}, {mean}, {propensities}"
+        weights = "" if self.weights is None else ", rows with weights"
+        return f"{self.size} rows, {actions}, {mean}, {propensities}{weights}"
+
+
+def _merge(left: Statistics | None, right: Statistics | None) -> Statistics | None:
+    """Returns the statistics of the values of both, of which one may have none."""
+    if left is None or right is None:
+        return right if left is None else left
+    return left.merge(right)
 
 
 def _fingerprint(batch: BanditLog) -> int:

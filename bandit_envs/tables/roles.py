@@ -1,7 +1,8 @@
 """The roles of the columns of a table: which are the actions, the rewards, the features and so on.
 
 All readers of tables name roles alike: `action`, `reward`, `cost`, `propensity`, `features`,
-`embedding`, `time`, and for rows that belong together `slate`, `slot`, `example` and `logger`.
+`embedding`, `time`, `weight`, and for rows that belong together `slate`, `slot`, `example` and
+`logger`.
 """
 
 from __future__ import annotations

@@ -102,6 +102,7 @@ class MarginalizedIPS:
             estimator=repr(self),
             free=free,
             compared=compared,
+            counts=log.weight,
         )
 
     @staticmethod

@@ -16,7 +16,14 @@ from bandit_envs.arrays import Floats, Indices
 from bandit_envs.base.checks import check_confidence
 from bandit_envs.logged.estimators import problems
 from bandit_envs.logged.estimators.bootstrap import PoissonBootstrap
-from bandit_envs.logged.estimators.sums import ActionSums, MeanSums, RatioSums, WeightSums
+from bandit_envs.logged.estimators.sums import (
+    FEW_SLOTS,
+    ActionSums,
+    MeanSums,
+    RatioSums,
+    WeightSums,
+    count_columns,
+)
 from bandit_envs.logged.intervals.influence import InfluenceSums, hull, normal_interval
 from bandit_envs.logged.intervals.tails import TailSums
 from bandit_envs.metrics.statistics import Statistics
@@ -33,6 +40,9 @@ class Terms:
     """What each of n rows adds to an estimate.
 
         value = mean(direct) + mean(weighted) / mean(normaliser)
+
+    Where rows stand for several decisions each, all means count them so. They are ratios then,
+    each by a mean of its own: of `counts`, or of `counts` times the normaliser.
 
     Args:
         direct: [n], what the policy earns by the predicted rewards; zeros without predictions.
@@ -56,6 +66,8 @@ class Terms:
             that is extrapolated to a bandwidth of 0.
         needs_equal_weights: whether the estimate is refused if weights above 0 differ, where the
             normaliser counts these.
+        counts: [n], how many decisions each row stands for; None for one. The other arrays are as
+            if it were one.
     """
 
     direct: Floats
@@ -72,15 +84,23 @@ class Terms:
     assumption: str = "what it assumes of rewards seems wrong"
     has_bandwidth: bool = False
     needs_equal_weights: bool = False
+    counts: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.direct)
 
     def columns(self) -> Floats:
-        """Returns the totals of the rows [1, n], or, with a normaliser, all terms [1 + 2 S, n]."""
+        """Returns the totals of the rows [1, n], or, with a normaliser, all terms [1 + 2 S, n].
+
+        With counts, these are the terms of ratios.
+        """
         if self.normaliser is None:
-            return np.asarray(self.direct + self.weighted)[np.newaxis]
-        return np.vstack([self.direct, self.weighted, self.normaliser])
+            return self._count((self.direct + self.weighted)[np.newaxis])
+        return self._count(np.vstack([self.direct, self.weighted, self.normaliser]))
+
+    def _count(self, columns: Floats) -> Floats:
+        """Returns columns [1 + 2 S, n] in which rows count as often as they should."""
+        return columns if self.counts is None else count_columns(columns, self.counts)
 
     def sums(self, first_row: int | Indices = 0) -> EstimateSums:
         """Returns the sums over the rows, which merge with those of other rows.
@@ -92,12 +112,12 @@ class Terms:
         main, unbiased = self._sum_columns(first_row)
         return EstimateSums(
             main=main,
-            weights=WeightSums.from_weights(self.weights, self.expected_squares),
+            weights=WeightSums.from_weights(self.weights, self.expected_squares, self.counts),
             tail=TailSums.from_values(self._sizes()),
             unbiased=unbiased,
-            left_out=None if self.left_out is None else Statistics.from_values(self.left_out),
-            free=_sum_ratios(self.free, first_row),
-            compared=_sum_ratios(self.compared, first_row),
+            left_out=self._sum_left_out(),
+            free=self._sum_ratios(self.free, first_row),
+            compared=self._sum_compared(first_row),
             assumption=self.assumption,
             actions=self.actions,
             estimator=self.estimator,
@@ -125,17 +145,48 @@ class Terms:
         self, first_row: int | Indices
     ) -> tuple[Main, InfluenceSums | RatioSums | None]:
         """Returns the sums of the estimate, and of the one without a change of the weights."""
-        columns = self.columns()
-        if self.normaliser is None:
-            totals = columns[0] if self.left_out is None else columns[0] + self.left_out
-            return MeanSums.from_columns(columns), InfluenceSums.from_values(totals, first_row)
-        ratio = RatioSums.from_columns(columns, first_row)
-        return ratio, _sum_ratios(self.unchanged, first_row)
+        if self.normaliser is not None:
+            ratio = self._sum_counted(self.columns(), first_row)
+            return ratio, self._sum_ratios(self.unchanged, first_row)
+        totals = self.direct + self.weighted
+        unchanged = totals if self.left_out is None else totals + self.left_out
+        if self.counts is None:
+            means = MeanSums.from_columns(totals[np.newaxis])
+            return means, InfluenceSums.from_values(unchanged, first_row)
+        ratio = self._sum_counted(self.columns(), first_row)
+        if self.left_out is None:
+            return ratio, None
+        return ratio, self._sum_ratios(unchanged[np.newaxis], first_row)
+
+    def _sum_counted(self, columns: Floats, first_row: int | Indices) -> RatioSums:
+        """Returns the sums of ratios, of which counts take one more slot."""
+        slots = FEW_SLOTS + (self.counts is not None)
+        return RatioSums.from_columns(columns, first_row, slots)
+
+    def _sum_left_out(self) -> Statistics | None:
+        """Returns what a change of the weights takes from the rows of a mean; None of ratios."""
+        if self.left_out is None or self.counts is not None:
+            return None
+        return Statistics.from_values(self.left_out)
+
+    def _sum_ratios(self, columns: Floats | None, first_row: int | Indices) -> RatioSums | None:
+        """Returns the sums of ratios of columns [1 + 2 S, n]; None without columns."""
+        if columns is None:
+            return None
+        return self._sum_counted(self._count(columns), first_row)
+
+    def _sum_compared(self, first_row: int | Indices) -> RatioSums | None:
+        """Returns the sums that test what is assumed; None if that cannot be tested."""
+        if self.compared is None:
+            return None
+        counts = 1.0 if self.counts is None else self.counts
+        return RatioSums.from_columns(self.compared * counts, first_row)
 
     def _sizes(self) -> Floats:
         """Returns the sizes of weighted rewards, or errors, before any change of weights: [n]."""
         weighted = self.weighted if self.weighted.ndim == 1 else self.weighted.sum(axis=0)
-        return np.abs(weighted if self.left_out is None else weighted + self.left_out)
+        sizes = np.abs(weighted if self.left_out is None else weighted + self.left_out)
+        return sizes if self.counts is None else np.asarray(sizes * self.counts)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -435,11 +486,6 @@ def merge_sums(parts: Iterable[EstimateSums]) -> EstimateSums:
     if first is None:
         raise ValueError("parts is empty; expected the sums of at least one part")
     return functools.reduce(EstimateSums.merge, sums, first)
-
-
-def _sum_ratios(columns: Floats | None, first_row: int | Indices) -> RatioSums | None:
-    """Returns the sums of ratios [1 + 2 S, n]; None without columns."""
-    return None if columns is None else RatioSums.from_columns(columns, first_row)
 
 
 def _merge_ratios(left: RatioSums | None, right: RatioSums | None) -> RatioSums | None:

@@ -77,7 +77,7 @@ def gain_over(estimate: Estimate, baseline: Estimate) -> Estimate:
 
 def logged_terms(log: BanditLog) -> Terms:
     """Returns what each row adds to the mean reward."""
-    return mean_terms(check_log(log).reward)
+    return dataclasses.replace(mean_terms(check_log(log).reward), counts=log.weight)
 
 
 def mean_terms(rewards: Floats) -> Terms:
@@ -106,6 +106,9 @@ def subtract_terms(terms: Terms, others: Terms) -> Terms:
     if len(terms) != len(others):
         found = f"{len(terms)} and {len(others)} rows"
         raise ValueError(f"terms are of {found}; expected the same rows")
+    if terms.counts is not None:
+        once = [dataclasses.replace(each, counts=None) for each in (terms, others)]
+        return dataclasses.replace(subtract_terms(*once), counts=terms.counts)
     name = f"{terms.estimator} less {others.estimator}"
     free = None
     if terms.free is not None or others.free is not None:

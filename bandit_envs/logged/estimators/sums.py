@@ -76,7 +76,8 @@ class RatioSums:
         ratios: [S], mean(weighted_s) / mean(normaliser_s), or 0 if no row has a weight.
         moments: of the columns `direct`, `weighted_s - ratio_s normaliser_s` and `normaliser_s`.
             Those in the middle have mean 0, and lose no digits where the weighted rewards are
-            nearly a multiple of the weights. Up to two slots, they go up to the fourth.
+            nearly a multiple of the weights. Up to two slots, or more if asked, they go up to the
+            fourth.
         blocks: the sums of the same columns in blocks of rows.
     """
 
@@ -85,22 +86,30 @@ class RatioSums:
     blocks: BlockSums
 
     @classmethod
-    def from_columns(cls, columns: Floats, first_row: int | Indices = 0) -> RatioSums:
-        """Returns the sums of n rows: [1 + 2 S, n]."""
+    def from_columns(
+        cls, columns: Floats, first_row: int | Indices = 0, few_slots: int = FEW_SLOTS
+    ) -> RatioSums:
+        """Returns the sums of n rows: [1 + 2 S, n].
+
+        Args:
+            columns: of the rows.
+            first_row: as for `Terms.sums`.
+            few_slots: up to so many slots, moments go up to the fourth.
+        """
         numbers = number_rows(first_row, columns.shape[1])
         starts = range(0, max(columns.shape[1], 1), ROWS_IN_CACHE)
         parts = [slice(start, start + ROWS_IN_CACHE) for start in starts]
-        blocks = [cls._from_block(columns[:, rows], numbers[rows]) for rows in parts]
+        blocks = [cls._from_block(columns[:, rows], numbers[rows], few_slots) for rows in parts]
         return functools.reduce(cls.merge, blocks)
 
     @classmethod
-    def _from_block(cls, columns: Floats, numbers: Indices) -> RatioSums:
+    def _from_block(cls, columns: Floats, numbers: Indices, few_slots: int) -> RatioSums:
         """Returns the sums of as many rows as the processor's cache holds."""
         _, weighted, normaliser = _split(columns)
         ratios = weighted.sum(axis=1) / _or_one(normaliser.sum(axis=1))
         centred = columns.copy()
         centred[1 : 1 + len(ratios)] -= ratios[:, np.newaxis] * normaliser
-        kind = HigherMoments if len(ratios) <= FEW_SLOTS else Moments
+        kind = HigherMoments if len(ratios) <= few_slots else Moments
         blocks = BlockSums.from_columns(centred, numbers)
         return cls(ratios, kind.from_columns(centred), blocks)
 
@@ -259,6 +268,23 @@ def compared_columns(free: Floats, weights: Floats, rewards: Floats) -> Floats:
     return np.vstack([free[:2], weights * rewards, free[2:], weights])
 
 
+def count_columns(columns: Floats, counts: Floats) -> Floats:
+    """Returns the columns of an estimate from rows that stand for several decisions each.
+
+    What the rows add is divided by the mean of the counts, in a slot of its own. The direct part of
+    the estimate is in it, and its column is 0.
+
+    Args:
+        columns: [1 + 2 S, n], as if each row stood for one decision.
+        counts: [n], how many decisions each row stands for.
+    """
+    direct, weighted, normaliser = _split(columns)
+    nothing = np.zeros_like(direct)
+    if len(weighted) and not direct.any():
+        return np.vstack([nothing, weighted * counts, normaliser * counts])
+    return np.vstack([nothing, direct * counts, weighted * counts, counts, normaliser * counts])
+
+
 def _split(columns: Floats) -> tuple[Floats, Floats, Floats]:
     """Returns the parts of columns [1 + 2 S, n]: [n], [S, n] and [S, n]."""
     size = len(columns) // 2
@@ -282,7 +308,10 @@ class WeightSums:
         means: the statistics of the mean weight of a row's slots, whose expectation is 1.
         tail: the largest of these mean weights.
         expected_squares: the sum over rows of the expected square of a weight, before the logging
-            policy draws an action; None if the log has not all of its probabilities.
+            policy draws an action; None if the log has not all of its probabilities, or rows count
+            more than once.
+        excess: the statistics of the mean weight less 1, if rows count more than once; with the
+            weights, these are counted. None if each counts once.
     """
 
     sums: Floats
@@ -292,11 +321,29 @@ class WeightSums:
     means: Statistics
     tail: TailSums
     expected_squares: float | None = None
+    excess: Statistics | None = None
 
     @classmethod
-    def from_weights(cls, weights: Floats, expected_squares: Floats | None = None) -> WeightSums:
-        """Returns the sums of weights [S, n], whose squares have the expectations [n], or None."""
+    def from_weights(
+        cls,
+        weights: Floats,
+        expected_squares: Floats | None = None,
+        counts: Floats | None = None,
+    ) -> WeightSums:
+        """Returns the sums of the weights of some rows.
+
+        Args:
+            weights: [S, n].
+            expected_squares: [n], the expectations of the squares of weights; None if not known.
+            counts: [n], how many decisions each row stands for; None for one.
+        """
         means = weights[0] if len(weights) == 1 else weights.mean(axis=0)
+        if counts is not None:
+            excess = Statistics.from_values(counts * (means - 1.0))
+            counted = cls.from_weights(weights * counts)
+            largest = float(weights.max(initial=0.0))
+            num_large = int(np.count_nonzero(weights > LARGE_WEIGHT))
+            return dataclasses.replace(counted, largest=largest, num_large=num_large, excess=excess)
         return cls(
             sums=weights.sum(axis=1),
             squares=np.einsum("sn,sn->s", weights, weights),
@@ -309,6 +356,9 @@ class WeightSums:
 
     def merge(self, other: WeightSums) -> WeightSums:
         """Returns the sums of the rows of both."""
+        excess = None
+        if self.excess is not None and other.excess is not None:
+            excess = self.excess.merge(other.excess)
         expected = None
         if self.expected_squares is not None and other.expected_squares is not None:
             expected = self.expected_squares + other.expected_squares
@@ -320,7 +370,17 @@ class WeightSums:
             means=self.means.merge(other.means),
             tail=self.tail.merge(other.tail),
             expected_squares=expected,
+            excess=excess,
         )
+
+    def mean_weight(self) -> tuple[float, float]:
+        """Returns the mean weight, whose expectation is 1, and its standard error."""
+        mean = float(self.means.mean)
+        if self.excess is None:
+            return mean, math.sqrt(float(self.means.squared_deviation)) / self.means.count
+        counts = mean - float(self.excess.mean)
+        error = math.sqrt(float(self.excess.squared_deviation)) / self.excess.count
+        return mean / counts, error / counts
 
     def effective_sample_size(self) -> float:
         """Returns how many rows of equal weight would tell as much; the mean over the slots."""

@@ -38,6 +38,7 @@ def from_frame(
     num_actions: int | None = None,
     embedding: Names = (),
     drop_missing: bool = False,
+    weight: str | None = None,
     logger: str | None = None,
     balance: bool = False,
 ) -> BanditLog:
@@ -63,6 +64,7 @@ def from_frame(
         embedding: the columns of the categories of the action, integers from 0, if there are any.
         drop_missing: whether to drop rows with missing values. By default, they raise a ValueError
             that counts them.
+        weight: the column of how many decisions each row stands for, above 0; None for one each.
         logger: the column that says which of several logging policies a row is of. Each row has the
             propensity of its own.
         balance: whether propensities are those of the mixture of all logging policies, as by
@@ -91,6 +93,7 @@ def from_frame(
             action=action,
             reward=reward,
             embedding=embedding,
+            weight=weight,
         ),
         num_actions=num_actions,
         drop_missing=drop_missing,

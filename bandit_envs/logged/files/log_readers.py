@@ -42,6 +42,7 @@ def scan_log(
     drop_missing: bool = False,
     time: str | None = None,
     embedding: Names = (),
+    weight: str | None = None,
     only: str | None = None,
     logger: str | None = None,
     balance: bool = False,
@@ -76,6 +77,7 @@ def scan_log(
         time: a column that no batch has, such as the `time` of rewards.
             `earlier, later = scan.split("2024-12-31")` cuts the log there.
         embedding: the columns of the categories of the action, as for `from_frame`.
+        weight: the column of how many decisions each row stands for, as for `from_frame`.
         only: a pattern, such as `*.csv` or `day=2/*`, of the files of a folder that are read. By
             default, a file that is not a log is an error, unless its name begins with "." or "_".
         logger: the column of a table that says which of several logging policies a row is of.
@@ -101,6 +103,7 @@ def scan_log(
     """
     check_integer("batch_rows", batch_rows, minimum=1)
     roles = {"action": action, "reward": reward, "embedding": embedding, "time": time}
+    roles["weight"] = () if weight is None else weight
     columns = LogRoles.of(features, propensity, logger, balance, **roles)
     folder = Path(path)
     given = {
@@ -110,6 +113,7 @@ def scan_log(
         "num_actions": num_actions is not None,
         "drop_missing": drop_missing,
         "embedding": bool(embedding),
+        "weight": weight is not None,
         "logger": logger is not None,
     }
     if is_decisions(folder) and not folder.is_dir():
@@ -159,6 +163,7 @@ def read_log(
     num_actions: int | None = None,
     drop_missing: bool = False,
     embedding: Names = (),
+    weight: str | None = None,
     logger: str | None = None,
     balance: bool = False,
 ) -> BanditLog:
@@ -181,6 +186,7 @@ def read_log(
         num_actions=num_actions,
         drop_missing=drop_missing,
         embedding=embedding,
+        weight=weight,
         only=only,
         logger=logger,
         balance=balance,

@@ -293,6 +293,7 @@ class TableScan(Scan):
                 num_actions=self.num_actions,
                 embedding=read_categories(frame, self.roles.all_of("embedding")),
                 own_propensity=own if is_mixed else None,
+                weight=self._read_weights(frame),
                 encoding=self.encoding,
             )
         except BadValueError as error:
@@ -316,6 +317,11 @@ class TableScan(Scan):
         if self.loggers is not None:
             return self.loggers.mix(frame) if self.loggers.balance else own
         column = self.roles.one_of("propensity")
+        return None if column is None else read_numbers(frame, column)
+
+    def _read_weights(self, frame: DataFrame) -> Any:
+        """Returns how many decisions rows stand for, [n]; None if no column says so."""
+        column = self.roles.one_of("weight")
         return None if column is None else read_numbers(frame, column)
 
     def _column_of(self, role: str) -> str:

@@ -67,7 +67,9 @@ class DirectMethodLearner(Learner):
         for action in range(log.num_actions):
             rows = np.flatnonzero(log.action == action)
             regressor = copy_estimator(self._regressor, rng)
-            models.append(fit_regressor(regressor, context[rows], log.reward[rows], action))
+            weights = None if log.weight is None else log.weight[rows]
+            rewards = log.reward[rows]
+            models.append(fit_regressor(regressor, context[rows], rewards, action, weights))
         return policy_of_regressions(models, log, batch_size, rng)
 
     def _fit_parts(self, over: PassOverParts, batch_size: int, seed: Seed) -> ContextualPolicy:

@@ -83,7 +83,8 @@ class DoublyRobustLearner(Learner):
         models: list[Any] = [NEVER] * log.num_actions
         for action in np.flatnonzero(is_logged).tolist():
             made = copy_estimator(regressor, rng)
-            models[action] = fit_regressor(made, context, rewards[:, action], action)
+            own = rewards[:, action]
+            models[action] = fit_regressor(made, context, own, action, log.weight)
         return policy_of_regressions(models, log, batch_size, rng)
 
     def _fit_parts(self, over: PassOverParts, batch_size: int, seed: Seed) -> ContextualPolicy:

@@ -11,7 +11,7 @@ from bandit_envs.arrays import Floats, Indices, Rng
 from bandit_envs.base.checks import check_integer
 from bandit_envs.logged.features import features_of, has_items
 from bandit_envs.logged.log import BanditLog, require_numbered_actions, require_propensities
-from bandit_envs.logged.reward_models.reward_sums import RewardSums, folds_of
+from bandit_envs.logged.reward_models.reward_sums import RewardSums, count_rows, folds_of
 from bandit_envs.policies.scikit_learn.model import (
     copy_estimator,
     fit_weighted,
@@ -62,10 +62,11 @@ class RewardRegression:
             return RewardSums.from_log(log, 0, self._folds, weights).fit().predict(log)
         fold = folds_of(0, size, self._folds)
         predicted = np.empty((size, log.num_actions))
+        counts = count_rows(log, weights)
         for index in range(self._folds):
             test = np.flatnonzero(fold == index)
             train = np.flatnonzero(fold != index)
-            model = self._fit(np.random.default_rng(index), log, train, weights)
+            model = self._fit(np.random.default_rng(index), log, train, counts)
             for action in range(log.num_actions):
                 features = _action_features(log, test, np.full(len(test), action))
                 predicted[test, action] = predict_means(model, features)

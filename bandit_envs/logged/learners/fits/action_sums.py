@@ -53,7 +53,8 @@ def sum_logged_rewards(part: NumberedBatches) -> RegressionSums:
         logged = np.unique(batch.action).tolist()
         for action in logged:
             rows = np.flatnonzero(batch.action == action)
-            ridge.add(action, context[rows], batch.reward[rows])
+            weights = None if batch.weight is None else batch.weight[rows]
+            ridge.add(action, context[rows], batch.reward[rows], weights)
         found = found.merge(RegressionSums(ridge, frozenset(logged), batch[:1]))
     return found
 
@@ -66,7 +67,7 @@ def sum_all_rewards(model: CrossFittedRidge, part: NumberedBatches) -> Regressio
         context = context_of(batch)
         rewards = correct_rewards(model.predict(batch, first_row), batch)
         for action in range(batch.num_actions):
-            ridge.add(action, context, rewards[:, action])
+            ridge.add(action, context, rewards[:, action], batch.weight)
         logged = frozenset(np.unique(batch.action).tolist())
         found = found.merge(RegressionSums(ridge, logged, batch[:1]))
     return found
