@@ -193,7 +193,7 @@ def test_what_cannot_count_rows_refuses_weights_or_warns():
         ReplayEnvironment(log)
     with pytest.raises(ValueError, match="which a policy gradient does not take"):
         PolicyGradientLearner().fit(log)
-    with pytest.warns(UserWarning, match="have weights, and the policy learns each row once"):
+    with pytest.warns(UserWarning, match="the policy learns each row once, whatever its"):
         learn_from_log(UCBPolicy(0.1, num_actions=2), log)
 
 

@@ -13,7 +13,7 @@ from bandit_envs.tables.roles import Roles
 pandas = pytest.importorskip("pandas")
 
 ROLES = {"action", "reward", "cost", "propensity", "features", "embedding", "time", "label"}
-ROLES |= {"slot_propensity", "prefix_propensity", "slate", "slot", "example", "logger"}
+ROLES |= {"slot_propensity", "prefix_propensity", "slate", "slot", "example", "logger", "weight"}
 OTHERS = {"path", "frame", "table", "batch_rows", "num_actions", "drop_missing", "only"}
 OTHERS |= {"layout", "text_features", "balance"}
 READERS = (scan_log, read_log, from_frame, read_slates, read_outcomes, read_dataset)

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from bandit_envs.base.checks import check_integer
 from bandit_envs.logged.files.decision_tables import is_decisions
 from bandit_envs.logged.files.decisions import DecisionScan
-from bandit_envs.logged.files.dsjson.scan import DsjsonScan
+from bandit_envs.logged.files.dsjson.dsjson_scan import DsjsonScan
 from bandit_envs.logged.files.log_files import (
     DSJSON_SUFFIXES,
     LOG_SUFFIXES,

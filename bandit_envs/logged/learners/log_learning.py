@@ -17,7 +17,8 @@ from bandit_envs.nests import map_structure
 from bandit_envs.policies import Policy
 from bandit_envs.trajectories import Trajectory, restart, termination
 
-LEARNED_ONCE = "rows of log have weights, and the policy learns each row once"
+LEARNS_ONCE = "learns each row once, whatever its weight"
+"""What a policy does of a log whose rows have weights, in warnings."""
 
 
 def learn_from_log(
@@ -51,7 +52,7 @@ def learn_from_log(
     is_told = False
     for batch in align_batches(batches, learner.batch_size):
         if batch.weight is not None and not is_told:
-            warnings.warn(LEARNED_ONCE, stacklevel=2)
+            warnings.warn(f"the policy {LEARNS_ONCE}", stacklevel=2)
             is_told = True
         learner.encoding = learner.encoding or batch.encoding
         learn_batch(learner, translate_log(batch, learner.encoding))

@@ -14,7 +14,7 @@ from bandit_envs.arrays import Array, Floats
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.logged.features import has_items
-from bandit_envs.logged.files.dsjson.features import WORDS
+from bandit_envs.logged.files.dsjson.json_features import WORDS
 from bandit_envs.logged.files.obp import check_feature_array, refuse_columns
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.tables.encoding import TableColumn, TableEncoding, TextColumn

@@ -14,7 +14,7 @@ import numpy as np
 
 from bandit_envs.base.archives import CONTENT_ERRORS
 from bandit_envs.base.checks import short_repr
-from bandit_envs.logged.files.dsjson.features import ColumnSearch
+from bandit_envs.logged.files.dsjson.json_features import ColumnSearch
 from bandit_envs.logged.files.dsjson.lines import (
     DsjsonLine,
     check_fields,

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from bandit_envs.arrays import Mask
-from bandit_envs.logged.files.dsjson.features import FeatureWriter
-from bandit_envs.logged.files.dsjson.layout import (
+from bandit_envs.logged.files.dsjson.json_features import FeatureWriter
+from bandit_envs.logged.files.dsjson.line_layout import (
     DsjsonLayout,
     LayoutSearch,
     errors_of_line,

@@ -227,7 +227,7 @@ class ColumnSearch:
         return [name for name, levels in known if levels and not levels.make_columns(name)]
 
 
-class Cells:
+class CellsOfShape:
     """What is known of the features of some rows that have one shape.
 
     Args:
@@ -265,7 +265,7 @@ class FeatureWriter:
                 self._places[column.name] = place
             place += len(column.labels())
         self.width = place
-        self._cells: dict[int, Cells] = {}
+        self._cells: dict[int, CellsOfShape] = {}
         self._rows: list[int] = []
         self._columns: list[int] = []
         self._values: list[float] = []
@@ -295,9 +295,9 @@ class FeatureWriter:
                 if values[place]:
                     self._add_number(row, name, 1.0)
 
-    def _add_cells(self, shape: Shape) -> Cells:
+    def _add_cells(self, shape: Shape) -> CellsOfShape:
         """Returns the cells of a shape, which has none. Shapes stay, and so do their ids."""
-        cells = Cells(
+        cells = CellsOfShape(
             [self._places.get(name, self.width) for name in shape.numbers],
             [(place, self._levels.get(name, {})) for place, name in shape.texts],
         )
