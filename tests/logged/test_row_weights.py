@@ -29,7 +29,12 @@ from bandit_envs.logged import (
     read_log,
     write_log,
 )
-from bandit_envs.logged.estimators.gains import estimate_logged, gain_over
+from bandit_envs.logged.estimators.gains import (
+    estimate_logged,
+    gain_over,
+    logged_terms,
+    subtract_terms,
+)
 from bandit_envs.logged.summary import LogSummary
 from bandit_envs.policies import RandomPolicy, UCBPolicy
 
@@ -130,6 +135,22 @@ def test_a_weight_counts_as_so_many_rows(estimator):
     assert gain.value == pytest.approx(of_repeated.value, rel=1e-9)
     assert gain.interval()[0] < gain.value < gain.interval()[1]
     assert found.standard_error > expected.standard_error  # of rows that are independent
+
+
+def test_sums_of_parts_merge_where_one_has_no_reward():
+    log = make_log(np.linspace(1.0, 2.0, SIZE))
+    log = dataclasses.replace(log, reward=np.where(np.arange(SIZE) < 100, 0.0, log.reward))
+    table = np.tile([0.4, 0.6], (SIZE, 1))
+    first = SelfNormalizedIPS().terms(log[:100], table[:100])
+    rest = SelfNormalizedIPS().terms(log[100:], table[100:])
+    gains = [
+        subtract_terms(terms, logged_terms(part))
+        for terms, part in ((first, log[:100]), (rest, log[100:]))
+    ]
+    merged = gains[0].sums().merge(gains[1].sums(100)).estimate()
+    whole = gain_over(SelfNormalizedIPS().estimate(log, table), estimate_logged(log))
+    assert merged.value == pytest.approx(whole.value)
+    assert merged.interval() == pytest.approx(whole.interval())
 
 
 @pytest.mark.parametrize("estimator", [InversePropensityScoring(), DoublyRobust()], ids=repr)

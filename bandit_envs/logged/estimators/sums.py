@@ -280,8 +280,6 @@ def count_columns(columns: Floats, counts: Floats) -> Floats:
     """
     direct, weighted, normaliser = _split(columns)
     nothing = np.zeros_like(direct)
-    if len(weighted) and not direct.any():
-        return np.vstack([nothing, weighted * counts, normaliser * counts])
     return np.vstack([nothing, direct * counts, weighted * counts, counts, normaliser * counts])
 
 
