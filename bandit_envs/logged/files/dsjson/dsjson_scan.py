@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import itertools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -170,8 +170,8 @@ def _decisions_of(part: FilePart) -> Iterator[DsjsonLine]:
 
 def _make_rows(maker: RowMaker, decisions: Iterator[DsjsonLine]) -> Iterator[BanditLog]:
     """Yields the log of some decisions, of a few at a time."""
-    while some := list(itertools.islice(decisions, maker.rows)):
-        yield maker.make(some)
+    while (log := maker.make(itertools.islice(decisions, maker.rows))) is not None:
+        yield log
 
 
 class RowMaker:
@@ -190,12 +190,25 @@ class RowMaker:
         per_row = self._context.width + layout.num_actions * (1 + self._items.width)
         self.rows = max(1, KEPT_NUMBERS // max(1, per_row))
 
-    def make(self, decisions: Sequence[DsjsonLine]) -> BanditLog:
-        """Returns the log of some decisions, at best `rows` at a time."""
+    def make(self, decisions: Iterable[DsjsonLine]) -> BanditLog | None:
+        """Returns the log of some decisions, at most `rows`; None without one.
+
+        Of each decision, what JSON had of its features is not kept until the next one comes.
+        """
         layout = self._layout
-        shape = (len(decisions), layout.num_actions)
-        numbers = [self._number_actions(decision) for decision in decisions]
-        sizes = [len(decision.items) for decision in decisions]
+        kept: list[DsjsonLine] = []
+        numbers: list[Sequence[int]] = []
+        for row, decision in enumerate(decisions):
+            self._context.add(row, decision.context)
+            if layout.has_items:
+                for place, features in enumerate(decision.items, start=row * layout.num_actions):
+                    self._items.add(place, features)
+            numbers.append(self._number_actions(decision))
+            kept.append(decision._replace(context={}, items=()))
+        if not kept:
+            return None
+        shape = (len(kept), layout.num_actions)
+        sizes = [len(own) for own in numbers]
         rows = np.repeat(np.arange(shape[0]), sizes)
         known = np.concatenate(numbers)
         columns = known
@@ -203,7 +216,8 @@ class RowMaker:
             columns = np.concatenate([np.arange(size) for size in sizes])
         offered = np.zeros(shape, np.bool_)
         offered[rows, columns] = True
-        actions = [each.action for each in decisions]
+        mask = offered if layout.has_mask else None
+        actions = [each.action for each in kept]
         item = None
         if layout.has_items and layout.numbers:
             item = np.full(shape, -1)
@@ -213,20 +227,17 @@ class RowMaker:
         probabilities = None
         if layout.has_probabilities:
             probabilities = np.zeros(shape)
-            probabilities[rows, columns] = [
-                p for each in decisions for p in each.probabilities or ()
-            ]
-        mask = offered if layout.has_mask else None
+            probabilities[rows, columns] = [p for each in kept for p in each.probabilities or ()]
         return BanditLog(
-            observation=self._observe(decisions, mask),
+            observation=self._observe(kept, mask),
             action=np.array(actions),
-            reward=np.array([0.0 - each.cost for each in decisions]),
-            propensity=np.array([each.propensity for each in decisions]),
+            reward=np.array([0.0 - each.cost for each in kept]),
+            propensity=np.array([each.propensity for each in kept]),
             num_actions=layout.num_actions,
             action_probabilities=probabilities,
             available=None if layout.has_items else mask,
             item=item,
-            weight=np.array([each.weight for each in decisions]) if layout.has_weights else None,
+            weight=np.array([each.weight for each in kept]) if layout.has_weights else None,
             encoding=layout.encoding,
         )
 
@@ -239,19 +250,12 @@ class RowMaker:
         return [known[str(name)] for name in names]
 
     def _observe(self, decisions: Sequence[DsjsonLine], mask: Mask | None) -> Nest:
-        """Returns the observation of some decisions."""
+        """Returns the observation of decisions whose features the writers keep."""
         num_actions = self._layout.num_actions
-        context = self._context.new_table(len(decisions))
-        for row, decision in enumerate(decisions):
-            self._context.add(row, decision.context)
-        self._context.write_to(context)
+        context = self._context.write(len(decisions))
         tables = [context]
         if self._layout.has_items:
-            items = self._items.new_table(len(decisions) * num_actions)
-            for row, decision in enumerate(decisions):
-                for place, features in enumerate(decision.items, start=row * num_actions):
-                    self._items.add(place, features)
-            self._items.write_to(items)
+            items = self._items.write(len(decisions) * num_actions)
             tables.append(items.reshape(len(decisions), num_actions, -1))
         for table, names in zip(tables, self._labels):
             is_bad = ~np.isfinite(table)
@@ -260,6 +264,6 @@ class RowMaker:
                 found = f"the feature {names[column]!r} is {table[is_bad][0]}"
                 raise ValueError(f"line {decisions[row].number}: {found}; expected a finite number")
         if not self._layout.has_items:
-            return context[:, :-1]
-        observation: dict[str, Nest] = {"global": context[:, :-1], "per_arm": tables[1][..., :-1]}
+            return context
+        observation: dict[str, Nest] = {"global": context, "per_arm": tables[1]}
         return observation if mask is None else {**observation, "mask": mask}

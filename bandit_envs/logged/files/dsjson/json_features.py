@@ -81,16 +81,19 @@ class Shapes:
 
     def __init__(self) -> None:
         self._known: dict[tuple[Any, ...], Shape | None] = {}
+        self._last: tuple[Any, ...] = ()  # signature, which many items of a line have
+        self._last_shape: Shape | None = None
 
     def find(self, key: str, features: Mapping[str, Any], values: Sequence[Any]) -> Shape | None:
         """Returns what `find_shape` does; `values` are those of the features."""
         signature = (key, *features, *map(type, values))
-        try:
-            return self._known[signature]
-        except KeyError:
-            shape = None if key.startswith("_") else find_shape(key, features)
-            self._known[signature] = shape
-            return shape
+        if signature == self._last:
+            return self._last_shape
+        if signature not in self._known:
+            self._known[signature] = None if key.startswith("_") else find_shape(key, features)
+        self._last = signature
+        self._last_shape = self._known[signature]
+        return self._last_shape
 
 
 def flatten(features: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -246,7 +249,7 @@ class CellsOfShape:
 
 
 class FeatureWriter:
-    """Writes the features of contexts, or of items, into the rows of a table.
+    """Writes the features of contexts, or of items, into tables, a row each.
 
     Args:
         columns: of the features.
@@ -270,12 +273,8 @@ class FeatureWriter:
         self._columns: list[int] = []
         self._values: list[float] = []
 
-    def new_table(self, size: int) -> Floats:
-        """Returns a table [size, width + 1] of zeros, whose last column takes what has no place."""
-        return np.zeros((size, self.width + 1))
-
     def add(self, row: int, features: Mapping[str, Any]) -> None:
-        """Keeps a context or an item, which `write_to` writes into a row of a table."""
+        """Adds a context or an item, which `write` writes into a row of the next table."""
         for key, value in features.items():
             if key in OF_ACTIONS:
                 continue
@@ -322,8 +321,9 @@ class FeatureWriter:
         self._columns.append(place)
         self._values.append(value)
 
-    def write_to(self, table: Floats) -> None:
-        """Writes what is kept into a table, and keeps it no longer."""
+    def write(self, size: int) -> Floats:
+        """Returns the table [size, width] of what was added, which is kept no longer."""
+        table = np.zeros((size, self.width + 1))  # the last column takes what has no place
         for cells in self._cells.values():
             rows = np.array(cells.rows, np.intp)
             if len(cells.columns):
@@ -336,3 +336,4 @@ class FeatureWriter:
         self._rows = []
         self._columns = []
         self._values = []
+        return table[:, :-1]
