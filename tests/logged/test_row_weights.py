@@ -22,6 +22,8 @@ from bandit_envs.logged import (
     SelfNormalizedDR,
     SelfNormalizedIPS,
     SwitchDR,
+    balance_loggers,
+    estimate_propensities,
     from_frame,
     learn_from_log,
     probabilities_of,
@@ -214,6 +216,10 @@ def test_what_cannot_count_rows_refuses_weights_or_warns():
         ReplayEnvironment(log)
     with pytest.raises(ValueError, match="which a policy gradient does not take"):
         PolicyGradientLearner().fit(log)
+    with pytest.raises(ValueError, match="which an estimate of propensities does not take"):
+        estimate_propensities(log)
+    with pytest.raises(ValueError, match="which a mixture of loggers does not take"):
+        balance_loggers([log], [np.ones((SIZE, 1))])
     with pytest.warns(UserWarning, match="the policy learns each row once, whatever its"):
         learn_from_log(UCBPolicy(0.1, num_actions=2), log)
 
@@ -245,6 +251,14 @@ def test_files_hold_weights(suffix, tmp_path):
     log = make_log(np.linspace(1.0, 2.0, SIZE))
     write_log(tmp_path / f"log.{suffix}", log)
     assert read_log(tmp_path / f"log.{suffix}") == log
+
+
+def test_a_mixture_of_loggers_has_rows_that_count_alike(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    columns = {"action": [0, 1], "reward": [1.0, 0.0], "propensity": [0.5, 0.5], "by": ["a", "a"]}
+    frame = pandas.DataFrame({**columns, "kept": [1.0, 4.0]})
+    with pytest.raises(ValueError, match="balance is True, and weight 'kept'; expected rows that"):
+        from_frame(frame, propensity={"a": "propensity"}, logger="by", balance=True, weight="kept")
 
 
 def test_a_column_of_a_table_has_the_weights(tmp_path):

@@ -68,7 +68,8 @@ class LogRoles(NamedTuple):
             roles: the column or columns of each other role, such as `action`.
 
         Raises:
-            ValueError: a column has two roles, or logging policies have no propensities.
+            ValueError: a column has two roles, or logging policies have no propensities, or there
+                is a mixture of them in rows with weights.
         """
         loggers = LoggerColumns.of(logger, propensity, balance)
         columns: Names | None
@@ -76,6 +77,11 @@ class LogRoles(NamedTuple):
             columns = tuple(dict.fromkeys(propensity.values()))
         else:
             columns = propensity
+        if balance and roles.get("weight"):
+            expected = "rows that all count alike, as a mixture of logging policies counts them"
+            raise ValueError(
+                f"balance is True, and weight {roles['weight']!r}; expected {expected}"
+            )
         named = Roles.of(features, SHARED, **roles, propensity=columns, logger=logger)
         return cls(named, loggers)
 

@@ -84,7 +84,21 @@ class Shapes:
         self._last: tuple[Any, ...] = ()  # signature, which many items of a line have
         self._last_shape: Shape | None = None
 
-    def find(self, key: str, features: Mapping[str, Any], values: Sequence[Any]) -> Shape | None:
+    def split(self, features: Mapping[str, Any]) -> Iterator[tuple[Shape | None, Any]]:
+        """Yields the shape and the values of each object of a context or an item.
+
+        Without a shape, it yields the feature or object itself, in an object with its key alone.
+        """
+        for key, value in features.items():
+            if key in OF_ACTIONS:
+                continue
+            shape = None
+            if type(value) is dict:
+                values = [*value.values()]
+                shape = self._find(key, value, values)
+            yield (None, {key: value}) if shape is None else (shape, values)
+
+    def _find(self, key: str, features: Mapping[str, Any], values: Sequence[Any]) -> Shape | None:
         """Returns what `find_shape` does; `values` are those of the features."""
         signature = (key, *features, *map(type, values))
         if signature == self._last:
@@ -157,16 +171,10 @@ class ColumnSearch:
     def add(self, features: Mapping[str, Any]) -> int:
         """Adds a context or an item; returns how many keys its objects have."""
         keys = len(features)
-        for key, value in features.items():
-            if key in OF_ACTIONS:
-                continue
-            shape = None
-            if type(value) is dict:
-                values = [*value.values()]
-                shape = self._shapes.find(key, value, values)
+        for shape, values in self._shapes.split(features):
             if shape is None:
-                keys += count_keys(value)
-                self._add_each(flatten({key: value}))
+                keys += count_keys(values) - 1
+                self._add_each(flatten(values))
                 continue
             keys += len(values)
             if id(shape) not in self._added:
@@ -275,15 +283,9 @@ class FeatureWriter:
 
     def add(self, row: int, features: Mapping[str, Any]) -> None:
         """Adds a context or an item, which `write` writes into a row of the next table."""
-        for key, value in features.items():
-            if key in OF_ACTIONS:
-                continue
-            shape = None
-            if type(value) is dict:
-                values = [*value.values()]
-                shape = self._shapes.find(key, value, values)
+        for shape, values in self._shapes.split(features):
             if shape is None:
-                self._add_each(row, flatten({key: value}))
+                self._add_each(row, flatten(values))
                 continue
             cells = self._cells.get(id(shape)) or self._add_cells(shape)
             cells.rows.append(row)

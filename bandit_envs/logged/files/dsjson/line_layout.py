@@ -166,10 +166,12 @@ class LayoutSearch:
         self._has_tags = has_tags
         self._most = max(self._most, len(decision.items))
         self._fewest = min(self._fewest, len(decision.items))
-        numbers: Sequence[str | None] = [None] * len(decision.items)
-        if self._are_numbers:
-            numbers = [number_of(item) for item in decision.items]
-            self._are_numbers = None not in numbers and len({*numbers}) == len(numbers)
+        if not self._are_numbers:
+            for tag in decision.tags:
+                self._tags.setdefault(tag)
+            return
+        numbers = [number_of(item) for item in decision.items]
+        self._are_numbers = None not in numbers and len({*numbers}) == len(numbers)
         for tag, number in zip(decision.tags or numbers, numbers):
             if tag is not None and self._tags.setdefault(tag, number) != number:
                 self._are_numbers = False
