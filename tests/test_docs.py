@@ -24,6 +24,7 @@ SLOW = (  # they run as readers copy them, with the sizes that are shown
     "coming_from_rlberry",
     "gallery",
     "first_hour_tf_agents",
+    "items_with_features",
     "logged_data",
     "logged_data_command",
     "logged_data_kinds",

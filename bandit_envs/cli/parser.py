@@ -339,8 +339,8 @@ def _add_log(parser: Parser, train: str) -> None:
     parser.add_argument("--action", default="action", metavar="COLUMN", help=text)
     text = "column of rewards; several of slates (default: reward)"
     parser.add_argument("--reward", default="reward", metavar="COLUMN", help=text)
-    text = "column of propensities (default: propensity)"
-    parser.add_argument("--propensity", default="propensity", metavar="COLUMN", help=text)
+    text = "column of propensities, or one number for all rows (default: propensity)"
+    parser.add_argument("--propensity", default="propensity", metavar="COLUMN|P", help=text)
     text = (
         "estimate the propensities, which your table lacks: by a logistic regression, or by a "
         'classifier of scikit-learn such as "RandomForestClassifier(min_samples_leaf=20)"'
@@ -361,6 +361,20 @@ def _add_log(parser: Parser, train: str) -> None:
     parser.group("the log").add_argument("--num-actions", type=int, metavar="K", help=text)
     text = "leave out the rows of your table that miss values (default: an error)"
     parser.group("the log").add_argument("--drop-missing", action="store_true", help=text)
+    text = 'column of the actions that were available, as ["A", "B"] (default: all were)'
+    parser.group("the log").add_argument("--available", metavar="COLUMN", help=text)
+    more = parser.group("actions that are items with features")
+    text = "column of the decisions, if your table has one row for each candidate of a decision"
+    more.add_argument("--decision", metavar="COLUMN", help=text)
+    text = "column of the items; there is no --action then"
+    more.add_argument("--item", metavar="COLUMN", help=text)
+    text = "column that is 1 for the chosen candidate, and 0 for others (default: chosen)"
+    more.add_argument("--chosen", default="chosen", metavar="COLUMN", help=text)
+    text = (
+        "columns of features of the items (default: those that differ within a decision, or all "
+        "but --features)"
+    )
+    more.add_argument("--item-features", metavar="A,B,C", help=text)
 
 
 def _add_list(subcommands: Subcommands) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from bandit_envs.cli.console import OUT
 from bandit_envs.cli.studies import show_study
 from bandit_envs.evaluations.evaluation import PAGE as ESTIMATES_PAGE
-from bandit_envs.logged.files.decision_tables import is_decisions
+from bandit_envs.logged.files.served.decision_tables import is_decisions
 from bandit_envs.serving import read_report
 from bandit_envs.showing.page import has_charts
 from bandit_envs.studies.results.results import PAGE

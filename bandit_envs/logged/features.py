@@ -35,13 +35,16 @@ def have_no_names(log: BanditLog) -> bool:
     return any((leaf != leaf[:1]).any() for leaf in flatten(log.observation["per_arm"]))
 
 
+def tells_by_number(policy: Policy) -> bool:
+    """Returns whether a policy tells actions apart by their numbers, not by features alone."""
+    if isinstance(policy, ContextualPolicy):
+        return policy.model.predictor.has_own_weights
+    return ignores_contexts(policy) and not isinstance(policy, RandomPolicy)
+
+
 def check_tells_items(policy: Policy, log: BanditLog) -> None:
     """Raises ValueError if a policy takes the place of an item, which may change, for the item."""
-    if isinstance(policy, ContextualPolicy):
-        by_number = policy.model.predictor.has_own_weights
-    else:
-        by_number = ignores_contexts(policy) and not isinstance(policy, RandomPolicy)
-    if by_number and have_no_names(log):
+    if tells_by_number(policy) and have_no_names(log):
         raise ValueError(f"policy tells actions apart by their numbers; {NO_NAMES}")
 
 

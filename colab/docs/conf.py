@@ -143,6 +143,7 @@ NAVIGATION = {
         "": [
             "logged_data_command",
             "logged_data_python",
+            "items_with_features",
             "logged_data_kinds",
             "logged_data_learners",
             "logged_data_intervals",

@@ -61,7 +61,20 @@ ORDER = (
 )
 """So that each finds what those before it have written."""
 
+SHARED = ("results/study", "log.npz", "policy.npz", "clicks.npz")
+"""What some examples write, and others read."""
+
+SMALLER = {
+    "run": ["--runs", "20", "--steps", "15", "--workers", "1"],
+    "testbed": ["--runs", "20"],
+    "watch": ["--steps", "5"],
+}
+"""Options with which a command does the same in less time."""
+
 ALL = [example for command in ORDER for example in EXAMPLES[command]]
+RUN = [example for example in ALL if "SCHEDULER" not in example]  # tests of clusters run that
+TOGETHER = [example for example in RUN if any(name in example for name in SHARED)]
+ALONE = [example for example in RUN if example not in TOGETHER]
 
 
 def options_of_subcommands():
@@ -164,21 +177,33 @@ def write_answers(folder):
             file.write(json.dumps(answer) + "\n")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("example", [each for each in ALL if "SCHEDULER" not in each])
-def test_an_example_runs(folder, monkeypatch, example):
-    """All but those with a scheduler, which the tests of clusters run."""
-    monkeypatch.chdir(folder)
-    monkeypatch.setattr(sys, "path", [os.getcwd(), *sys.path])
-    if any(word in example for word in ("scikit", "LogisticRegression", "prompt", "routerarena")):
-        pytest.importorskip("sklearn")
-    if example.startswith("bandit-envs show"):
-        pytest.importorskip("plotly", reason="plotly is not installed")
+def run_example(example):
+    """Runs an example in the current folder."""
     _, command, *arguments = shlex.split(example)
-    if command == "run":
-        sizes = ["--runs", "20", "--steps", "15", "--workers", "1"]
-        arguments += sizes
+    arguments += SMALLER.get(command, [])
     if command in ("learn", "run"):
         arguments.append("--overwrite")
     outcome = run(command, *arguments)
-    assert outcome.code == 0, outcome.err
+    assert outcome.code == 0, (example, outcome.err)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", ALONE)
+def test_an_example_runs(folder, monkeypatch, example):
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "path", [os.getcwd(), *sys.path])
+    if any(word in example for word in ("scikit", "prompt", "routerarena")):
+        pytest.importorskip("sklearn")
+    if example.startswith("bandit-envs show"):
+        pytest.importorskip("plotly", reason="plotly is not installed")
+    run_example(example)
+
+
+@pytest.mark.slow
+def test_examples_that_read_what_others_write_run_after_them(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "path", [os.getcwd(), *sys.path])
+    pytest.importorskip("sklearn")
+    pytest.importorskip("plotly", reason="plotly is not installed")
+    for example in TOGETHER:
+        run_example(example)

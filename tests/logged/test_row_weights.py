@@ -278,3 +278,15 @@ def test_a_column_of_a_table_has_the_weights(tmp_path):
 def test_weights_are_above_0(weight):
     with pytest.raises(ValueError, match="weight is"):
         make_log(weight)
+
+
+def test_a_table_of_items_has_weights(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    columns = {"d": [1, 1, 2, 2], "id": ["a", "b", "b", "c"], "price": [1.0, 2.0, 2.0, 3.0]}
+    told = {"chosen": [1, 0, 0, 1], "reward": [1.0, 0.0, 0.0, 0.0], "p": [0.5] * 4}
+    frame = pandas.DataFrame({**columns, **told, "kept": [1.0, 1.0, 4.0, 4.0]})
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    roles = {"decision": "d", "item": "id", "propensity": "p", "weight": "kept"}
+    log = read_log(tmp_path / "log.csv", **roles)
+    assert log.weight.tolist() == [1.0, 4.0]
+    assert log.encoding.of_items().names == ["price"]

@@ -172,8 +172,9 @@ class LayoutSearch:
             return
         numbers = [number_of(item) for item in decision.items]
         self._are_numbers = None not in numbers and len({*numbers}) == len(numbers)
-        for tag, number in zip(decision.tags or numbers, numbers):
-            if tag is not None and self._tags.setdefault(tag, number) != number:
+        known: Sequence[str | None] = decision.tags or numbers
+        for name, number in zip(known, numbers):
+            if name is not None and self._tags.setdefault(name, number) != number:
                 self._are_numbers = False
 
     def _check_events(self, parts: Parts[FilePart], sizes: Sequence[int]) -> None:
