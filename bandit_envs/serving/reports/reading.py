@@ -33,6 +33,7 @@ from bandit_envs.names.visible import visible
 from bandit_envs.serving.reports.periods import Periods
 from bandit_envs.serving.reports.report import ServiceReport
 from bandit_envs.serving.reports.report_rows import ActionReport, PeriodReport
+from bandit_envs.serving.reports.served_test import make_test, replay_test
 from bandit_envs.serving.reports.shown_actions import (
     FixedActions,
     ItemRows,
@@ -160,6 +161,7 @@ def read_report(
         rewards.add(reward_rows)
     rewards.finish()
     found = _make_report(shown, facts, periods, decisions, rewards)
+    test = make_test(facts.policy)
     is_too_short = policies is not None and found.rewards < FEWEST_REWARDS
     return dataclasses.replace(
         found,
@@ -167,6 +169,11 @@ def read_report(
         reward_range=known_range if is_bounded else None,
         confidence=confidence,
         notes=[*found.notes, TOO_SHORT] if is_too_short else found.notes,
+        test=(
+            None
+            if test is None
+            else replay_test(test, file.encoding.actions, _scan_rewards(file, shown))
+        ),
         evaluation=(
             None if is_too_short else _evaluate(file.path, policies, estimators, confidence)
         ),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.names.visible import visible_lines
+from bandit_envs.policies.split_tests import SplitReport
 from bandit_envs.serving.reports.periods import to_utc
 from bandit_envs.serving.reports.report_rows import ActionReport, PeriodReport
 from bandit_envs.serving.reports.texts import count, format_age
@@ -56,6 +57,7 @@ class ServiceReport:
         evaluation: of other policies; None if there are none.
         num_items: how many items were offered, of which `actions` are those that were chosen most
             often; None for fixed actions.
+        test: of variants, as the policy knows it; None if the policy is no `SplitTestPolicy`.
     """
 
     name: str
@@ -79,6 +81,7 @@ class ServiceReport:
     confidence: float = 0.95
     evaluation: Evaluation | None = None
     num_items: int | None = None
+    test: SplitReport | None = None
 
     @property
     def noun(self) -> str:
@@ -92,6 +95,7 @@ class ServiceReport:
     def __str__(self) -> str:
         parts = [
             "\n".join(self.summary()),
+            "" if self.test is None else str(self.test),
             to_text(self.actions_table()),
             f"{self.periods_title()}\n{to_text(self.periods_table())}",
             "\n".join([*self.explain(), *self.notes]),
@@ -190,7 +194,10 @@ class ServiceReport:
         title, *summary = self.summary()
         sentences = "\n".join(self.explain()).replace("\n  ", " ").splitlines()
         notes = [*sentences, *self.notes]
+        if self.test is not None:
+            summary = [self.test.headline(), *summary]
         sections = [
+            *([] if self.test is None else self.test.sections()),
             Section(f"{self.noun.capitalize()}s", table=self.actions_table(), notes=notes),
             Section(
                 self.periods_title(),
