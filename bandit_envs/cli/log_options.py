@@ -94,6 +94,8 @@ def _scan_with_advice(options: argparse.Namespace) -> FileScan:
             raise
         if any(is_archive(file.name) for file in (path, *path.rglob("*"))):
             raise  # no table of a user is an archive
+        if " no column " not in str(error):
+            raise
         advice = "--action, --reward, --propensity and --features name the columns of your table"
         raise ValueError(f"{error}; {advice}") from error
     return found

@@ -6,6 +6,7 @@ import abc
 import contextlib
 import dataclasses
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
@@ -16,6 +17,7 @@ from bandit_envs.evaluations.logs import OpenLog, require_rows
 from bandit_envs.evaluations.named import Kind, collect, describe_type, short_name
 from bandit_envs.logged import BanditLog, Learner
 from bandit_envs.logged.features import spec_of_rows
+from bandit_envs.logged.learners.log_learning import LEARNS_ONCE
 from bandit_envs.logged.learners.policy_files import SUFFIX, SavedPolicy, read_policy
 from bandit_envs.logged.translation import find_new_names, see_as
 from bandit_envs.names.choice import name_choice_in_errors
@@ -126,9 +128,11 @@ class Contender(abc.ABC):
         if not policy.can_learn or training_rows is None:
             return Candidate(None, self.name, policy, start=0)
         rows = log.rows(0, require_rows(log, training_rows))
-        with log.passes.watch(rows, f"{self.name} learns") as batches:
+        with log.passes.watch(rows, f"{self.name} learns") as batches, warnings.catch_warnings():
+            warnings.filterwarnings("ignore", f".* {LEARNS_ONCE}")  # as is remarked
             learned = logged.learn_from_log(policy, batches)
-        return Candidate(None, self.name, learned, start=training_rows)
+        remarks = [] if log.summary.weights is None else [LEARNS_ONCE]
+        return Candidate(None, self.name, learned, start=training_rows, remarks=remarks)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -388,7 +392,7 @@ def _number_actions(choice: PolicyChoice, encoding: TableEncoding | None) -> Pol
 
 def _imitate(log: OpenLog) -> logged.ReplayEnvironment:
     """Returns an environment that shows what policies of a log see."""
-    env = logged.ReplayEnvironment(first_batch(log), log.summary.batch_size)
+    env = logged.ReplayEnvironment(first_batch(log).drop("weight"), log.summary.batch_size)
     env.independent_rows = False  # the rows of a log are users of one problem
     return env
 

@@ -57,6 +57,7 @@ COLUMNS = {
     "item": ColumnKind("iu", np.int64, 2),
     "unit": ColumnKind("iu", np.int64, 1),
     "time": ColumnKind("fiu", np.float64, 1),
+    "weight": ColumnKind("fiu", np.float64, 1),
 }
 """The columns other than the observation. All but the first three are optional."""
 
@@ -98,6 +99,8 @@ class BanditLog:
         unit: [n], whose a decision is: of which user, session or request. Rows of one unit belong
             together, so intervals are by units. Texts become hashes of 64 bits.
         time: [n], when the decision was made, in seconds since 1970-01-01 00:00.
+        weight: [n], above 0, how many decisions a row stands for, as where the logger dropped rows
+            at random; None for one each. Only ratios of weights count.
         encoding: the names of the actions or items, and what the observation is made of, if the log
             comes from a table.
         estimated: how the propensities were estimated, which tables of estimates say; "" if they
@@ -127,6 +130,7 @@ class BanditLog:
     item: NDArray[np.int64] | None = None
     unit: NDArray[np.int64] | None = None
     time: Floats | None = None
+    weight: Floats | None = None
     encoding: TableEncoding | None = None
     estimated: str = ""
 
@@ -268,7 +272,8 @@ class BanditLog:
         if len(self):
             low = self.propensity.min()
             high = self.propensity.max()
-            known += f", mean reward {self.reward.mean():.4g}, "
+            mean = np.average(self.reward, weights=self.weight)
+            known += f", mean reward {mean:.4g}, "
             is_known = self.has_propensities
             known += f"propensities {low:.4g} to {high:.4g}" if is_known else "no propensities"
         return f"BanditLog({known})"
@@ -295,6 +300,9 @@ class BanditLog:
         if self.time is not None:
             is_date = np.abs(self.time) < LATEST
             check_each("time", self.time, is_date, "seconds since 1970, of a year below 10000")
+        if self.weight is not None:
+            check_reward_range("weight", self.weight)
+            check_each("weight", self.weight, self.weight > 0.0, "more than 0")
         if self.own_propensity is not None:
             check_propensities(self.own_propensity, self.action_kind, "own_propensity")
         if self.action_probabilities is not None:
@@ -451,6 +459,14 @@ def _shapes_of_rows(log: BanditLog) -> dict[str, str]:
 
     columns = {"observation": log.observation, **log.columns()}
     return {name: str(map_structure(describe, column)) for name, column in columns.items()}
+
+
+def require_equal_rows(log: BanditLog, what: str) -> BanditLog:
+    """Returns a log; ValueError if its rows have weights, which something does not take."""
+    if check_log(log).weight is not None:
+        problem = f"rows of log have weights, which {what} does not take"
+        raise ValueError(f"{problem}; expected a log without, such as log.drop('weight')")
+    return log
 
 
 def check_batches(batches: Iterable[BanditLog]) -> Iterable[BanditLog]:

@@ -16,7 +16,7 @@ from bandit_envs.logged.columns import as_column, check_each
 from bandit_envs.logged.estimators.estimate import Estimate
 from bandit_envs.logged.files.frames import from_frame
 from bandit_envs.logged.intervals.influence import normal_interval
-from bandit_envs.logged.log import BanditLog, concatenate
+from bandit_envs.logged.log import BanditLog, concatenate, require_equal_rows
 from bandit_envs.metrics.statistics import exceed_chi_squared
 from bandit_envs.rounding import is_rounding
 from bandit_envs.tables.cells import cells_of
@@ -85,7 +85,7 @@ def balance_loggers(logs: Sequence[BanditLog], propensities: Sequence[ArrayLike]
     Source: Agarwal et al., Effective evaluation using logged bandit feedback from multiple loggers
     (2017).
     """
-    log = concatenate(logs)
+    log = require_equal_rows(concatenate(logs), "a mixture of loggers")
     shares = np.array([len(each) for each in logs]) / len(log)
     tables = [as_column("propensities", table) for table in propensities]
     table = np.concatenate(tables)

@@ -14,7 +14,7 @@ from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import short_repr
 from bandit_envs.drivers import StepDriver
 from bandit_envs.logged.features import fit_items, spec_of_rows
-from bandit_envs.logged.log import BanditLog, require_propensities
+from bandit_envs.logged.log import BanditLog, require_equal_rows, require_propensities
 from bandit_envs.logged.translation import translate_log
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies import Policy
@@ -70,7 +70,7 @@ class ReplayEnvironment(BanditPyEnvironment[ReplayState]):
     ) -> None:
         if not isinstance(log, BanditLog) or not len(log):
             raise ValueError(f"log is {short_repr(log)}; expected a BanditLog with rows")
-        self._log = log
+        self._log = require_equal_rows(log, "a replay")
         self._observations = log.seen()
         self._acceptance = require_propensities(log).propensity.min() / log.propensity
         super().__init__(

@@ -38,7 +38,7 @@ class ItemRow(NamedTuple):
         item: its name, or its number.
         offered: in how many rows.
         chosen: in how many rows.
-        reward: the mean of these rows; NaN if there are none.
+        reward: the mean of these rows, which count by their weights; NaN if there are none.
     """
 
     item: str | int
@@ -53,17 +53,19 @@ class ItemSums:
 
     Args:
         items: [m], the numbers of the items that were offered, ascending.
-        sums: [3, m], in how many rows each was offered and chosen, and the sum of its rewards.
+        sums: [4, m], in how many rows each was offered and chosen, and the sums of its rewards
+            times the weights of the rows, and of these weights.
     """
 
     items: Indices = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))
-    sums: Floats = dataclasses.field(default_factory=lambda: np.zeros((3, 0)))
+    sums: Floats = dataclasses.field(default_factory=lambda: np.zeros((4, 0)))
 
     @classmethod
     def from_log(cls, log: BanditLog) -> ItemSums:
         """Returns the sums of a part of a log; of no item if it does not number them."""
         if log.item is None:
             return cls()
+        weight = np.ones(len(log)) if log.weight is None else log.weight
         chosen = log.item[np.arange(len(log)), log.action]
         offered = log.item[log.item >= 0]
         items, places = np.unique(offered, return_inverse=True)
@@ -72,14 +74,15 @@ class ItemSums:
         rows = [
             np.bincount(places.reshape(-1), minlength=size),
             np.bincount(of_chosen, minlength=size),
-            np.bincount(of_chosen, log.reward, minlength=size),
+            np.bincount(of_chosen, log.reward * weight, minlength=size),
+            np.bincount(of_chosen, weight, minlength=size),
         ]
-        return cls(items, np.array(rows, np.float64).reshape(3, size))
+        return cls(items, np.array(rows, np.float64).reshape(4, size))
 
     def merge(self, other: ItemSums) -> ItemSums:
         """Returns the sums of the rows of both."""
         items = np.union1d(self.items, other.items)
-        sums = np.zeros((3, len(items)))
+        sums = np.zeros((4, len(items)))
         for part in (self, other):
             sums[:, np.searchsorted(items, part.items)] += part.sums
         return ItemSums(items, sums)
@@ -97,9 +100,9 @@ class ItemSums:
         order = np.argsort(-self.sums[0], kind="stable")
         found = []
         for number, column in zip(self.items[order].tolist(), self.sums[:, order].T.tolist()):
-            offered, chosen, total = column
+            offered, chosen, total, weight = column
             name = names[number] if names else number
-            mean = total / chosen if chosen else math.nan
+            mean = total / weight if chosen else math.nan
             found.append(ItemRow(name, int(offered), int(chosen), mean))
         return found
 
@@ -111,6 +114,8 @@ class LogSummary:
     Args:
         empty: the part without its rows, which shows its columns; None of a part without batches.
         rewards: their statistics.
+        weights: the statistics of the weights of rows; None if they have none.
+        weighted: those of the rewards times the weights; likewise.
         lowest_propensity: of all rows.
         highest_propensity: of all rows.
         order: in which rows of a policy made the log.
@@ -130,6 +135,8 @@ class LogSummary:
     repeats: Mapping[str, Repeats] = dataclasses.field(default_factory=dict, compare=False)
     slices: Indices | None = dataclasses.field(default=None, compare=False)
     items: ItemSums = dataclasses.field(default_factory=ItemSums, compare=False)
+    weights: Statistics | None = None
+    weighted: Statistics | None = None
 
     @classmethod
     def from_batches(cls, batches: Iterable[BanditLog]) -> LogSummary:
@@ -146,6 +153,7 @@ class LogSummary:
 
     @classmethod
     def _from_batch(cls, batch: BanditLog) -> LogSummary:
+        weight = batch.weight
         return cls(
             empty=batch[:0],
             rewards=Statistics.from_values(batch.reward),
@@ -156,6 +164,8 @@ class LogSummary:
             repeats=count_repeats(batch),
             slices=None if batch.unit is None else _count_slices(batch.unit),
             items=ItemSums.from_log(batch),
+            weights=None if weight is None else Statistics.from_values(weight),
+            weighted=None if weight is None else Statistics.from_values(weight * batch.reward),
         )
 
     def merge(self, later: LogSummary) -> LogSummary:
@@ -174,6 +184,8 @@ class LogSummary:
             repeats=merge_repeats(self.repeats, later.repeats),
             slices=_add_slices(self.slices, later.slices),
             items=self.items.merge(later.items),
+            weights=_merge(self.weights, later.weights),
+            weighted=_merge(self.weighted, later.weighted),
         )
 
     @property
@@ -235,18 +247,26 @@ class LogSummary:
     def _names(self) -> Sequence[str]:
         return () if self.empty is None else self.empty.action_names
 
+    def _mean_reward(self) -> float:
+        """Returns the mean reward, in which rows count by their weights."""
+        if self.weights is None or self.weighted is None:
+            return float(self.rewards.mean)
+        return float(self.weighted.mean / self.weights.mean)
+
     def __str__(self) -> str:
         propensities = f"propensities {self.lowest_propensity:.4g} to {self.highest_propensity:.4g}"
         if not self.has_propensities:
             propensities = "no propensities"
-        mean = f"mean reward {float(self.rewards.mean):.4g}"
+        mean = f"mean reward {self._mean_reward():.4g}"
         actions = "no actions" if self.empty is None else describe_actions(self.empty.action_kind)
         if self._names:
             shown = ", ".join(map(visible, self._names[:SHOWN]))
             actions += f" ({shown}{', ...' if len(self._names) > SHOWN else ''})"
         if self._has_items and self.encoding is not None:
             actions = f"up to {self.num_actions} of {len(self.encoding.items)} items"
-        return f"{self.size} rows, {actions}, {mean}, {propensities}{self._describe_items()}"
+        weights = "" if self.weights is None else ", rows with weights"
+        known = f"{self.size} rows, {actions}, {mean}, {propensities}{weights}"
+        return f"{known}{self._describe_items()}"
 
     def _describe_items(self) -> str:
         """Returns a line on the items that were offered most; "" if there are none with names."""
@@ -270,6 +290,13 @@ def _add_slices(left: Indices | None, right: Indices | None) -> Indices | None:
     if left is None or right is None:
         return right if left is None else left
     return left + right
+
+
+def _merge(left: Statistics | None, right: Statistics | None) -> Statistics | None:
+    """Returns the statistics of the values of both, of which one may have none."""
+    if left is None or right is None:
+        return right if left is None else left
+    return left.merge(right)
 
 
 def _fingerprint(batch: BanditLog) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 from urllib.parse import unquote
@@ -50,12 +50,29 @@ def find_parts(path: Path, suffixes: Sequence[str], only: str | None = None) -> 
             raise ValueError(f"only is {only!r}, and {path} is not a folder; expected None")
         return Parts([FilePart.find(path, path.name)])
     files = dict(_walk(path, path, {}))
-    names = [name for name in files if only is None or _matches(name, only)]
+    names = _select(files, only)
     _check_files(path, {name: files[name] for name in names}, suffixes)
     keys = _read_keys(names)
     names.sort(key=lambda name: _order(name, keys[name]))
     found = [FilePart.find(files[name], name, keys[name]) for name in names]
     return Parts(found, [name for name in files if name not in keys])
+
+
+def has_files(path: Path, suffixes: Sequence[str], only: str | None = None) -> bool:
+    """Returns whether a file ends in one of some suffixes, or all files of a folder do.
+
+    Args:
+        path: of the file or folder.
+        suffixes: of the files.
+        only: as for `find_parts`.
+    """
+    names = _select(dict(_walk(path, path, {})), only) if path.is_dir() else [path.name]
+    return bool(names) and all(ends_with(name, suffixes) for name in names)
+
+
+def _select(names: Iterable[str], only: str | None) -> list[str]:
+    """Returns the names of files that fit a pattern; None for all."""
+    return [name for name in names if only is None or _matches(name, only)]
 
 
 def list_visible(folder: Path) -> list[str]:

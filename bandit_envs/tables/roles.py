@@ -1,8 +1,8 @@
 """The roles of the columns of a table: which are the actions, the rewards, the features and so on.
 
 All readers of tables name roles alike: `action`, `reward`, `cost`, `propensity`, `features`,
-`embedding`, `time`; for rows that belong together `decision`, `slate`, `slot`, `example`, `unit`
-and `logger`; and for items `item`, `chosen` and `item_features`.
+`embedding`, `time`, `weight`; for rows that belong together `decision`, `slate`, `slot`, `example`,
+`unit` and `logger`; and for items `item`, `chosen` and `item_features`.
 """
 
 from __future__ import annotations

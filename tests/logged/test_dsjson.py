@@ -1,6 +1,6 @@
 import json
 import math
-import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,10 +8,15 @@ import pytest
 from bandit_envs.logged import (
     BanditLog,
     read_dsjson,
+    read_log,
     scan_log,
     write_dsjson,
 )
-from bandit_envs.tables.encoding import TableEncoding
+from bandit_envs.logged.log import concatenate
+from bandit_envs.tables.encoding import NumberColumn, TableEncoding
+
+ITEMS = Path(__file__).parent / "items"
+"""Six decisions among two to four items each, as files of several formats have them."""
 
 
 def decision(**changes):
@@ -57,9 +62,10 @@ def read(tmp_path, *lines):
         ({"_label_weight": 3.0}, "'_label_weight' is not read"),
         ({"c": {"_multi": [{"_tag": "a"}, {}]}}, "_tag has 1 names for 2 actions"),
         ({"c": {"_multi": [{"_tag": "a"}, {"_tag": "a"}]}}, "_tag has 1 names for 2 actions"),
-        ({"c": {"_multi": [{}, {}, {}]}}, "line 1 has 2 actions, line 2 3; expected one number"),
-        ({"EventId": "first"}, "line 2: EventId is 'first', as in line 1"),
-        ({"pdrop": 0.9}, "pdrop is 0 in line 1, 0.9 in line 2; .* rows have no weights"),
+        ({"_label_probability": 0.9}, "_label_probability is 0.9, and p has 0.8"),
+        ({"pdrop": 0.5, "_label_probability": 0.7}, "_label_probability is 0.7, and p has 0.8"),
+        ({"c": {"_multi": candidates("a", "b")}}, "its actions have names in _tag, and those of"),
+        ({"c": {"U": {"age": "3"}, "_multi": [{}, {}]}}, "'U.age' is a text, and a number in"),
         ({"_label_cost": 1e308}, "line 2: _label_cost is 1e.308; expected at most"),
         ({"p": [0.8, 0.1]}, "line 2: the sum of p is 0.9; expected 1"),
         ({"p": [1.8, -0.8]}, "line 2: a probability in p is 1.8; expected at most 1"),
@@ -72,7 +78,7 @@ def read(tmp_path, *lines):
     ],
 )
 def test_a_field_that_is_not_read_is_refused_by_its_name(changes, message, tmp_path):
-    with pytest.raises(ValueError, match=rf"log\.dsjson does not hold a log: .*{message}"):
+    with pytest.raises(ValueError, match=rf"log\.dsjson.*{message}"):
         read(tmp_path, decision(EventId="first"), decision(**changes))
 
 
@@ -103,36 +109,110 @@ def test_lines_without_an_outcome_have_the_default_reward_and_are_counted(outcom
     assert log.reward.tolist() == [1.0, 0.0]
 
 
-def test_tags_name_the_actions_wherever_they_stand(tmp_path):
+def test_a_decision_that_stands_twice_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"line 3 of log\.dsjson has the EventId of line 1"):
+        read(tmp_path, decision(EventId="first"), decision(), decision(EventId="first"))
+
+
+def test_a_line_has_any_number_of_items_with_names_and_features(tmp_path):
+    three = {"U": {"age": 4}, "_multi": candidates("b", "c", "a")}
     lines = [
         decision(c={"U": {"age": 3}, "_multi": candidates("a", "b")}),
-        decision(c={"U": {"age": 4}, "_multi": candidates("b", "a")}),
+        decision(c=three, a=[2, 1, 3], p=[0.8, 0.2, 0.0]),
     ]
     log = read(tmp_path, *lines)
+    assert log.encoding == TableEncoding(
+        features=(NumberColumn("U^age"),),
+        item_features=(NumberColumn("I^price"),),
+        items=("a", "b", "c"),
+    )
+    assert log.item.tolist() == [[0, 1, -1], [1, 2, 0]]
+    assert log.action.tolist() == [1, 1]
+    assert log.action_probabilities.tolist() == [[0.2, 0.8, 0.0], [0.2, 0.8, 0.0]]
+    assert log.observation["per_arm"][..., 0].tolist() == [[97.0, 98.0, 0.0], [98.0, 99.0, 97.0]]
+    assert log.observation["mask"].tolist() == [[True, True, False], [True, True, True]]
+
+
+def test_actions_without_features_have_names_and_lines_may_lack_some(tmp_path):
+    def tagged(*tags):
+        return {"U": {"age": 3}, "_multi": [{"_tag": tag} for tag in tags]}
+
+    log = read(tmp_path, decision(c=tagged("a", "b")), decision(c=tagged("b", "a")))
     assert log.action_names == ("a", "b")
+    assert log.available is None
     assert log.action.tolist() == [1, 0]
     assert log.action_probabilities.tolist() == [[0.2, 0.8], [0.8, 0.2]]
-    assert log.observation["per_arm"][..., 0].tolist() == [[97.0, 98.0], [97.0, 98.0]]
+    log = read(tmp_path, decision(c=tagged("a", "b")), decision(c=tagged("c", "b")))
+    assert log.action_names == ("a", "b", "c")
+    assert log.available.tolist() == [[True, True, False], [False, True, True]]
+    assert log.action_probabilities.tolist() == [[0.2, 0.8, 0.0], [0.0, 0.8, 0.2]]
 
 
-def test_actions_that_change_from_line_to_line_are_read_by_their_features_alone(tmp_path):
-    first = decision(c={"U": {"age": 3}, "_multi": candidates("a", "b")})
-    log = read(tmp_path, first, decision(c={"U": {"age": 4}, "_multi": candidates("b", "c")}))
-    assert log.action_names == ()
-    assert log.observation["per_arm"][..., 0].tolist() == [[97.0, 98.0], [98.0, 99.0]]
-    with pytest.raises(ValueError, match="line 2 has other names of actions in _tag than line 1"):
-        read(
-            tmp_path,
-            decision(c={"U": {"age": 3}, "_multi": [{"_tag": "a"}, {"_tag": "b"}]}),
-            decision(c={"U": {"age": 3}, "_multi": [{"_tag": "b"}, {"_tag": "c"}]}),
-        )
+def test_lines_that_the_logger_kept_of_several_weigh_more(tmp_path):
+    log = read(tmp_path, decision(), decision(pdrop=0.75), decision(pdrop=0.5))
+    assert log.weight.tolist() == [1.0, 4.0, 2.0]
+    with pytest.warns(UserWarning, match=r"1 lines of .*log\.dsjson .* the logger passed on"):
+        log = read(tmp_path, decision(), decision(_label_probability=0.2))
+    assert log.weight.tolist() == [1.0, 4.0]
+    assert log.propensity.tolist() == [0.8, 0.8]
 
 
 def test_features_are_those_of_vowpal_wabbit(tmp_path):
     user = {"_text": "red red hat", "new": True, "old": False, "team": None, "_x": 7, "n": [1, "a"]}
-    shared = {"_ignored": {"z": 1}, "U": user, "_multi": [{}, {}]}
-    log = read(tmp_path, decision(c=shared))
-    assert log.observation.tolist() == [[2.0, 1.0, 1.0, 1.0, 1.0]]  # red, hat, new, n^0, n^1=a
+    shared = {"_ignored": {"z": 1}, "U": user, "V": {"new": True, "old": False, "_x": 7, "k": "z"}}
+    log = read(tmp_path, decision(c={**shared, "_multi": [{}, {}]}))
+    words = ["U^_text=hat", "U^_text=red"]
+    assert log.encoding.labels() == [*words, "U^new", "U^n^0", "U^n^1=a", "V^k=z", "V^new"]
+    assert log.observation.tolist() == [[1.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0]]
+
+
+def test_features_of_more_than_256_texts_are_left_out_and_named(tmp_path):
+    users = [{"id": str(row), "age": row} for row in range(257)]
+    lines = [decision(c={"U": user, "_multi": [{}, {}]}) for user in users]
+    with pytest.warns(UserWarning, match="features of more than 256 texts are left out: 'U.id'"):
+        log = read(tmp_path, *lines)
+    assert log.observation[:, 0].tolist() == list(range(257))
+
+
+@pytest.mark.parametrize("file", ["decisions", "pdrop", "passed"])
+@pytest.mark.filterwarnings("ignore:. lines of")
+def test_dsjson_gives_back_items_of_any_number(file, tmp_path):
+    log = read_dsjson(ITEMS / f"{file}.dsjson")
+    write_dsjson(tmp_path / "log.dsjson", log)
+    assert read_log(tmp_path / "log.dsjson") == log
+
+
+@pytest.mark.filterwarnings("ignore:. lines of")
+def test_a_scan_of_a_folder_of_dsjson_is_its_log_in_batches(tmp_path):
+    lines = (ITEMS / "passed.dsjson").read_text().splitlines(keepends=True)
+    (tmp_path / "1.dsjson").write_text("".join(lines[:4]))
+    (tmp_path / "2.json").write_text("".join(lines[4:]))
+    scan = scan_log(tmp_path, batch_rows=3)
+    assert [len(batch) for batch in scan] == [3, 1, 2]
+    assert concatenate(list(scan)) == read_log(ITEMS / "passed.dsjson")
+    earlier, later = scan.with_time("Timestamp").split("2026-01-01 00:00:04")
+    assert (len(earlier), len(later)) == (4, 2)
+
+
+def test_words_and_objects_in_objects_are_written_back(tmp_path):
+    user = {"_text": "red red hat", "n": [1, "a"], "deep": {"er": 2}}
+    log = read(tmp_path, decision(c={"U": user, "top": 3, "_multi": candidates("a", "b")}))
+    write_dsjson(tmp_path / "again.dsjson", log)
+    again = read_dsjson(tmp_path / "again.dsjson")
+    assert {*again.encoding.labels()} == {*log.encoding.labels()}
+    assert sorted(again.observation["global"][0]) == [1.0, 1.0, 1.0, 2.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("encoding", [None, TableEncoding(("hats", "shoes", "bags"))])
+def test_actions_that_rows_lack_are_written_back(encoding, tmp_path):
+    available = [[True, False, True], [True, True, True]]
+    columns = {"action": [2, 0], "reward": [1.0, 0.0], "propensity": [0.5, 0.5]}
+    log = BanditLog(np.ones((2, 1)), **columns, available=available, encoding=encoding)
+    write_dsjson(tmp_path / "log.dsjson", log)
+    again = read_dsjson(tmp_path / "log.dsjson")
+    assert again.action_names == log.action_names
+    assert again.available.tolist() == available
+    assert again.action.tolist() == [2, 0]
 
 
 def test_dsjson_gives_back_the_names_of_actions(tmp_path):
@@ -140,10 +220,3 @@ def test_dsjson_gives_back_the_names_of_actions(tmp_path):
     log = BanditLog(np.ones((2, 1)), [0, 1], [1.0, 0.0], [0.5, 0.5], encoding=encoding)
     write_dsjson(tmp_path / "log.dsjson", log)
     assert read_dsjson(tmp_path / "log.dsjson").action_names == ("hats", "shoes")
-
-
-def test_a_file_of_dsjson_is_refused_with_what_reads_it(tmp_path):
-    path = tmp_path / "log.dsjson"
-    path.write_text(json.dumps(decision()))
-    with pytest.raises(ValueError, match=re.escape("read_dsjson")):
-        scan_log(path)

@@ -189,7 +189,7 @@ def test_logs_that_do_not_fit_are_refused(call, message):
 @pytest.mark.parametrize(
     ("log", "message"),
     [
-        (small_log(available=np.ones((6, 3), bool)), r"no available; use log.drop"),
+        (small_log(row=ACTION), r"no row; use log.drop"),
         (small_log(step=ACTION), r"no step; use log.drop"),
         (log_with("observation", (np.ones((6, 1)),)), "observation"),
     ],
@@ -197,6 +197,11 @@ def test_logs_that_do_not_fit_are_refused(call, message):
 def test_formats_name_the_column_that_they_cannot_hold(write, log, message):
     with pytest.raises(ValueError, match=message):
         write(log)
+
+
+def test_a_feedback_of_obp_has_no_actions_that_rows_lack():
+    with pytest.raises(ValueError, match=r"no available; use log.drop"):
+        to_obp(small_log(available=np.ones((6, 3), bool)))
 
 
 SAME_NAMES = [
@@ -257,7 +262,7 @@ DECISION = {
         ("a", [2, True], "an id in a is True"),
         ("a", [2, 2], "different ids"),
         ("p", [0.8], "as many values"),
-        ("_label_probability", 0.5, "_label_probability is 0.5, and p has 0.8"),
+        ("_label_probability", 0.9, "_label_probability is 0.9, and p has 0.8"),
         ("_label_probability", True, "_label_probability is True"),
         ("_label_Action", True, "_label_Action is True"),
         ("_label_Action", 3, "_label_Action is 3"),

@@ -144,7 +144,8 @@ class Numbers(LogKind):
     def terms(
         self, estimator: KernelIPS, rows: BanditLog, answer: Floats, predicted: Floats | None
     ) -> Terms:
-        return estimator.terms(rows.reward, rows.propensity, rows.action, answer, unit=rows.unit)
+        terms = estimator.terms(rows.reward, rows.propensity, rows.action, answer, unit=rows.unit)
+        return dataclasses.replace(terms, counts=rows.weight)
 
     def weights(self, rows: BanditLog, answer: Floats, terms: Mapping[str, Terms]) -> Floats:
         return np.asarray(next(iter(terms.values())).weights[0])

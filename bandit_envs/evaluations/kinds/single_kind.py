@@ -102,7 +102,7 @@ class SingleActions(LogKind):
         return answer
 
     def means(self, rows: BanditLog, answer: Floats | None) -> Floats:
-        if rows.expected_rewards is None:
+        if rows.expected_rewards is None or rows.weight is not None:
             return np.zeros(0)
         table: Any = rows.action_probabilities if answer is None else answer
         if table is None:

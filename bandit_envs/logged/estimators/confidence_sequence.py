@@ -23,7 +23,7 @@ from bandit_envs.logged.columns import check_each
 from bandit_envs.logged.estimators.problems import ROUNDING
 from bandit_envs.logged.estimators.single_actions import weigh_rows
 from bandit_envs.logged.intervals.sequence_bounds import EmpiricalBernstein, SequenceBound
-from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log import BanditLog, require_equal_rows
 
 
 class Bounds(NamedTuple):
@@ -276,4 +276,4 @@ def _check_own(log: BanditLog) -> BanditLog:
     if log.own_propensity is not None:
         found = "log has the propensities of a mixture of logging policies"
         raise ValueError(f"{found}; expected each row's own, with which a sequence always holds")
-    return log
+    return require_equal_rows(log, "a confidence sequence")

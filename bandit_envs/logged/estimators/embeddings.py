@@ -103,6 +103,7 @@ class MarginalizedIPS:
             free=free,
             compared=compared,
             unit=log.unit,
+            counts=log.weight,
         )
 
     @staticmethod

@@ -16,7 +16,14 @@ from bandit_envs.arrays import Floats, Indices
 from bandit_envs.base.checks import check_confidence
 from bandit_envs.logged.estimators import problems
 from bandit_envs.logged.estimators.bootstrap import PoissonBootstrap
-from bandit_envs.logged.estimators.sums import ActionSums, MeanSums, RatioSums, WeightSums
+from bandit_envs.logged.estimators.sums import (
+    FEW_SLOTS,
+    ActionSums,
+    MeanSums,
+    RatioSums,
+    WeightSums,
+    count_columns,
+)
 from bandit_envs.logged.intervals.blocks import BlockSums, RowBlocks
 from bandit_envs.logged.intervals.influence import InfluenceSums, hull, normal_interval
 from bandit_envs.logged.intervals.tails import TailSums
@@ -34,6 +41,9 @@ class Terms:
     """What each of n rows adds to an estimate.
 
         value = mean(direct) + mean(weighted) / mean(normaliser)
+
+    Where rows stand for several decisions each, all means count them so. They are ratios then,
+    each by a mean of its own: of `counts`, or of `counts` times the normaliser.
 
     Args:
         direct: [n], what the policy earns by the predicted rewards; zeros without predictions.
@@ -58,6 +68,8 @@ class Terms:
         needs_equal_weights: whether the estimate is refused if weights above 0 differ, where the
             normaliser counts these.
         unit: [n], the unit of each row, such as a user; None if each row is a unit of its own.
+        counts: [n], how many decisions each row stands for; None for one. The other arrays are as
+            if it were one.
     """
 
     direct: Floats
@@ -75,15 +87,23 @@ class Terms:
     has_bandwidth: bool = False
     needs_equal_weights: bool = False
     unit: Indices | None = None
+    counts: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.direct)
 
     def columns(self) -> Floats:
-        """Returns the totals of the rows [1, n], or, with a normaliser, all terms [1 + 2 S, n]."""
+        """Returns the totals of the rows [1, n], or, with a normaliser, all terms [1 + 2 S, n].
+
+        With counts, these are the terms of ratios.
+        """
         if self.normaliser is None:
-            return np.asarray(self.direct + self.weighted)[np.newaxis]
-        return np.vstack([self.direct, self.weighted, self.normaliser])
+            return self._count((self.direct + self.weighted)[np.newaxis])
+        return self._count(np.vstack([self.direct, self.weighted, self.normaliser]))
+
+    def _count(self, columns: Floats) -> Floats:
+        """Returns columns [1 + 2 S, n] in which rows count as often as they should."""
+        return columns if self.counts is None else count_columns(columns, self.counts)
 
     def sums(self, first_row: int | Indices = 0) -> EstimateSums:
         """Returns the sums over the rows, which merge with those of other rows.
@@ -96,12 +116,14 @@ class Terms:
         main, unbiased = self._sum_columns(blocks)
         return EstimateSums(
             main=main,
-            weights=WeightSums.from_weights(self.weights, blocks, self.expected_squares),
+            weights=WeightSums.from_weights(
+                self.weights, blocks, self.expected_squares, self.counts
+            ),
             tail=TailSums.from_values(self._sizes()),
             unbiased=unbiased,
-            left_out=None if self.left_out is None else Statistics.from_values(self.left_out),
-            free=_sum_ratios(self.free, blocks),
-            compared=_sum_ratios(self.compared, blocks),
+            left_out=self._sum_left_out(),
+            free=self._sum_ratios(self.free, blocks),
+            compared=self._sum_compared(blocks),
             assumption=self.assumption,
             actions=self.actions,
             estimator=self.estimator,
@@ -130,18 +152,43 @@ class Terms:
         """Returns the sums of the estimate, and of the one without a change of the weights."""
         columns = self.columns()
         if self.normaliser is not None:
-            return RatioSums.from_columns(columns, blocks), _sum_ratios(self.unchanged, blocks)
-        totals = columns if self.left_out is None else columns + self.left_out
-        if not blocks.are_units:
-            sums = InfluenceSums.from_columns(totals, blocks)
-            return MeanSums.from_columns(columns), sums
-        unbiased = None if self.left_out is None else RatioSums.from_columns(totals, blocks)
-        return RatioSums.from_columns(columns, blocks), unbiased
+            return self._sum_counted(columns, blocks), self._sum_ratios(self.unchanged, blocks)
+        totals = (self.direct + self.weighted)[np.newaxis]
+        unchanged = totals if self.left_out is None else totals + self.left_out
+        if self.counts is None and not blocks.are_units:
+            return MeanSums.from_columns(columns), InfluenceSums.from_columns(unchanged, blocks)
+        unbiased = None if self.left_out is None else self._sum_ratios(unchanged, blocks)
+        return self._sum_counted(columns, blocks), unbiased
+
+    def _sum_counted(self, columns: Floats, blocks: RowBlocks) -> RatioSums:
+        """Returns the sums of ratios, of which counts take one more slot."""
+        slots = FEW_SLOTS + (self.counts is not None)
+        return RatioSums.from_columns(columns, blocks, slots)
+
+    def _sum_left_out(self) -> Statistics | None:
+        """Returns what a change of the weights takes from the rows of a mean; None of ratios."""
+        if self.left_out is None or self.counts is not None:
+            return None
+        return Statistics.from_values(self.left_out)
+
+    def _sum_ratios(self, columns: Floats | None, blocks: RowBlocks) -> RatioSums | None:
+        """Returns the sums of ratios of columns [1 + 2 S, n]; None without columns."""
+        if columns is None:
+            return None
+        return self._sum_counted(self._count(columns), blocks)
+
+    def _sum_compared(self, blocks: RowBlocks) -> RatioSums | None:
+        """Returns the sums that test what is assumed; None if that cannot be tested."""
+        if self.compared is None:
+            return None
+        counts = 1.0 if self.counts is None else self.counts
+        return RatioSums.from_columns(self.compared * counts, blocks)
 
     def _sizes(self) -> Floats:
         """Returns the sizes of weighted rewards, or errors, before any change of weights: [n]."""
         weighted = self.weighted if self.weighted.ndim == 1 else self.weighted.sum(axis=0)
-        return np.abs(weighted if self.left_out is None else weighted + self.left_out)
+        sizes = np.abs(weighted if self.left_out is None else weighted + self.left_out)
+        return sizes if self.counts is None else np.asarray(sizes * self.counts)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -476,11 +523,6 @@ def merge_sums(parts: Iterable[EstimateSums]) -> EstimateSums:
     if first is None:
         raise ValueError("parts is empty; expected the sums of at least one part")
     return functools.reduce(EstimateSums.merge, sums, first)
-
-
-def _sum_ratios(columns: Floats | None, blocks: RowBlocks) -> RatioSums | None:
-    """Returns the sums of ratios [1 + 2 S, n]; None without columns."""
-    return None if columns is None else RatioSums.from_columns(columns, blocks)
 
 
 def _merge_ratios(left: RatioSums | None, right: RatioSums | None) -> RatioSums | None:

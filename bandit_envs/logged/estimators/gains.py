@@ -77,7 +77,8 @@ def gain_over(estimate: Estimate, baseline: Estimate) -> Estimate:
 
 def logged_terms(log: BanditLog) -> Terms:
     """Returns what each row adds to the mean reward."""
-    return mean_terms(check_log(log).reward, log.unit)
+    terms = mean_terms(check_log(log).reward, log.unit)
+    return dataclasses.replace(terms, counts=log.weight)
 
 
 def mean_terms(rewards: Floats, unit: Indices | None = None) -> Terms:
@@ -109,6 +110,9 @@ def subtract_terms(terms: Terms, others: Terms) -> Terms:
         raise ValueError(f"terms are of {found}; expected the same rows")
     if (terms.unit is None) != (others.unit is None):
         raise ValueError("one of two estimates is by units; expected both, or neither")
+    if terms.counts is not None:
+        once = [dataclasses.replace(each, counts=None) for each in (terms, others)]
+        return dataclasses.replace(subtract_terms(*once), counts=terms.counts)
     name = f"{terms.estimator} less {others.estimator}"
     free = None
     if terms.free is not None or others.free is not None:

@@ -30,7 +30,7 @@ from bandit_envs.logged.estimators.embeddings import MarginalizedIPS
 from bandit_envs.logged.estimators.estimate import Estimate, Terms
 from bandit_envs.logged.estimators.gains import logged_terms
 from bandit_envs.logged.estimators.single_actions import Estimator
-from bandit_envs.logged.log import BanditLog, check_log
+from bandit_envs.logged.log import BanditLog, check_log, require_equal_rows
 
 TOO_YOUNG = 0.1  # the share of rewards that have arrived, below which the age of a row says nothing
 OLDEST = 0.01  # share of rows, whose ages are cut, as few rows tell of delays as long
@@ -317,6 +317,7 @@ class LateRewards:
             terms: of the corrected log.
             without: those of the same log with rewards of 0.
         """
+        require_equal_rows(self.log, "an estimate of late rewards")
         error = self._error(terms.columns(), without.columns())
         left_out = terms.left_out
         if left_out is not None and without.left_out is not None:

@@ -93,8 +93,7 @@ def find_no_spread(deviation: float, value: float) -> Iterator[str]:
 
 def find_wrong_mean_weight(weights: WeightSums) -> Iterator[str]:
     """Yields a text if the mean weight is not near its expectation, 1."""
-    mean = float(weights.means.mean)
-    error = weights.error_of_mean()
+    mean, error = weights.mean_weight()
     if abs(mean - 1.0) > FAR * error + ROUNDING:
         found = f"the mean weight is {mean:.4g}, more than {FAR:g} standard errors from 1"
         reason = "propensities may be wrong, or what the policy does was never logged"

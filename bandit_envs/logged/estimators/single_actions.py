@@ -128,8 +128,16 @@ class Estimator(abc.ABC):
             compared=_compare_own(log, rows),
             assumption=OTHER_ROWS,
             needs_equal_weights=self.needs_equal_weights,
+            counts=self._counts_of(log),
             unit=log.unit,
         )
+
+    def _counts_of(self, log: BanditLog) -> Floats | None:
+        """Returns how many decisions each row stands for; ValueError if that cannot be used."""
+        if log.weight is not None and self.needs_equal_weights:
+            expected = "an estimator that takes them, such as snips"
+            raise ValueError(f"rows of log have weights; expected {expected}")
+        return log.weight
 
     @property
     def reads_contexts(self) -> bool:

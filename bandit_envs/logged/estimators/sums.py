@@ -80,8 +80,8 @@ class RatioSums:
         ratios: [S], mean(weighted_s) / mean(normaliser_s), or 0 if no row has a weight.
         moments: of the columns `direct`, `weighted_s - ratio_s normaliser_s` and `normaliser_s`.
             Those in the middle have mean 0, and lose no digits where the weighted rewards are
-            nearly a multiple of the weights. Up to two slots, they go up to the fourth, unless rows
-            belong to units.
+            nearly a multiple of the weights. Up to two slots, or more if asked, they go up to the
+            fourth, unless rows belong to units.
         blocks: the sums of the same columns in blocks of rows, or of units.
     """
 
@@ -90,21 +90,29 @@ class RatioSums:
     blocks: BlockSums
 
     @classmethod
-    def from_columns(cls, columns: Floats, blocks: RowBlocks) -> RatioSums:
-        """Returns the sums of n rows: [1 + 2 S, n]."""
+    def from_columns(
+        cls, columns: Floats, blocks: RowBlocks, few_slots: int = FEW_SLOTS
+    ) -> RatioSums:
+        """Returns the sums of n rows: [1 + 2 S, n].
+
+        Args:
+            columns: of the rows.
+            blocks: to which the rows belong.
+            few_slots: up to so many slots, moments go up to the fourth.
+        """
         starts = range(0, max(columns.shape[1], 1), ROWS_IN_CACHE)
         parts = [slice(start, start + ROWS_IN_CACHE) for start in starts]
-        found = [cls._from_part(columns[:, rows], blocks.take(rows)) for rows in parts]
+        found = [cls._from_part(columns[:, rows], blocks.take(rows), few_slots) for rows in parts]
         return functools.reduce(cls.merge, found)
 
     @classmethod
-    def _from_part(cls, columns: Floats, blocks: RowBlocks) -> RatioSums:
+    def _from_part(cls, columns: Floats, blocks: RowBlocks, few_slots: int) -> RatioSums:
         """Returns the sums of as many rows as the processor's cache holds."""
         _, weighted, normaliser = _split(columns)
         ratios = weighted.sum(axis=1) / _or_one(normaliser.sum(axis=1))
         centred = columns.copy()
         centred[1 : 1 + len(ratios)] -= ratios[:, np.newaxis] * normaliser
-        needs_higher = len(ratios) <= FEW_SLOTS and not blocks.are_units
+        needs_higher = len(ratios) <= few_slots and not blocks.are_units
         kind = HigherMoments if needs_higher else Moments
         return cls(ratios, kind.from_columns(centred), BlockSums.from_columns(centred, blocks))
 
@@ -291,6 +299,21 @@ def compared_columns(free: Floats, weights: Floats, rewards: Floats) -> Floats:
     return np.vstack([free[:2], weights * rewards, free[2:], weights])
 
 
+def count_columns(columns: Floats, counts: Floats) -> Floats:
+    """Returns the columns of an estimate from rows that stand for several decisions each.
+
+    What the rows add is divided by the mean of the counts, in a slot of its own. The direct part of
+    the estimate is in it, and its column is 0.
+
+    Args:
+        columns: [1 + 2 S, n], as if each row stood for one decision.
+        counts: [n], how many decisions each row stands for.
+    """
+    direct, weighted, normaliser = _split(columns)
+    nothing = np.zeros_like(direct)
+    return np.vstack([nothing, direct * counts, weighted * counts, counts, normaliser * counts])
+
+
 def _split(columns: Floats) -> tuple[Floats, Floats, Floats]:
     """Returns the parts of columns [1 + 2 S, n]: [n], [S, n] and [S, n]."""
     size = len(columns) // 2
@@ -314,8 +337,12 @@ class WeightSums:
         means: the statistics of the mean weight of a row's slots, whose expectation is 1.
         tail: the largest of these mean weights.
         expected_squares: the sum over rows of the expected square of a weight, before the logging
-            policy draws an action; None if the log has not all of its probabilities.
-        units: the sums of the mean weights in blocks of units; None if each row is a unit.
+            policy draws an action; None if the log has not all of its probabilities, or rows count
+            more than once.
+        units: the sums in blocks of units of the mean weights, and of their excess if there is one;
+            None if each row is a unit.
+        excess: the statistics of the mean weight less 1, if rows count more than once; with the
+            weights, these are counted. None if each counts once.
     """
 
     sums: Floats
@@ -326,13 +353,27 @@ class WeightSums:
     tail: TailSums
     expected_squares: float | None = None
     units: BlockSums | None = None
+    excess: Statistics | None = None
 
     @classmethod
     def from_weights(
-        cls, weights: Floats, blocks: RowBlocks, expected_squares: Floats | None = None
+        cls,
+        weights: Floats,
+        blocks: RowBlocks,
+        expected_squares: Floats | None = None,
+        counts: Floats | None = None,
     ) -> WeightSums:
-        """Returns the sums of weights [S, n], whose squares have the expectations [n], or None."""
+        """Returns the sums of the weights of some rows.
+
+        Args:
+            weights: [S, n].
+            blocks: to which the rows belong.
+            expected_squares: [n], the expectations of the squares of weights; None if not known.
+            counts: [n], how many decisions each row stands for; None for one.
+        """
         means = weights[0] if len(weights) == 1 else weights.mean(axis=0)
+        if counts is not None:
+            return cls._from_counted(weights, means, blocks, counts)
         return cls(
             sums=weights.sum(axis=1),
             squares=np.einsum("sn,sn->s", weights, weights),
@@ -344,8 +385,28 @@ class WeightSums:
             units=BlockSums.from_columns(means[np.newaxis], blocks) if blocks.are_units else None,
         )
 
+    @classmethod
+    def _from_counted(
+        cls, weights: Floats, means: Floats, blocks: RowBlocks, counts: Floats
+    ) -> WeightSums:
+        """Returns the sums of weights [S, n] of rows that count by [n], with their means [n]."""
+        excess = counts * (means - 1.0)
+        units = None
+        if blocks.are_units:
+            units = BlockSums.from_columns(np.vstack([counts * means, excess]), blocks)
+        return dataclasses.replace(
+            cls.from_weights(weights * counts, blocks),
+            largest=float(weights.max(initial=0.0)),
+            num_large=int(np.count_nonzero(weights > LARGE_WEIGHT)),
+            units=units,
+            excess=Statistics.from_values(excess),
+        )
+
     def merge(self, other: WeightSums) -> WeightSums:
         """Returns the sums of the rows of both."""
+        excess = None
+        if self.excess is not None and other.excess is not None:
+            excess = self.excess.merge(other.excess)
         expected = None
         if self.expected_squares is not None and other.expected_squares is not None:
             expected = self.expected_squares + other.expected_squares
@@ -361,7 +422,16 @@ class WeightSums:
             tail=self.tail.merge(other.tail),
             expected_squares=expected,
             units=units,
+            excess=excess,
         )
+
+    def mean_weight(self) -> tuple[float, float]:
+        """Returns the mean weight, whose expectation is 1, and its standard error."""
+        mean = float(self.means.mean)
+        if self.excess is None:
+            return mean, self._error_of(self.means)
+        counts = mean - float(self.excess.mean)
+        return mean / counts, self._error_of(self.excess) / counts
 
     def effective_rows(self) -> float:
         """Returns how many rows of equal weight would tell as much; the mean over the slots."""
@@ -396,12 +466,12 @@ class WeightSums:
             squares += max(0.0, _squares_of_units(self.units.counts) - size)
         return size**2 / max(squares, TINY)
 
-    def error_of_mean(self) -> float:
-        """Returns the standard error of the mean weight."""
-        squares = float(self.means.squared_deviation)
+    def _error_of(self, values: Statistics) -> float:
+        """Returns the standard error of the mean of the weights, or of their excess."""
+        squares = float(values.squared_deviation)
         if self.units is not None:
-            squares = float(self.units.squares()[0])
-        return math.sqrt(squares) / self.means.count
+            squares = float(self.units.squares()[-1])  # of the excess, if there is one
+        return math.sqrt(squares) / values.count
 
     def share_of_largest(self) -> float:
         """Returns the square of the largest mean weight of a row, as a share of all squares."""

@@ -1,6 +1,7 @@
 """Logs in files and folders, and as other libraries write them."""
 
-from bandit_envs.logged.files.dsjson import read_dsjson, write_dsjson
+from bandit_envs.logged.files.dsjson.dsjson_scan import read_dsjson
+from bandit_envs.logged.files.dsjson.writing import write_dsjson
 from bandit_envs.logged.files.frames import from_frame, to_frame
 from bandit_envs.logged.files.log_files import write_log
 from bandit_envs.logged.files.log_readers import read_log, scan_log

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 from bandit_envs.base.extras import import_extra
@@ -39,6 +38,7 @@ def from_frame(
     num_actions: int | None = None,
     embedding: Names = (),
     drop_missing: bool = False,
+    weight: str | None = None,
     logger: str | None = None,
     balance: bool = False,
     decision: str | None = None,
@@ -72,6 +72,7 @@ def from_frame(
         embedding: the columns of the categories of the action, integers from 0, if there are any.
         drop_missing: whether to drop rows with missing values. By default, they raise a ValueError
             that counts them.
+        weight: the column of how many decisions each row stands for, above 0; None for one each.
         logger: the column that says which of several logging policies a row is of. Each row has the
             propensity of its own.
         balance: whether propensities are those of the mixture of all logging policies, as by
@@ -119,6 +120,7 @@ def from_frame(
         available=available,
         unit=unit,
         time=time,
+        weight=weight,
     )
     scan = open_table(
         "frame",
@@ -130,6 +132,5 @@ def from_frame(
     )
     if time is not None:
         scan = scan.with_dates(time)
-    for problem in scan.doubts:
-        warnings.warn(problem, stacklevel=2)
+    scan.warn(stacklevel=2)
     return concatenate(list(scan))

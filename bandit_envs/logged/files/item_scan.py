@@ -220,6 +220,7 @@ class ItemScan(UsersScan):
                 item=items,
                 unit=self._read_units(rows.decisions),
                 time=self._read_dates(rows.decisions),
+                weight=self._read_weights(rows, chosen),
                 encoding=self.encoding,
             )
         except BadValueError as error:
@@ -270,6 +271,11 @@ class ItemScan(UsersScan):
         if self.propensity is not None:
             return np.full(len(rows), self.propensity)
         name = self.roles.one_of("propensity")
+        return None if name is None else read_numbers(rows.candidates.iloc[chosen], name)
+
+    def _read_weights(self, rows: CandidateRows, chosen: NDArray[np.intp]) -> Any:
+        """Returns how many decisions each stands for, as its chosen candidate says; or None."""
+        name = self.roles.one_of("weight")
         return None if name is None else read_numbers(rows.candidates.iloc[chosen], name)
 
     def _read_all_probabilities(self, rows: CandidateRows) -> Floats | None:

@@ -44,7 +44,7 @@ LOG_SUFFIXES = (ARCHIVE, *TABLE_SUFFIXES)
 WRITTEN_SUFFIXES = (ARCHIVE, ".csv", ".parquet")
 """How the names of logs end that `write_log` writes."""
 
-DSJSON_SUFFIXES = (".dsjson", ".json", ".jsonl")
+DSJSON_SUFFIXES = (".dsjson", ".json")
 """How the names of Vowpal Wabbit's logs end."""
 
 LAYOUT = "# {"
@@ -108,11 +108,8 @@ def is_archive(name: str) -> bool:
 def check_suffix(file: Path, suffixes: Sequence[str] = LOG_SUFFIXES) -> Path:
     """Returns a file; ValueError if it has none of the suffixes of logs."""
     if not ends_with(file.name, suffixes):
-        hint = ""
-        if ends_with(file.name, DSJSON_SUFFIXES):
-            hint = "; in Python, read_dsjson reads Vowpal Wabbit's dsjson"
         expected = f"expected a name that ends in {', '.join(suffixes)}"
-        raise ValueError(f"path is {file}; {expected}{hint}")
+        raise ValueError(f"path is {file}; {expected}")
     return file
 
 

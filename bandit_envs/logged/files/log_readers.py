@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeAlias
 
 from bandit_envs.base.checks import check_integer
+from bandit_envs.logged.files.dsjson.dsjson_scan import DsjsonScan
 from bandit_envs.logged.files.item_scan import open_table
-from bandit_envs.logged.files.log_files import LOG_SUFFIXES, WrittenScan, check_suffix, is_written
+from bandit_envs.logged.files.log_files import (
+    DSJSON_SUFFIXES,
+    LOG_SUFFIXES,
+    WrittenScan,
+    check_suffix,
+    is_written,
+)
 from bandit_envs.logged.files.log_roles import LogRoles, Propensity
 from bandit_envs.logged.files.scan import BATCH_ROWS
 from bandit_envs.logged.files.served.decision_file import DecisionScan
 from bandit_envs.logged.files.served.decision_tables import is_decisions
 from bandit_envs.logged.files.table_scan import UsersScan
 from bandit_envs.logged.log import BanditLog, concatenate
-from bandit_envs.tables.folders import find_parts
+from bandit_envs.tables.folders import find_parts, has_files
 from bandit_envs.tables.roles import Names
 from bandit_envs.tables.suffixes import TABLE_SUFFIXES
 
-FileScan: TypeAlias = WrittenScan | UsersScan | DecisionScan
+FileScan: TypeAlias = WrittenScan | UsersScan | DecisionScan | DsjsonScan
 """A log in files, as `scan_log` returns it."""
 
 
@@ -37,6 +43,7 @@ def scan_log(
     drop_missing: bool = False,
     time: str | None = None,
     embedding: Names = (),
+    weight: str | None = None,
     only: str | None = None,
     logger: str | None = None,
     balance: bool = False,
@@ -56,9 +63,10 @@ def scan_log(
     names of its actions and the levels of its texts, which all batches have as their `encoding`.
 
     Args:
-        path: a file that `write_log` wrote; or any CSV or Parquet file; or a folder of such files,
-            also in folders inside it, which are taken in the order of their names; or a file of
-            decisions, which ends in .sqlite, .sqlite3 or .db. Names of folders such as day=2, as
+        path: a file that `write_log` wrote; or any CSV or Parquet file; or one of Vowpal Wabbit's
+            dsjson, which ends in .dsjson or .json, as `read_dsjson` reads it; or a folder of such
+            files, also in folders inside it, which are taken in the order of their names; or a file
+            of decisions, which ends in .sqlite, .sqlite3 or .db. Names of folders such as day=2, as
             pandas and Hive write them, are columns of a table; where they are numbers, these say
             the order.
         batch_rows: the most rows of a batch. The last batch of a file may have fewer.
@@ -78,6 +86,7 @@ def scan_log(
             `earlier, later = scan.split("2024-12-31")` cuts the log there, and `evaluate` cuts it
             by week or month. Batches of `scan.with_dates("")` have its dates.
         embedding: the columns of the categories of the action, as for `from_frame`.
+        weight: the column of how many decisions each row stands for, as for `from_frame`.
         only: a pattern, such as `*.csv` or `day=2/*`, of the files of a folder that are read. By
             default, a file that is not a log is an error, unless its name begins with "." or "_".
         logger: the column of a table that says which of several logging policies a row is of.
@@ -125,6 +134,7 @@ def scan_log(
         item_features=item_features,
         available=available,
         unit=unit,
+        weight=weight,
     )
     folder = Path(path)
     given = {
@@ -134,6 +144,7 @@ def scan_log(
         "num_actions": num_actions is not None,
         "drop_missing": drop_missing,
         "embedding": bool(embedding),
+        "weight": weight is not None,
         "logger": logger is not None,
         "item": item is not None,
         "available": available is not None,
@@ -142,9 +153,12 @@ def scan_log(
     if is_decisions(folder) and not folder.is_dir():
         _refuse_given({**given, "features": features is not None}, "a DecisionService", path)
         return DecisionScan.open(folder, batch_rows, time)
+    if has_files(folder, DSJSON_SUFFIXES, only):
+        _refuse_given({**given, "features": features is not None}, "a logger of dsjson", path)
+        return DsjsonScan.open(find_parts(folder, DSJSON_SUFFIXES, only), batch_rows, time)
     if features is None and item is None:
         if not folder.is_dir() and folder.exists():
-            check_suffix(folder)
+            check_suffix(folder, (*LOG_SUFFIXES, *DSJSON_SUFFIXES))
         parts = find_parts(folder, LOG_SUFFIXES, only)
         if is_written(parts.found[0]):
             _refuse_given(given, "write_log", path)
@@ -184,6 +198,7 @@ def read_log(
     num_actions: int | None = None,
     drop_missing: bool = False,
     embedding: Names = (),
+    weight: str | None = None,
     logger: str | None = None,
     balance: bool = False,
     decision: str | None = None,
@@ -214,6 +229,7 @@ def read_log(
         num_actions=num_actions,
         drop_missing=drop_missing,
         embedding=embedding,
+        weight=weight,
         only=only,
         logger=logger,
         balance=balance,
@@ -231,9 +247,7 @@ def read_log(
     if isinstance(scan, WrittenScan):
         return scan.read()
     batches = list(scan)
-    if isinstance(scan, UsersScan):
-        for problem in scan.doubts:
-            warnings.warn(problem, stacklevel=2)
+    scan.warn(stacklevel=2)
     if isinstance(scan, DecisionScan) and not batches:
         raise ValueError(f"{path} has no decision that has a reward")
     return concatenate(batches)

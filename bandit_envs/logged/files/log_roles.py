@@ -158,14 +158,19 @@ class LogRoles(NamedTuple):
         item_features: Names | None = None,
         available: str | None = None,
         unit: str | None = None,
+        weight: str | None = None,
     ) -> LogRoles:
         """Returns the roles that a user names, as for `from_frame`.
 
         Raises:
-            ValueError: a column has two roles, logging policies have no propensities, or a role is
-                of another kind of log: one of items has no `action`, and the other way round.
+            ValueError: a column has two roles, logging policies have no propensities, there is a
+                mixture of them in rows with weights, or a role is of another kind of log: one of
+                items has no `action`, and the other way round.
         """
         loggers = LoggerColumns.of(logger, propensity, balance)
+        if balance and weight is not None:
+            expected = "rows that all count alike, as a mixture of logging policies counts them"
+            raise ValueError(f"balance is True, and weight {weight!r}; expected {expected}")
         constant = propensity if isinstance(propensity, float) else None
         if constant is not None and not 0.0 < constant <= 1.0:
             raise ValueError(f"propensity is {constant}; expected above 0 and at most 1")
@@ -185,7 +190,7 @@ class LogRoles(NamedTuple):
             expected = f"a log of actions, as {item!r} has items"
             _refuse_roles({**of_actions, "action": action != "action"}, expected)
         others |= {"reward": reward, "embedding": embedding, "time": time, "propensity": columns}
-        others |= {"logger": logger, "available": available, "unit": unit}
+        others |= {"logger": logger, "available": available, "unit": unit, "weight": weight}
         return cls(Roles.of(features, SHARED, **others), loggers, constant)
 
     @property

@@ -26,7 +26,7 @@ def to_obp(log: BanditLog) -> dict[str, Any]:
     Raises:
         ValueError: the log has a column that feedback cannot hold; `BanditLog.drop` leaves it out.
     """
-    refuse_columns(log, "available", "step", "row")
+    refuse_columns(log, "available", "step", "row", "weight")
     table = log.action_probabilities
     return {
         "n_rounds": len(log),

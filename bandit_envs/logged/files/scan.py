@@ -8,6 +8,7 @@ import functools
 import itertools
 import os
 import sys
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -41,6 +42,14 @@ class Scan(abc.ABC):
 
     condition = ""
     """What its rows must meet, in messages."""
+
+    doubts: Sequence[str] = ()
+    """What is perhaps read in another way than it is meant, or left out, in words."""
+
+    def warn(self, stacklevel: int) -> None:
+        """Warns of the doubts; `stacklevel` is as for `warnings.warn`."""
+        for problem in self.doubts:
+            warnings.warn(problem, stacklevel=stacklevel + 1)
 
     @abc.abstractmethod
     def __iter__(self) -> Iterator[BanditLog]:

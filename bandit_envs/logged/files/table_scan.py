@@ -93,8 +93,7 @@ class UsersScan(Scan):
         return " without missing values" if self.drop_missing else ""
 
     @property
-    def doubts(self) -> list[str]:
-        """Columns that are perhaps read in another way than they are meant, in words."""
+    def doubts(self) -> Sequence[str]:  # type: ignore[override]
         unnamed = self.roles.unnamed
         found = [describe_unnamed(unnamed)] if unnamed else []
         return [*found, *self.encoding.find_other_dates()]
@@ -326,6 +325,7 @@ class TableScan(UsersScan):
                 own_propensity=own if is_mixed else None,
                 unit=self._read_units(frame),
                 time=self._read_dates(frame),
+                weight=self._read_weights(frame),
                 encoding=self.encoding,
             )
         except BadValueError as error:
@@ -372,6 +372,11 @@ class TableScan(UsersScan):
         if self.propensity is not None:
             return np.full(len(frame), self.propensity)
         column = self.roles.one_of("propensity")
+        return None if column is None else read_numbers(frame, column)
+
+    def _read_weights(self, frame: DataFrame) -> Any:
+        """Returns how many decisions rows stand for, [n]; None if no column says so."""
+        column = self.roles.one_of("weight")
         return None if column is None else read_numbers(frame, column)
 
     def _complete_frames(

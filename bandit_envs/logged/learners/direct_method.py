@@ -62,9 +62,9 @@ class DirectMethodLearner(Learner):
             return self._fit_parts(functools.partial(pass_here, [log]), batch_size, seed)
         rng = generator(seed)
         models: list[Any] = []
-        for action, features, rewards in logged_pairs(require_rows(log)):
+        for action, features, rewards, weights in logged_pairs(require_rows(log)):
             regressor = copy_estimator(self._regressor, rng)
-            models.append(fit_regressor(regressor, features, rewards, action))
+            models.append(fit_regressor(regressor, features, rewards, action, weights))
         return policy_of_regressions(models, log, batch_size, rng)
 
     def _fit_parts(self, over: PassOverParts, batch_size: int, seed: Seed) -> ContextualPolicy:

@@ -80,10 +80,10 @@ class DoublyRobustLearner(Learner):
         regressor = RidgeRegression() if self._regressor is None else self._regressor
         rng = generator(seed)
         models: list[Any] = [NEVER] * count_models(log)
-        for action, features, targets in all_pairs(log, rewards):
+        for action, features, targets, weights in all_pairs(log, rewards):
             if action in is_logged:
                 made = copy_estimator(regressor, rng)
-                models[action] = fit_regressor(made, features, targets, action)
+                models[action] = fit_regressor(made, features, targets, action, weights)
         return policy_of_regressions(models, log, batch_size, rng)
 
     def _fit_parts(self, over: PassOverParts, batch_size: int, seed: Seed) -> ContextualPolicy:

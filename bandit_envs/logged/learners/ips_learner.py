@@ -83,6 +83,8 @@ class IPSLearner(Learner):
             problem = f"baseline is {self._baseline:g}, and the smallest reward {smallest:g}"
             raise ValueError(f"{problem}; expected a baseline of at most {smallest:g}")
         weights = (log.reward - self._baseline) / require_propensities(log).propensity
+        if log.weight is not None:
+            weights = weights * log.weight
         if not weights.any():
             expected = "rewards above the baseline"
             raise ValueError(f"log has the reward {smallest:g} in all rows; expected {expected}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -15,6 +16,9 @@ from bandit_envs.logged.translation import show, translate_log
 from bandit_envs.nests import map_structure
 from bandit_envs.policies import Policy
 from bandit_envs.trajectories import Trajectory, restart, termination
+
+LEARNS_ONCE = "learns each row once, whatever its weight"
+"""What a policy does of a log whose rows have weights, in warnings."""
 
 
 def learn_from_log(
@@ -33,6 +37,9 @@ def learn_from_log(
             its `log_rows`. Those that forget, such as with `gamma` below 1, forget once a batch.
             Others learn as many as they have rows.
 
+    Warns:
+        UserWarning: rows of the log have weights. The policy learns each of them once.
+
     >>> from bandit_envs import UCBPolicy
     >>> log = BanditLog(np.ones((4, 1)), [0, 1, 0, 1], [1.0, 2.0, 1.0, 2.0], [0.5] * 4)
     >>> policy = learn_from_log(UCBPolicy(0.1, num_actions=2), log)
@@ -43,7 +50,11 @@ def learn_from_log(
     learner = policy.replicate(policy.batch_size if policy.learns_by_row else shared)
     seen = SeenRows()
     batches = remember_batches([log] if isinstance(log, BanditLog) else log, seen)
+    is_told = False
     for batch in align_batches(batches, learner.batch_size):
+        if batch.weight is not None and not is_told:
+            warnings.warn(f"the policy {LEARNS_ONCE}", stacklevel=2)
+            is_told = True
         learner.encoding = learner.encoding or batch.encoding
         translated = translate_log(batch, learner.encoding)
         learner = fit_items(learner, translated)

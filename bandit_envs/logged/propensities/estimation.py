@@ -18,6 +18,7 @@ from bandit_envs.logged.log import (
     BanditLog,
     check_repeatable,
     concatenate,
+    require_equal_rows,
     require_numbered_actions,
     require_rows,
 )
@@ -31,6 +32,7 @@ from bandit_envs.policies.scikit_learn.model import (
     name_failing_estimator,
 )
 
+ESTIMATE = "an estimate of propensities"  # in messages
 MIN_PROPENSITY = 1e-3
 
 NAMED = 5
@@ -170,7 +172,7 @@ def _fit_regression(
     batches = [log] if isinstance(log, BanditLog) else check_repeatable(log)
     first = next(iter(batches), None)
     if first is not None:
-        require_numbered_actions(first)
+        require_equal_rows(require_numbered_actions(first), ESTIMATE)
     regression = fit_multinomial(batches, penalty)
     found = PropensityModel(regression, min_propensity, note="")
     calibration = functools.reduce(Calibration.merge, map(found.calibrate, batches))
@@ -215,7 +217,7 @@ def _cross_fit(
         found = f"log is of type {type(log).__name__}"
         expected = "a BanditLog, or what scan_log returns, for a classifier"
         raise TypeError(f"{found}; expected {expected}")
-    require_rows(require_numbered_actions(log))
+    require_rows(require_equal_rows(require_numbered_actions(log), ESTIMATE))
     table = cross_fitted_table(log, model, folds_of(0, len(log), folds, log.unit))
     calibration = _calibrate(log, table, min_propensity)
     predictive = find_predictive([(left_out, log.action, table)])

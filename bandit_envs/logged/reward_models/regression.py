@@ -15,6 +15,7 @@ from bandit_envs.logged.reward_models.reward_sums import (
     FEWEST_FOLDS,
     ONE_FOLD,
     RewardSums,
+    count_rows,
     folds_of,
 )
 from bandit_envs.policies.scikit_learn.model import (
@@ -70,10 +71,11 @@ class RewardRegression:
         used = np.unique(fold).tolist()
         if len(used) < FEWEST_FOLDS:
             raise ValueError(ONE_FOLD)
+        counts = count_rows(log, weights)
         for index in used:
             test = np.flatnonzero(fold == index)
             train = np.flatnonzero(fold != index)
-            model = self._fit(np.random.default_rng(index), log, train, weights)
+            model = self._fit(np.random.default_rng(index), log, train, counts)
             for action in range(log.num_actions):
                 features = _action_features(log, test, np.full(len(test), action))
                 predicted[test, action] = predict_means(model, features)

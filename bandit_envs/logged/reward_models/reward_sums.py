@@ -47,6 +47,18 @@ def folds_of(first_row: int, size: int, folds: int, unit: Indices | None = None)
     return np.asarray(folds_from_0, np.int64)
 
 
+def count_rows(log: BanditLog, weights: Floats | None = None) -> Floats | None:
+    """Returns by how much rows of a log count in a regression, [n]; None if all count alike.
+
+    Args:
+        log: whose rows may stand for several decisions each.
+        weights: [n], by which they count beside; None for 1.
+    """
+    if log.weight is None or weights is None:
+        return log.weight if weights is None else weights
+    return np.asarray(log.weight * weights)
+
+
 class RewardSums:
     """The sums of a part of a log from which cross-fitted ridge regressions are made.
 
@@ -84,10 +96,12 @@ class RewardSums:
             log: the part.
             first_row: the number of its first row in the whole log.
             folds: at least 2, and the same for all parts.
-            weights: [n], by which rows count, at least 0; by default all are 1.
+            weights: [n], by which rows count beside the weights of the log, at least 0; by default
+                all are 1.
         """
         require_numbered_actions(log)
-        counts = None if weights is None else _check_weights(weights, len(log))
+        given = None if weights is None else _check_weights(weights, len(log))
+        counts = count_rows(log, given)
         features = features_of(log)
         model = log.action
         if has_items(log):

@@ -47,9 +47,11 @@ class RidgeSums:
     def __init__(self) -> None:
         self._moments: dict[int, Moments] = {}
 
-    def add(self, action: int, features: Floats, targets: Floats) -> None:
-        """Adds rows of an action: features [m, d] and targets [m]."""
-        moments = Moments.from_columns(np.column_stack([features, targets]).T)
+    def add(
+        self, action: int, features: Floats, targets: Floats, weights: Floats | None = None
+    ) -> None:
+        """Adds rows of an action: features [m, d] and targets [m], which count by weights [m]."""
+        moments = Moments.from_columns(np.column_stack([features, targets]).T, weights)
         add_moments(self._moments, action, moments)
 
     def merge(self, other: RidgeSums) -> RidgeSums:

@@ -13,7 +13,7 @@ import numpy as np
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import check_number
 from bandit_envs.logged.estimators.single_actions import Estimator, weigh_rows
-from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log import BanditLog, require_equal_rows
 from bandit_envs.logged.reward_models.regression import RewardRegression
 from bandit_envs.policies.draws import softmax
 
@@ -51,6 +51,7 @@ class Objective:
             model: of the rewards, as for `RewardRegression`, if the estimator needs predictions.
             baseline: is subtracted from all rewards.
         """
+        require_equal_rows(log, "a policy gradient")
         predicted = None
         if self.estimator.needs_predictions:
             predicted = RewardRegression(model).predict(log) - baseline

@@ -27,11 +27,13 @@ class Pairs(NamedTuple):
         model: the number of the regression: of an action, or 0 of all items.
         features: [m, d].
         rewards: [m].
+        weights: [m], by which they count; None if they count alike.
     """
 
     model: int
     features: Floats
     rewards: Floats
+    weights: Floats | None
 
 
 def count_models(log: BanditLog) -> int:
@@ -43,11 +45,12 @@ def logged_pairs(log: BanditLog) -> Iterator[Pairs]:
     """Yields the actions that were taken, with their rewards, for each regression."""
     features = model_features(log)
     if has_items(log):
-        yield Pairs(0, features[np.arange(len(log)), log.action], log.reward)
+        yield Pairs(0, features[np.arange(len(log)), log.action], log.reward, log.weight)
         return
     for action in range(log.num_actions):
         rows = np.flatnonzero(log.action == action)
-        yield Pairs(action, features[rows], log.reward[rows])
+        weights = None if log.weight is None else log.weight[rows]
+        yield Pairs(action, features[rows], log.reward[rows], weights)
 
 
 def all_pairs(log: BanditLog, rewards: Floats) -> Iterator[Pairs]:
@@ -60,10 +63,13 @@ def all_pairs(log: BanditLog, rewards: Floats) -> Iterator[Pairs]:
     features = model_features(log)
     if has_items(log):
         offered = offered_items(log)
-        yield Pairs(0, features[offered], rewards[offered])
+        weights = None
+        if log.weight is not None:
+            weights = np.repeat(log.weight, offered.sum(axis=1))
+        yield Pairs(0, features[offered], rewards[offered], weights)
         return
     for action in range(log.num_actions):
-        yield Pairs(action, features, rewards[:, action])
+        yield Pairs(action, features, rewards[:, action], log.weight)
 
 
 def offered_items(log: BanditLog) -> Mask:

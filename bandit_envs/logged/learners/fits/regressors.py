@@ -8,11 +8,18 @@ from bandit_envs.arrays import Floats
 from bandit_envs.policies.models.value_model import NEVER
 from bandit_envs.policies.scikit_learn.model import (
     check_estimator,
+    fit_weighted,
     name_failing_estimator,
 )
 
 
-def fit_regressor(regressor: Any, context: Floats, rewards: Floats, action: int) -> Any:
+def fit_regressor(
+    regressor: Any,
+    context: Floats,
+    rewards: Floats,
+    action: int,
+    weights: Floats | None = None,
+) -> Any:
     """Returns what predicts the rewards of an action.
 
     Args:
@@ -20,6 +27,7 @@ def fit_regressor(regressor: Any, context: Floats, rewards: Floats, action: int)
         context: [m, d].
         rewards: [m].
         action: for messages.
+        weights: [m], by which rows count; None if they count alike.
 
     Returns:
         A fitted estimator; or a number, if all rewards are the same or there are none.
@@ -31,6 +39,9 @@ def fit_regressor(regressor: Any, context: Floats, rewards: Floats, action: int)
         return NEVER
     if (rewards == rewards[0]).all():  # a classifier needs two classes
         return float(rewards[0])
+    if weights is not None:
+        fit_weighted(regressor, context, rewards, weights)
+        return regressor
     with name_failing_estimator(regressor, "learn from", len(rewards), f"of action {action}"):
         regressor.fit(context, rewards)
     return regressor

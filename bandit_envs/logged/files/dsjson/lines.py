@@ -1,10 +1,11 @@
-"""The decisions in the lines of Vowpal Wabbit's dsjson: what each field says."""
+"""The decisions in the lines of Vowpal Wabbit's dsjson: what each field says, but features."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from bandit_envs.base.archives import CONTENT_ERRORS
@@ -26,7 +27,14 @@ OTHER_FORMATS = {
 }
 """The fields of formats that are not read, in decisions or their contexts, and what they hold."""
 
-Features = dict[str, float]
+NUMBERS = frozenset((int, float))
+"""The types of JSON's numbers."""
+
+NESTED = frozenset((dict, list))
+"""The types of JSON that may have objects in them."""
+
+INTEGERS = frozenset((int,))
+TEXTS = frozenset((str,))
 
 
 class DsjsonLine(NamedTuple):
@@ -35,57 +43,57 @@ class DsjsonLine(NamedTuple):
     Fields:
         number: of the line, from 1.
         event: the id of the decision, or None.
-        shared: the features of the context.
-        items: the features of every action.
+        context: the features of the context, as JSON has them, and keys that begin with "_".
+        items: those of every action, likewise.
         tags: the names of the actions; () if they have none.
         action: from 0.
         cost: of the action.
         propensity: of the action.
         probabilities: of every action, or None.
-        dropped: the share of decisions that the logger dropped, of which this one was kept.
+        weight: how many decisions the line stands for: itself, and those that the logger dropped.
         has_outcome: whether a reward came; if not, the cost is the default one.
+        is_passed: whether `_label_probability` has the share that the logger passed on as a factor,
+            and no `pdrop` says so.
     """
 
     number: int
     event: str | None
-    shared: Features
-    items: Sequence[Features]
+    context: Mapping[str, Any]
+    items: Sequence[Mapping[str, Any]]
     tags: Sequence[str]
     action: int
     cost: float
     propensity: float
     probabilities: Sequence[float] | None
-    dropped: float
+    weight: float
     has_outcome: bool
-
-    def reorder(self, order: Sequence[int]) -> DsjsonLine:
-        """Returns the same decision, with its actions in another order."""
-        known = self.probabilities
-        return self._replace(
-            items=[self.items[place] for place in order],
-            tags=[self.tags[place] for place in order],
-            action=order.index(self.action),
-            probabilities=None if known is None else [known[place] for place in order],
-        )
+    is_passed: bool
 
 
-def read_lines(text: str) -> Iterator[DsjsonLine | None]:
-    """Yields the decisions in the lines of a file, and None for those that must not be learned.
+def read_documents(file: Path) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """Yields the number, the text and the JSON document of every line of a file that has one."""
+    with file.open(encoding="utf-8", newline="\n") as lines:
+        for number, line in enumerate(lines, start=1):
+            if line.isspace():
+                continue
+            try:
+                document = json.loads(line)
+            except CONTENT_ERRORS as error:
+                raise ValueError(f"line {number}: {error}") from error
+            if not isinstance(document, dict):
+                raise ValueError(f"line {number} is {short_repr(document)}; expected an object")
+            yield number, line, document
 
-    Raises:
-        ValueError: a line holds no decision; the message has its number.
+
+def check_keys(line: str, num_keys: int) -> None:
+    """Raises ValueError if a key stands twice in an object, of which JSON keeps the last.
+
+    Args:
+        line: the text of a document.
+        num_keys: how many keys all objects of the document have.
     """
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            document = json.loads(line, object_pairs_hook=_read_object)
-            _refuse_fields(document)
-            yield None if _is_skipped(document) else _read_decision(number, document)
-        except KeyError as error:
-            raise ValueError(f"line {number} has no {error}") from error
-        except CONTENT_ERRORS as error:
-            raise ValueError(f"line {number}: {error}") from error
+    if line.count('":') != num_keys:  # a text may have these signs, too
+        json.loads(line, object_pairs_hook=_read_object)
 
 
 def _read_object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
@@ -98,7 +106,16 @@ def _read_object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _refuse_fields(document: Mapping[str, Any]) -> None:
+def count_keys(value: Any) -> int:
+    """Returns how many keys all objects in a JSON value have."""
+    if type(value) is dict:
+        return len(value) + count_keys([*value.values()])
+    if type(value) is not list or NESTED.isdisjoint(map(type, value)):
+        return 0
+    return sum(map(count_keys, value))
+
+
+def check_fields(document: Mapping[str, Any]) -> None:
     """Raises ValueError if a decision has a field of a format that is not read."""
     for key in document:
         if key.startswith("_label_ca"):
@@ -106,16 +123,16 @@ def _refuse_fields(document: Mapping[str, Any]) -> None:
             raise ValueError(f"{found}; expected numbered actions")
         if key.startswith("_label") and key not in LABELS:
             raise ValueError(f"{short_repr(key)} is not read; expected {', '.join(LABELS)}")
-        _refuse_field(key)
+        check_field(key)
 
 
-def _refuse_field(key: str) -> None:
+def check_field(key: str) -> None:
     """Raises ValueError for a field of a format that is not read."""
     if key in OTHER_FORMATS:
         raise ValueError(f"{key} is of {OTHER_FORMATS[key]}; expected one numbered action a line")
 
 
-def _is_skipped(document: Mapping[str, Any]) -> bool:
+def is_skipped(document: Mapping[str, Any]) -> bool:
     """Whether the action was never shown, so that there is nothing to learn from it."""
     found = document.get("_skipLearn", False)
     if not isinstance(found, bool):
@@ -123,45 +140,52 @@ def _is_skipped(document: Mapping[str, Any]) -> bool:
     return found
 
 
-def _read_decision(number: int, document: Mapping[str, Any]) -> DsjsonLine:
-    """Returns a decision; TypeError or ValueError names a value that is wrong."""
-    context = dict(document["c"])
-    candidates = [dict(item) for item in context.pop("_multi")]
-    tags = _read_tags([item.pop("_tag", None) for item in candidates])
-    shared = _flatten_features(context)
-    items = [_flatten_features(item) for item in candidates]
-    action = check_integer("_label_Action", document["_label_Action"], 1, len(candidates)) - 1
+def read_decision(number: int, document: Mapping[str, Any]) -> DsjsonLine:
+    """Returns a decision; TypeError, ValueError or KeyError names a value that is wrong."""
+    context = document["c"]
+    if not OTHER_FORMATS.keys().isdisjoint(context):
+        check_fields(context)
+    items = context["_multi"]
+    tags = _read_tags([item.get("_tag") for item in items])
+    action = check_integer("_label_Action", document["_label_Action"], 1, len(items)) - 1
     index = document.get("_labelIndex", action)
     if check_integer("_labelIndex", index, 0) != action:
         found = f"_labelIndex is {index}, and _label_Action {action + 1}"
         raise ValueError(f"{found}; expected _label_Action to be one more")
-    dropped = _read_number("pdrop", document.get("pdrop", 0.0), minimum=0.0)
+    dropped = read_number("pdrop", document.get("pdrop", 0.0), minimum=0.0)
     if dropped >= 1.0:
         raise ValueError(f"pdrop is {dropped:g}; expected less than 1, as the line was kept")
-    propensity = _read_number("_label_probability", document["_label_probability"])
+    propensity = read_number("_label_probability", document["_label_probability"])
     probabilities = None
+    passed = 1.0 - dropped
     if "p" in document:
-        probabilities = _read_probabilities(document, len(candidates))
-        propensity = _check_propensity(propensity, probabilities[action], dropped)
+        probabilities = _read_probabilities(document, len(items))
+        passed = _find_passed(propensity, probabilities[action], dropped)
+        if passed < 1.0 and not math.isclose(probabilities[action], propensity, rel_tol=PRECISION):
+            propensity = probabilities[action]
     event = document.get("EventId")
     return DsjsonLine(
         number=number,
         event=None if event is None else str(event),
-        shared=shared,
+        context=context,
         items=items,
         tags=tags,
         action=action,
-        cost=_read_number("_label_cost", document["_label_cost"], -MAX_REWARD, MAX_REWARD),
+        cost=read_number("_label_cost", document["_label_cost"], -MAX_REWARD, MAX_REWARD),
         propensity=propensity,
         probabilities=probabilities,
-        dropped=dropped,
+        weight=1.0 / passed,
         has_outcome="o" not in document or _has_value(document["o"]),
+        is_passed=passed < 1.0 - dropped,
     )
 
 
 def _read_tags(tags: Sequence[Any]) -> Sequence[str]:
     """Returns the names of the actions of a line, or () if none has one."""
-    known = [str(tag) for tag in tags if tag is not None]
+    if TEXTS.issuperset(map(type, tags)):
+        known = tags
+    else:
+        known = [str(tag) for tag in tags if tag is not None]
     if not known:
         return ()
     if len(known) < len(tags) or len({*known}) < len(known):
@@ -177,8 +201,10 @@ def _has_value(outcomes: Any) -> bool:
     return any("v" in each for each in outcomes)
 
 
-def _check_propensity(propensity: float, probability: float, dropped: float) -> float:
-    """Returns the probability of the action, which loggers may have reduced by what they dropped.
+def _find_passed(propensity: float, probability: float, dropped: float) -> float:
+    """Returns the share of such lines that the logger passed on: 1 if it dropped none.
+
+    Loggers write it to `pdrop`, or multiply `_label_probability` by it, or do both.
 
     Args:
         propensity: as `_label_probability` says.
@@ -186,58 +212,45 @@ def _check_propensity(propensity: float, probability: float, dropped: float) -> 
         dropped: as `pdrop` says.
     """
     if math.isclose(probability, propensity, rel_tol=PRECISION):
-        return propensity
+        return 1.0 - dropped
     if dropped and math.isclose(probability * (1.0 - dropped), propensity, rel_tol=PRECISION):
-        return probability
+        return 1.0 - dropped
+    if not dropped and 0.0 < propensity < probability:
+        return propensity / probability
     found = f"_label_probability is {propensity:g}, and p has {probability:g}"
-    raise ValueError(f"{found} for this action; expected the same")
+    expected = "the same, or less by the share of lines that the logger passed on"
+    raise ValueError(f"{found} for this action; expected {expected}")
 
 
 def _read_probabilities(document: Mapping[str, Any], num_actions: int) -> list[float]:
     """Returns the probability of every action, of which `a` has the ids and `p` the values."""
-    ids = [check_integer("an id in a", each, 1, num_actions) for each in document["a"]]
-    values = [_read_number("a probability in p", each, 0.0, 1.0) for each in document["p"]]
+    ids = document["a"]
+    values = document["p"]
+    if not (isinstance(ids, list) and isinstance(values, list)):
+        found = f"a is {short_repr(ids)} and p {short_repr(values)}"
+        raise TypeError(f"{found}; expected lists of ids and of probabilities")
+    if not (
+        ids and INTEGERS.issuperset(map(type, ids)) and 1 <= min(ids) <= max(ids) <= num_actions
+    ):
+        ids = [check_integer("an id in a", each, 1, num_actions) for each in ids]
+    if not (values and NUMBERS.issuperset(map(type, values)) and min(values) >= 0.0):
+        values = [read_number("a probability in p", each, 0.0, 1.0) for each in values]
     if len(ids) != len(values) or len(ids) != len(set(ids)):
         raise ValueError(f"a is {ids} and p {values}; expected different ids, and as many values")
-    if abs(math.fsum(values) - 1.0) > TOLERANCE:
+    if not abs(math.fsum(values) - 1.0) <= TOLERANCE:
         raise ValueError(f"the sum of p is {math.fsum(values):g}; expected 1")
-    by_id = dict(zip(ids, values))
-    return [by_id.get(action + 1, 0.0) for action in range(num_actions)]
+    probabilities = [0.0] * num_actions
+    for place, value in zip(ids, values):
+        probabilities[place - 1] = value
+    return probabilities
 
 
-def _read_number(
+def read_number(
     name: str, value: Any, minimum: float = -math.inf, maximum: float = math.inf
 ) -> float:
     """Returns a finite number, which must not be a bool."""
+    if type(value) in NUMBERS and minimum <= value <= maximum and -math.inf < value < math.inf:
+        return float(value)
     if isinstance(value, bool):
         raise TypeError(f"{name} is {value}; expected a number")
     return check_number(name, value, minimum, maximum)
-
-
-def _flatten_features(features: Mapping[Any, Any], prefix: str = "") -> Features:
-    """Returns Vowpal Wabbit's JSON features as numbers by name.
-
-    A text is a category, and each word of `_text` a feature. `false` and `null` are no features,
-    nor is another key that begins with "_".
-    """
-    found: Features = {}
-    for key, value in features.items():
-        name = f"{prefix}{key}"
-        if key == "_text":
-            for word in str(value).split():
-                found[f"{name}={word}"] = found.get(f"{name}={word}", 0.0) + 1.0
-        elif str(key).startswith("_"):
-            _refuse_field(key)
-        elif value is None or value is False:
-            continue
-        elif isinstance(value, list):
-            found |= _flatten_features(dict(enumerate(value)), f"{name}^")
-        elif isinstance(value, dict):
-            found |= _flatten_features(value, f"{name}^")
-        elif isinstance(value, str):
-            found[f"{name}={value}"] = 1.0
-        elif value is True:
-            found[name] = 1.0
-        else:
-            found[name] = _read_number(f"the feature {short_repr(name)}", value)
-    return found

@@ -1,0 +1,1 @@
+"""Logs in Vowpal Wabbit's dsjson: one JSON document a decision."""

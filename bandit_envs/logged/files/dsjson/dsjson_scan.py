@@ -1,0 +1,269 @@
+"""A log in files of Vowpal Wabbit's dsjson, in batches."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bandit_envs.arrays import Mask
+from bandit_envs.logged.files.dsjson.json_features import FeatureWriter
+from bandit_envs.logged.files.dsjson.line_layout import (
+    DsjsonLayout,
+    LayoutSearch,
+    errors_of_line,
+    number_of,
+)
+from bandit_envs.logged.files.dsjson.lines import (
+    DsjsonLine,
+    is_skipped,
+    read_decision,
+    read_documents,
+)
+from bandit_envs.logged.files.log_files import DSJSON_SUFFIXES
+from bandit_envs.logged.files.scan import BATCH_ROWS, Scan, times_of_batches
+from bandit_envs.logged.log import BanditLog, concatenate
+from bandit_envs.nests import Nest
+from bandit_envs.tables.cells import as_times
+from bandit_envs.tables.encoding import TableEncoding
+from bandit_envs.tables.folders import find_parts
+from bandit_envs.tables.parts import FilePart, Parts
+from bandit_envs.tables.times import TimesOfRows
+
+BATCH_NUMBERS = 2**22
+"""The most features of a batch, with those of padding."""
+
+KEPT_NUMBERS = 2**16
+"""Features of so many places are Python's objects at a time, which take four times the memory."""
+
+TIME = "Timestamp"
+"""The field of the times."""
+
+
+def read_dsjson(path: str | os.PathLike[str]) -> BanditLog:
+    """Reads Vowpal Wabbit's dsjson, whatever the name of the file is.
+
+    It is what `read_log` does of a file whose name ends in .dsjson or .json.
+
+    Lines may have any number of actions. If these have features, the log is one of items: its
+    observation is a dict of `global` [n, G], `per_arm` [n, K, P] and, if numbers of actions differ,
+    `mask` [n, K]; `_tag` is the name of an item. Without features, `_tag` is the name of an action,
+    and `available` says which ones a line has. Features are named by their paths, such as
+    "user^age", in `log.encoding`: texts are levels of a column, and each word of `_text` a number.
+
+    Lines keep their order. Those of `_skipLearn`, whose action was never shown, are left out. Lines
+    of which the logger dropped a share, `pdrop`, count as more decisions, `log.weight`.
+
+    Raises:
+        ValueError: a line is not a decision, has a field of another kind of decision, such as
+            `_outcomes` of several slots, or does not fit the others; the message names the file,
+            the line and the field.
+
+    Warns:
+        UserWarning: lines are left out, or have no outcome, or features have too many texts.
+    """
+    scan = DsjsonScan.open(find_parts(Path(path), DSJSON_SUFFIXES))
+    scan.warn(stacklevel=3)
+    return concatenate(list(scan))
+
+
+@dataclasses.dataclass(frozen=True)
+class DsjsonScan(Scan):
+    """A log in files of dsjson. `open` reads them once, to find what lines have in common.
+
+    Args:
+        parts: the files, in order.
+        layout: what their lines have in common.
+        batch_rows: the most rows of a batch.
+        time: the column of times: `Timestamp`, or one that `to_frame` names.
+    """
+
+    parts: Parts[FilePart]
+    layout: DsjsonLayout
+    batch_rows: int = BATCH_ROWS
+    time: str | None = None
+
+    @classmethod
+    def open(
+        cls, parts: Parts[FilePart], batch_rows: int = BATCH_ROWS, time: str | None = None
+    ) -> DsjsonScan:
+        """Returns the log in some files, which are read once."""
+        scan = cls(parts, LayoutSearch().read(parts), batch_rows, time)
+        return scan.limit(batch_rows, BATCH_NUMBERS)
+
+    def __iter__(self) -> Iterator[BanditLog]:
+        for number in range(len(self.parts.found)):
+            yield from self.scan_part(number)
+
+    def scan_part(self, number: int) -> Iterator[BanditLog]:
+        part = self.parts.found[number]
+        maker = RowMaker(self.layout)
+        with part.reading():
+            decisions = _decisions_of(part)
+            while rows := list(_make_rows(maker, itertools.islice(decisions, self.batch_rows))):
+                yield rows[0] if len(rows) == 1 else concatenate(rows)
+
+    def limit(self, rows: int, numbers: int) -> DsjsonScan:
+        encoding = self.layout.encoding
+        width = 1
+        if encoding is not None:
+            of_items = len(encoding.of_items().labels())
+            width = max(len(encoding.labels()), self.layout.num_actions * of_items)
+        width = max(width, self.layout.num_actions, 1)
+        return self._replace(batch_rows=max(1, min(self.batch_rows, rows, numbers // width)))
+
+    @property
+    def features(self) -> Sequence[str]:  # type: ignore[override]
+        return () if self.layout.encoding is None else self.layout.encoding.names
+
+    @property
+    def doubts(self) -> Sequence[str]:  # type: ignore[override]
+        return self.layout.doubts(self.name)
+
+    def remarks(self) -> list[str]:
+        return [*super().remarks(), *self.doubts]
+
+    def _scan_times(self, name: str) -> Iterator[TimesOfRows]:
+        if name != TIME:
+            yield from times_of_batches(self, name, self.name, {})
+            return
+        for part in self.parts.found:
+            lines = []
+            texts = []
+            with part.reading():
+                for line, document in _documents_of(part):
+                    with errors_of_line(line):
+                        texts.append(document[TIME])
+                    lines.append(line)
+            times = as_times(np.array(texts, np.object_))
+            place = functools.partial(_place_in_file, part.name, lines)
+            yield TimesOfRows(times, place)
+
+
+def _place_in_file(name: str, lines: Sequence[int], row: int) -> str:
+    """Says where a decision is in a file."""
+    return f"line {lines[row]} of {name}"
+
+
+def _documents_of(part: FilePart) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yields the documents of the decisions of a file, with the numbers of their lines."""
+    for number, _, document in read_documents(part.file):
+        with errors_of_line(number):
+            skipped = is_skipped(document)
+        if not skipped:
+            yield number, document
+
+
+def _decisions_of(part: FilePart) -> Iterator[DsjsonLine]:
+    """Yields the decisions of a file."""
+    for number, document in _documents_of(part):
+        with errors_of_line(number):
+            decision = read_decision(number, document)
+        yield decision
+
+
+def _make_rows(maker: RowMaker, decisions: Iterator[DsjsonLine]) -> Iterator[BanditLog]:
+    """Yields the log of some decisions, of a few at a time."""
+    while (log := maker.make(itertools.islice(decisions, maker.rows))) is not None:
+        yield log
+
+
+class RowMaker:
+    """Makes rows of a log of decisions in lines.
+
+    Args:
+        layout: of the log.
+    """
+
+    def __init__(self, layout: DsjsonLayout) -> None:
+        self._layout = layout
+        encoding = TableEncoding() if layout.encoding is None else layout.encoding
+        self._context = FeatureWriter(encoding.features)
+        self._items = FeatureWriter(encoding.item_features)
+        self._labels = (encoding.labels(), encoding.of_items().labels())
+        per_row = self._context.width + layout.num_actions * (1 + self._items.width)
+        self.rows = max(1, KEPT_NUMBERS // max(1, per_row))
+
+    def make(self, decisions: Iterable[DsjsonLine]) -> BanditLog | None:
+        """Returns the log of some decisions, at most `rows`; None without one.
+
+        Of each decision, what JSON had of its features is not kept until the next one comes.
+        """
+        layout = self._layout
+        kept: list[DsjsonLine] = []
+        numbers: list[Sequence[int]] = []
+        for row, decision in enumerate(decisions):
+            self._context.add(row, decision.context)
+            if layout.has_items:
+                for place, features in enumerate(decision.items, start=row * layout.num_actions):
+                    self._items.add(place, features)
+            numbers.append(self._number_actions(decision))
+            kept.append(decision._replace(context={}, items=()))
+        if not kept:
+            return None
+        shape = (len(kept), layout.num_actions)
+        sizes = [len(own) for own in numbers]
+        rows = np.repeat(np.arange(shape[0]), sizes)
+        known = np.concatenate(numbers)
+        columns = known
+        if layout.has_items:
+            columns = np.concatenate([np.arange(size) for size in sizes])
+        offered = np.zeros(shape, np.bool_)
+        offered[rows, columns] = True
+        mask = offered if layout.has_mask else None
+        actions = [each.action for each in kept]
+        item = None
+        if layout.has_items and layout.numbers:
+            item = np.full(shape, -1)
+            item[rows, columns] = known
+        elif not layout.has_items:
+            actions = [own[action] for own, action in zip(numbers, actions)]
+        probabilities = None
+        if layout.has_probabilities:
+            probabilities = np.zeros(shape)
+            probabilities[rows, columns] = [p for each in kept for p in each.probabilities or ()]
+        return BanditLog(
+            observation=self._observe(kept, mask),
+            action=np.array(actions),
+            reward=np.array([0.0 - each.cost for each in kept]),
+            propensity=np.array([each.propensity for each in kept]),
+            num_actions=layout.num_actions,
+            action_probabilities=probabilities,
+            available=None if layout.has_items else mask,
+            item=item,
+            weight=np.array([each.weight for each in kept]) if layout.has_weights else None,
+            encoding=layout.encoding,
+        )
+
+    def _number_actions(self, decision: DsjsonLine) -> Sequence[int]:
+        """Returns the numbers of the actions or items of a line: their places, if nothing else."""
+        known = self._layout.numbers
+        if not known:
+            return range(len(decision.items))
+        names = decision.tags or map(number_of, decision.items)
+        return [known[str(name)] for name in names]
+
+    def _observe(self, decisions: Sequence[DsjsonLine], mask: Mask | None) -> Nest:
+        """Returns the observation of decisions whose features the writers keep."""
+        num_actions = self._layout.num_actions
+        context = self._context.write(len(decisions))
+        tables = [context]
+        if self._layout.has_items:
+            items = self._items.write(len(decisions) * num_actions)
+            tables.append(items.reshape(len(decisions), num_actions, -1))
+        for table, names in zip(tables, self._labels):
+            is_bad = ~np.isfinite(table)
+            if is_bad.any():
+                row, *_, column = np.argwhere(is_bad)[0].tolist()
+                found = f"the feature {names[column]!r} is {table[is_bad][0]}"
+                raise ValueError(f"line {decisions[row].number}: {found}; expected a finite number")
+        if not self._layout.has_items:
+            return context
+        observation: dict[str, Nest] = {"global": context, "per_arm": tables[1]}
+        return observation if mask is None else {**observation, "mask": mask}
