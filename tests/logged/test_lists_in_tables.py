@@ -20,6 +20,9 @@ def write(folder, frame, suffix):
         pytest.importorskip("pyarrow")
         frame.to_parquet(path, index=False)
         return path
+    if suffix == "jsonl":
+        frame.to_json(path, orient="records", lines=True, double_precision=15)
+        return path
     first = frame.iloc[0]
     lists = [name for name in frame if isinstance(first[name], list)]
     frame.assign(**{name: frame[name].map(json.dumps) for name in lists}).to_csv(path, index=False)
@@ -33,7 +36,7 @@ def changed(row, column, value):
 
 
 @pytest.mark.parametrize(("make", "roles"), [(wide_frame, WIDE), (struct_frame, STRUCTS)])
-@pytest.mark.parametrize("source", ["frame", "csv", "parquet"])
+@pytest.mark.parametrize("source", ["frame", "csv", "parquet", "jsonl"])
 def test_lists_of_candidates_are_a_log_of_items(tmp_path, make, roles, source):
     expected = from_frame(long_frame(), **LONG)
     if source == "frame":
@@ -44,7 +47,7 @@ def test_lists_of_candidates_are_a_log_of_items(tmp_path, make, roles, source):
     assert log.encoding == expected.encoding
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
 def test_lists_are_read_in_batches(tmp_path, monkeypatch, suffix):
     monkeypatch.setattr(candidate_table, "TABLE_ROWS", 32)
     batches = list(scan_log(write(tmp_path, wide_frame(), suffix), **WIDE))
@@ -134,3 +137,25 @@ def test_fields_of_records_may_not_have_the_names_of_columns():
     frame = struct_frame().assign(price=1.0)
     with pytest.raises(ValueError, match="'price' is both a field of 'candidates' and another"):
         from_frame(frame, **STRUCTS)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "log.jsonl cannot be read: line 2 is no JSON"),
+        ("[" * 99_999, "line 2 is no JSON"),
+        ("[1]", "line 2 has no JSON object"),
+        ('{"candidates": [{"id": "a"}]}', "'hour' 1, first in line 2"),
+    ],
+)
+def test_bad_json_lines_are_told_by_line(tmp_path, line, message):
+    path = write(tmp_path, struct_frame().iloc[:1], "jsonl")
+    with path.open("a", encoding="utf-8") as file:
+        file.write(f"{line}\n")
+    with pytest.raises(ValueError, match=message):
+        read_log(path, **STRUCTS)
+
+
+def test_a_long_table_may_be_of_json_lines(tmp_path):
+    path = write(tmp_path, long_frame(), "jsonl")
+    assert read_log(path, **LONG) == from_frame(long_frame(), **LONG)
