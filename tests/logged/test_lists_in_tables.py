@@ -126,6 +126,7 @@ def test_empty_lists_are_refused():
         ({"features": "price"}, "column 'price' has lists; expected none"),
         ({"item_features": "reward", "reward": "propensity"}, "'reward' has no lists"),
         ({"item": "decision"}, "decision is None, and column 'decision' has no lists"),
+        ({"gather": True}, "gather is True, and column 'candidates' has lists"),
     ],
 )
 def test_columns_of_the_wrong_kind_are_refused(options, message):
@@ -159,3 +160,26 @@ def test_bad_json_lines_are_told_by_line(tmp_path, line, message):
 def test_a_long_table_may_be_of_json_lines(tmp_path):
     path = write(tmp_path, long_frame(), "jsonl")
     assert read_log(path, **LONG) == from_frame(long_frame(), **LONG)
+
+
+def test_a_wide_table_is_cut_by_time(tmp_path):
+    path = write(tmp_path, wide_frame().assign(day=[1, 2, 3, 4, 5, 6]), "csv")
+    earlier, later = scan_log(path, time="day", **WIDE).split("3")
+    assert (sum(map(len, earlier)), sum(map(len, later))) == (2, 4)
+
+
+@pytest.mark.parametrize("suffix", ["frame", "csv", "parquet"])
+def test_the_first_row_may_miss_its_list(tmp_path, suffix):
+    frame = changed(0, "price", None)
+    roles = {**WIDE, "item_features": ["price", "kind"], "drop_missing": True}
+    if suffix == "frame":
+        log = from_frame(frame, **roles)
+    elif suffix == "csv":
+        texts = {name: frame[name].map(json.dumps) for name in ("candidates", "kind", "price")}
+        texts["probabilities"] = frame["probabilities"].map(json.dumps)
+        texts["price"] = texts["price"].replace("null", "")
+        frame.assign(**texts).to_csv(tmp_path / "log.csv", index=False)
+        log = read_log(tmp_path / "log.csv", **roles)
+    else:
+        log = read_log(write(tmp_path, frame, suffix), **roles)
+    assert log.reward.tolist() == [0.0, 1.0, 0.0, 2.0, 1.0]

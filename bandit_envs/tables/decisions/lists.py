@@ -18,9 +18,17 @@ if TYPE_CHECKING:
 EXPECTED = 'a list as JSON writes it, such as ["a", "b"]'
 
 
-def is_list(cell: Any) -> bool:
-    """Whether a cell is a list, or a text that looks like one."""
-    return isinstance(cell, (list, tuple, np.ndarray)) or str(cell).lstrip()[:1] == "["
+def are_lists(column: Series) -> bool:
+    """Whether a column has lists, as its first cell that is not missing says."""
+    if type(column.dtype).__name__ == "ArrowDtype":
+        return True  # as only columns of lists have it
+    present = column.dropna()
+    if not len(present):
+        return False
+    first = present.iloc[0]
+    if isinstance(first, str) and first.lstrip().startswith("["):
+        first = _parse(first)
+    return isinstance(first, (list, tuple, np.ndarray))
 
 
 def flatten(frame: DataFrame, name: str) -> tuple[NDArray[np.intp], Any]:
