@@ -42,6 +42,7 @@ SLOW = (  # they run as readers copy them, with the sizes that are shown
     "studies_statistics",
     "teach",
     "test_variants",
+    "test_variants_in_detail",
     "text_agents",
     "tf_agents_in_detail",
     "write_a_policy",

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 from bandit_envs.base.checks import check_integer
-from bandit_envs.logged.files.decision_tables import is_decisions
-from bandit_envs.logged.files.decisions import DecisionScan
 from bandit_envs.logged.files.item_scan import open_table
 from bandit_envs.logged.files.log_files import LOG_SUFFIXES, WrittenScan, check_suffix, is_written
 from bandit_envs.logged.files.log_roles import LogRoles, Propensity
 from bandit_envs.logged.files.scan import BATCH_ROWS
+from bandit_envs.logged.files.served.decision_file import DecisionScan
+from bandit_envs.logged.files.served.decision_tables import is_decisions
 from bandit_envs.logged.files.table_scan import UsersScan
 from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.tables.folders import find_parts
