@@ -114,4 +114,4 @@ def fill_lists(cells: Any, own: NDArray[np.intp], sizes: NDArray[np.intp]) -> An
     pandas = import_extra("pandas", "logged")
     is_present = np.repeat(own >= 0, sizes)
     places = np.where(is_present, np.cumsum(is_present) - 1, -1)
-    return pandas.api.extensions.take(cells, places, allow_fill=True)
+    return pandas.Series(cells).reindex(places).array  # -1 is no place
