@@ -21,6 +21,7 @@ NEEDED = {
     "evaluate_your_policy": ["gymnasium", "joblib", "rich"],
     "first_bandit_tf_agents": ["tf_agents"],
     "neural_bandits": ["torch"],
+    "per_arm_bandits_end_to_end": ["pandas", "joblib", "rich"],
     "per_arm_bandits_tf_agents": ["tf_agents"],
     "ranking_tf_agents": ["tf_agents"],
 }
@@ -60,6 +61,7 @@ SMALL = {
         "NUM_ABRUPT_STEPS": 20,
         "NUM_SWEEP_ROWS": 5,
     },
+    "per_arm_bandits_end_to_end": {"BATCH_SIZE": 20, "NUM_STEPS": 30},
     "per_arm_bandits_tf_agents": {
         "NUM_SEEDS": 2,
         "NUM_STEPS": 4,

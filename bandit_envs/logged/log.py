@@ -208,8 +208,7 @@ class BanditLog:
     @property
     def names_features(self) -> bool:
         """Whether its features have names: those of the columns of a table."""
-        encoding = self.encoding
-        return encoding is not None and bool(encoding.features or encoding.item_features)
+        return self.encoding is not None and self.encoding.names_features
 
     def seen(self) -> Nest:
         """Returns the observation as policies take it: with `available` as its `mask`.

@@ -122,6 +122,10 @@ class Policy(Servable):
 
     It is set where a policy learns from a log, and shows other logs to it in the same way."""
 
+    reads_items: bool = False
+    """Whether it tells items apart by their numbers, which a log of items then shows it, `item`
+    [B, K] of the observation."""
+
     can_learn: bool = False
     """Whether it learns from trajectories. Of a class: whether it defines `_learn`, or inherits it;
     an instance may say otherwise."""

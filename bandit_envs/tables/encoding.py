@@ -178,6 +178,11 @@ class TableEncoding:
         return bool(self.actions or self.items) or not is_plain
 
     @property
+    def names_features(self) -> bool:
+        """Whether it has columns, of contexts or of items."""
+        return bool(self.features or self.item_features)
+
+    @property
     def names(self) -> list[str]:
         """The names of the columns of the features."""
         return [column.name for column in self.features]

@@ -106,6 +106,7 @@ NAVIGATION = {
             "research",
             "logged_data",
             "test_variants",
+            "test_variants_in_detail",
             "serve_decisions",
             "route_requests",
         ],
@@ -145,6 +146,7 @@ NAVIGATION = {
         "": [
             "logged_data_command",
             "logged_data_python",
+            "items_with_features",
             "logged_data_kinds",
             "logged_data_learners",
             "logged_data_intervals",
@@ -166,6 +168,7 @@ NAVIGATION = {
             "notebooks/non_stationary_bandits",
             "notebooks/find_the_best_arm",
             "notebooks/from_simulation_to_service",
+            "notebooks/per_arm_bandits_end_to_end",
             "notebooks/the_zoo",
             "notebooks/off_policy_evaluation",
             "notebooks/neural_bandits",

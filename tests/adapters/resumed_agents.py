@@ -128,8 +128,9 @@ def folder_of(root, kind, make):
 
 
 if __name__ == "__main__":
-    root, *names = sys.argv[1:]
-    for kind, run in KINDS.items():
+    root, kinds, *names = sys.argv[1:]
+    for kind in kinds.split(","):
+        run = KINDS[kind]
         for make in EVERY_AGENT:
             if make.__name__ in names:
                 folder = folder_of(root, kind, make)

@@ -81,26 +81,6 @@ class TestLinearUCB(AgentContract):
 
 
 @pytest.mark.slow
-class TestLinearThompsonSampling(AgentContract):
-    def make_policy(self, env, seed):
-        return examples.linear_thompson_sampling_agent(env, seed)
-
-
-@pytest.mark.slow
-class TestNeuralEpsilonGreedy(AgentContract):
-    def make_policy(self, env, seed):
-        return examples.neural_epsilon_greedy_agent(env, seed)
-
-
-@pytest.mark.slow
-class TestNeuralLinearUCB(AgentContract):
-    num_steps = 20  # its first 10 train the network
-
-    def make_policy(self, env, seed):
-        return examples.neural_lin_ucb_agent(env, seed, train_steps=10, encoding_dim=4)
-
-
-@pytest.mark.slow
 class TestNeuralAgentWithMasks(PolicyContract):
     num_steps = 12
     num_choices = 500
@@ -115,15 +95,27 @@ class TestNeuralAgentWithMasks(PolicyContract):
         return logistic_context(4, 3, batch_size, seed=seed)
 
 
+def ranking(batch_size, seed):
+    return ranking_env(num_items=6, num_slots=3, dim=2, batch_size=batch_size, seed=seed)
+
+
 @pytest.mark.slow
-class TestRanking(PolicyContract):
-    num_steps = 12
-
-    def make_policy(self, env, seed):
-        return examples.ranking_agent(env, seed)
-
-    def make_environment(self, batch_size, seed):
-        return ranking_env(num_items=6, num_slots=3, dim=2, batch_size=batch_size, seed=seed)
+@pytest.mark.parametrize(
+    ("make", "make_environment"),
+    [
+        (examples.linear_thompson_sampling_agent, items),
+        (examples.neural_epsilon_greedy_agent, items),
+        (examples.neural_lin_ucb_agent, items),
+        (examples.ranking_agent, ranking),
+    ],
+)
+def test_an_agent_of_the_examples_acts_and_learns(make, make_environment):
+    env = make_environment(B, 0)
+    policy = make(env, 1)
+    before = policy._state.learned
+    StepDriver(env, policy, [policy], 3).run()
+    after = policy._state.learned
+    assert not all(np.array_equal(old, new) for old, new in zip(before, after, strict=True))
 
 
 def regrets(env, policy, num_steps):
@@ -302,19 +294,6 @@ def bernoulli_thompson_sampling(env, seed):
     """An agent whose policy reads the number of rows while it is compiled."""
     agent = bernoulli_thompson_sampling_agent.BernoulliThompsonSamplingAgent(*tensor_specs(env))
     return as_policy(agent, env.batch_size, seed)
-
-
-@pytest.mark.slow
-class TestBernoulliThompsonSampling(PolicyContract):
-    num_steps = 12
-
-    def make_policy(self, env, seed):
-        if isinstance(env.observation_spec(), dict):
-            raise ValueError("it takes no masks without a splitter")
-        return bernoulli_thompson_sampling(env, seed)
-
-    def make_environment(self, batch_size, seed):
-        return BernoulliPyEnvironment([0.1, 0.5, 0.9], batch_size, seed=seed)
 
 
 def test_thompson_sampling_finds_the_best_action_and_repeats_from_a_file(tmp_path):

@@ -111,9 +111,10 @@ def test_a_pair_passes_the_contract(model, rule, has_items):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("has_items", [False, True])
 @pytest.mark.parametrize(("model", "rule"), PAIRS, ids=name_of)
-def test_every_pair_passes_the_contract(model, rule, has_items):
+def test_every_pair_passes_the_contract(model, rule):
+    """With features of actions or without, so that each model and each rule meets both."""
+    has_items = (MODELS.index(model) + RULES.index(rule)) % 2 == 0
     assert failures(contract_of(model, rule, has_items)) == {}
 
 

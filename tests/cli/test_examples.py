@@ -55,13 +55,27 @@ ORDER = (
     "run",
     "reproduce",
     "learn",
+    "apply",
     "evaluate",
     "route",
     "show",
 )
 """So that each finds what those before it have written."""
 
+SHARED = ("results/study", "log.npz", "policy.npz", "clicks.npz")
+"""What some examples write, and others read."""
+
+SMALLER = {
+    "run": ["--runs", "20", "--steps", "15", "--workers", "1"],
+    "testbed": ["--runs", "20"],
+    "watch": ["--steps", "5"],
+}
+"""Options with which a command does the same in less time."""
+
 ALL = [example for command in ORDER for example in EXAMPLES[command]]
+RUN = [example for example in ALL if "SCHEDULER" not in example]  # tests of clusters run that
+TOGETHER = [example for example in RUN if any(name in example for name in SHARED)]
+ALONE = [example for example in RUN if example not in TOGETHER]
 
 
 def options_of_subcommands():
@@ -112,9 +126,12 @@ def folder(tmp_path_factory):
     prices.to_csv(folder / "prices.csv", index=False)
     write_slates(folder)
     write_answers(folder)
+    write_offers(folder)
     with open_arms(folder) as service:
         decisions = service.decide_many([None] * 40)
         service.reward_many([(each.id, 1.0) for each in decisions])
+    seen = pandas.DataFrame({"seen": np.array(["red", "green", "blue"])[actions], "bought": clicks})
+    seen.assign(minutes=price, day=np.arange(400) // 200).to_csv(folder / "users.csv", index=False)
     chances = {"by": ["a", "b"] * 200, "p_a": 1 / 3, "p_b": 1 / 3}
     table[["action", "reward", "age"]].assign(**chances).to_csv(folder / "loggers.csv", index=False)
     (folder / "clicks").mkdir()
@@ -122,6 +139,30 @@ def folder(tmp_path_factory):
     table[200:].to_csv(folder / "clicks" / "b.csv", index=False)
     yield folder
     sys.modules.pop("mine", None)  # other tests have modules of this name
+
+
+def write_offers(folder):
+    """Writes a log of offers, one row a candidate, and the candidates of visits to come."""
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(2)
+    visit = np.repeat(np.arange(200), 3)
+    offer = np.argsort(rng.random((200, 9)), axis=1)[:, :3].reshape(-1)
+    chosen = (np.arange(3) == rng.integers(3, size=(200, 1))).astype(int).reshape(-1)
+    paid = np.where(chosen == 1, (offer < 4).astype(float), np.nan)
+    table = pandas.DataFrame(
+        {
+            "visit": visit,
+            "hour": visit % 24,
+            "offer": offer,
+            "price": offer + rng.normal(size=600),
+            "chosen": chosen,
+            "propensity": 1.0 / 3.0,
+            "reward": paid,
+        }
+    )
+    table.to_csv(folder / "offers.csv", index=False)
+    to_come = table.drop(columns=["chosen", "propensity", "reward"])
+    to_come.to_csv(folder / "tomorrow.csv", index=False)
 
 
 def write_slates(folder):
@@ -164,21 +205,33 @@ def write_answers(folder):
             file.write(json.dumps(answer) + "\n")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("example", [each for each in ALL if "SCHEDULER" not in each])
-def test_an_example_runs(folder, monkeypatch, example):
-    """All but those with a scheduler, which the tests of clusters run."""
-    monkeypatch.chdir(folder)
-    monkeypatch.setattr(sys, "path", [os.getcwd(), *sys.path])
-    if any(word in example for word in ("scikit", "LogisticRegression", "prompt", "routerarena")):
-        pytest.importorskip("sklearn")
-    if example.startswith("bandit-envs show"):
-        pytest.importorskip("plotly", reason="plotly is not installed")
+def run_example(example):
+    """Runs an example in the current folder."""
     _, command, *arguments = shlex.split(example)
-    if command == "run":
-        sizes = ["--runs", "20", "--steps", "15", "--workers", "1"]
-        arguments += sizes
+    arguments += SMALLER.get(command, [])
     if command in ("learn", "run"):
         arguments.append("--overwrite")
     outcome = run(command, *arguments)
-    assert outcome.code == 0, outcome.err
+    assert outcome.code == 0, (example, outcome.err)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", ALONE)
+def test_an_example_runs(folder, monkeypatch, example):
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "path", [os.getcwd(), *sys.path])
+    if any(word in example for word in ("scikit", "prompt", "routerarena")):
+        pytest.importorskip("sklearn")
+    if example.startswith("bandit-envs show"):
+        pytest.importorskip("plotly", reason="plotly is not installed")
+    run_example(example)
+
+
+@pytest.mark.slow
+def test_examples_that_read_what_others_write_run_after_them(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "path", [os.getcwd(), *sys.path])
+    pytest.importorskip("sklearn")
+    pytest.importorskip("plotly", reason="plotly is not installed")
+    for example in TOGETHER:
+        run_example(example)

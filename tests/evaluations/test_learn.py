@@ -64,10 +64,18 @@ def test_what_is_learned_is_what_the_learner_learns_from_the_first_rows(log, tex
         assert (found.learned_from.size, found.summary.size) == (900, 1200)
 
 
-@pytest.mark.parametrize("backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", KINDS_OF_LOG)
 @pytest.mark.parametrize("learner", LEARNERS)
-@pytest.mark.parametrize("options", [{}, {"train": 1.0}, {"until": "step=13"}], ids=str)
+@pytest.mark.parametrize(
+    ("backend", "options"),
+    [
+        ("threading", {}),
+        ("threading", {"train": 1.0}),
+        ("threading", {"until": "step=13"}),
+        pytest.param("loky", {"until": "step=13"}, marks=pytest.mark.slow),
+    ],
+    ids=str,
+)
 def test_two_workers_learn_what_one_process_learns(
     log, folder, monkeypatch, *, backend, kind, learner, options
 ):

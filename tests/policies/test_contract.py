@@ -158,26 +158,45 @@ def fits(name, env):
     return reward_range == Policy.reward_range or low <= lowest <= highest <= high
 
 
+SMALLER = {"classification": {"data": "wine"}}
+"""Arguments with which an environment is made in less time, by its id."""
+
+
+def two_of_each_kind(names, env, turn):
+    """Returns two of the policies that read and act alike; other turns return others."""
+    kinds = {}
+    for name in names:
+        takes_all = make_policy(name, env).reward_range == Policy.reward_range
+        kind = (POLICIES[name].context, contract_of(name), takes_all)
+        kinds.setdefault(kind, []).append(name)
+    chosen = []
+    for alike in kinds.values():
+        start = 2 * turn % len(alike)
+        chosen += [*alike, *alike][start : start + min(2, len(alike))]
+    return chosen
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
-def test_the_contract_holds_in_every_environment_that_a_policy_fits(environment):
+def test_the_contract_holds_in_every_environment_for_policies_of_each_kind_that_fits(environment):
+    options = SMALLER.get(environment, {})
     try:
-        env = ENVIRONMENTS[environment].make(batch_size=2, seed=0)
+        env = ENVIRONMENTS[environment].make(batch_size=2, seed=0, **options)
     except ModuleNotFoundError as error:
         pytest.skip(f"{error.name} is not installed")
+    fitting = [name for name in POLICIES if not has_foreign_model(name) and fits(name, env)]
     found = {}
-    for name in POLICIES:
-        if not has_foreign_model(name) and fits(name, env):
+    for name in two_of_each_kind(fitting, env, turn=list(ENVIRONMENTS).index(environment)):
 
-            class Elsewhere(FromRegistry, contract_of(name)):
-                num_steps = 8
-                num_choices = 300
+        class Elsewhere(FromRegistry, contract_of(name)):
+            num_steps = 8
+            num_choices = 300
 
-                def make_environment(self, batch_size, seed):
-                    make = ENVIRONMENTS[environment].make
-                    return make(batch_size=batch_size, seed=seed, horizon=7)
+            def make_environment(self, batch_size, seed):
+                make = ENVIRONMENTS[environment].make
+                return make(batch_size=batch_size, seed=seed, horizon=7, **options)
 
-            Elsewhere.name = name
-            found[name] = failures(Elsewhere)
+        Elsewhere.name = name
+        found[name] = failures(Elsewhere)
     assert found
     assert not any(found.values()), found

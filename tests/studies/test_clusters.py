@@ -36,10 +36,10 @@ pytest.importorskip("rich")
 
 pytestmark = pytest.mark.slow
 TWO_WORKERS = ("--workers", "2", "--backend")
-LONGER = TINY.replace("steps = 5", "steps = 4000").replace("runs = 4", "runs = 12")
+LONGER = TINY.replace("steps = 5", "steps = 1000").replace("runs = 4", "runs = 12")
 """A study that still has tasks to run once a process is found and killed.
 
-A shorter one may end before. The tests that kill compare three runs of it, so they take minutes.
+A shorter one may end before. The tests that kill compare three runs of it, so they take a minute.
 """
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "colab/docs/studies_clusters.md").read_text("utf-8").replace("\\\n", " ")
@@ -135,14 +135,21 @@ def processes_of(command, name):
     return [each for each in processes if name in " ".join(each.cmdline()[:1])]
 
 
-def resumed_and_undisturbed(tmp_path):
-    """Returns the tables of `LONGER` after a run that resumes it, and after one from the start."""
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """The tables of `LONGER` after a run that nothing stops."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    assert sweep(folder, LONGER, "--workers", "2").code == 0
+    return tables(folder / "results")
+
+
+def resumed(tmp_path):
+    """Returns the tables of `LONGER` after a run that goes on with what is there."""
     assert sweep(tmp_path, LONGER, "--workers", "2").code == 0
-    assert sweep(tmp_path, LONGER, "--workers", "2", output="undisturbed").code == 0
-    return tables(tmp_path / "results"), tables(tmp_path / "undisturbed")
+    return tables(tmp_path / "results")
 
 
-def test_ray_repeats_the_tasks_of_a_dead_worker(tmp_path):
+def test_ray_repeats_the_tasks_of_a_dead_worker(tmp_path, undisturbed):
     pytest.importorskip("ray")
     output = tmp_path / "results"
     command = start("sweep", write(tmp_path, LONGER), "--output", output, *TWO_WORKERS, "ray")
@@ -153,11 +160,10 @@ def test_ray_repeats_the_tasks_of_a_dead_worker(tmp_path):
     assert code == 0
     assert "Traceback" not in err
     assert len(finished_tasks(output)) == 60
-    resumed, undisturbed = resumed_and_undisturbed(tmp_path)
-    assert resumed == undisturbed
+    assert resumed(tmp_path) == undisturbed
 
 
-def test_where_the_head_of_ray_dies_one_line_says_so(tmp_path):
+def test_where_the_head_of_ray_dies_one_line_says_so(tmp_path, undisturbed):
     pytest.importorskip("ray")
     output = tmp_path / "results"
     arguments = ("sweep", write(tmp_path, LONGER), "--output", output, *TWO_WORKERS, "ray")
@@ -170,8 +176,7 @@ def test_where_the_head_of_ray_dies_one_line_says_so(tmp_path):
     assert "Traceback" not in err
     (line,) = [line for line in err.splitlines() if line.startswith("stopped: ")]
     assert line == f"stopped: Ray has lost its head; this resumes it: {line_of(*arguments)}"
-    resumed, undisturbed = resumed_and_undisturbed(tmp_path)
-    assert resumed == undisturbed
+    assert resumed(tmp_path) == undisturbed
 
 
 def test_progress_is_seen_before_all_is_done(tmp_path, cluster):
@@ -248,7 +253,7 @@ def end(process):
         process.communicate()
 
 
-def test_where_the_scheduler_dies_one_line_says_so(tmp_path, on_this_machine, port):
+def test_where_the_scheduler_dies_one_line_says_so(tmp_path, on_this_machine, port, undisturbed):
     pytest.importorskip("distributed")
     scheduler, workers, _ = BLOCKS["dask"].splitlines()
     running = on_this_machine(scheduler)
@@ -266,8 +271,7 @@ def test_where_the_scheduler_dies_one_line_says_so(tmp_path, on_this_machine, po
     (line,) = [line for line in err.splitlines() if line.startswith("stopped: ")]
     assert line.startswith("stopped: Dask has lost its scheduler")
     assert line.endswith(f"; this resumes it: {line_of(*arguments)}")
-    resumed, undisturbed = resumed_and_undisturbed(tmp_path)
-    assert resumed == undisturbed
+    assert resumed(tmp_path) == undisturbed
 
 
 def study_of_the_page(tmp_path):

@@ -196,7 +196,7 @@ RUNS = {
     "tf-agents": 2,
     "tf-agents-ranking": 2,
 }
-STEPS = {"auer-2002": 10_000, "garivier-kaufmann-2016": 6000, "late-rewards": 2000}
+STEPS = {"auer-2002": 2000, "garivier-kaufmann-2016": 1000, "late-rewards": 500}
 """How many steps figures have here that would take a minute, as steps cost more than runs."""
 
 NEEDED = {

@@ -17,6 +17,7 @@ from bandit_envs.policies.draws import (
     check_exploration,
     draw_indices,
     explore,
+    hope_for_best,
     index_probabilities,
 )
 from bandit_envs.policies.models.inputs import Inputs
@@ -185,6 +186,9 @@ class Rule(abc.ABC):  # noqa: B024  # one of two methods is enough
 class IndexRule(Rule):
     """Chooses an available action with the largest index; ties are broken uniformly at random.
 
+    An action of which a model knows nothing has an index above all rewards, as of 1e150. It ties
+    with the best of the others. An infinite index comes first.
+
     A subclass implements `index`. If it overrides `exploration`, it chooses any available action,
     all equally likely, with that probability; or, where slates are shown, any slate.
     """
@@ -198,7 +202,7 @@ class IndexRule(Rule):
         return 0.0
 
     def select(self, rng: Rng, seen: Predictions, available: Mask | None) -> Actions:
-        index = seen.checked("index", self.index(seen))
+        index = hope_for_best(seen.checked("index", self.index(seen)), available)
         best = argmax_random_ties(rng, index, available)
         epsilon = check_exploration("exploration", self.exploration(seen), len(index))
         if isinstance(epsilon, float) and epsilon == 0.0:
@@ -217,7 +221,7 @@ class IndexRule(Rule):
         return np.where(explores[:, np.newaxis], 0.0, index)  # all of a row are ties
 
     def probabilities(self, seen: Predictions, available: Mask | None) -> Floats:
-        index = seen.checked("index", self.index(seen))
+        index = hope_for_best(seen.checked("index", self.index(seen)), available)
         epsilon = check_exploration("exploration", self.exploration(seen), len(index))
         return index_probabilities(index, epsilon, available)
 
