@@ -23,6 +23,16 @@ def generator(seed: Seed) -> np.random.Generator:
         ) from error
 
 
+def seed_of(rng: np.random.Generator) -> int:
+    """Returns the integer from which `generator` makes `rng` as it is now; -1 if there is none."""
+    entropy: Any = getattr(rng.bit_generator._seed_seq, "entropy", None)  # type: ignore[attr-defined]
+    if not isinstance(entropy, int):
+        return -1
+    same = generator(entropy).bit_generator
+    is_same = type(same) is type(rng.bit_generator) and same.state == rng.bit_generator.state
+    return entropy if is_same else -1
+
+
 def split_seed(seed: Seed) -> tuple[np.random.Generator, np.random.SeedSequence]:
     """Returns a generator for the constants of a problem, and a seed for its environment.
 

@@ -19,11 +19,14 @@ ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "colab").glob("*.ipynb"))
 NEEDED = {
     "evaluate_your_policy": ["gymnasium", "joblib", "rich"],
+    "first_bandit_tf_agents": ["tf_agents"],
     "neural_bandits": ["torch"],
+    "per_arm_bandits_end_to_end": ["pandas", "joblib", "rich"],
     "per_arm_bandits_tf_agents": ["tf_agents"],
 }
 SMALL = {
     "evaluate_your_policy": {"NUM_ROWS": 40, "NUM_STEPS": 20, "NUM_PARTS": 2, "NUM_ENVS": 3},
+    "first_bandit_tf_agents": {"NUM_STEPS": 5},
     "find_the_best_arm": {"NUM_TESTS": 5, "MOST_USERS": 2000},
     "from_simulation_to_service": {
         "NUM_ROWS": 20,
@@ -57,6 +60,7 @@ SMALL = {
         "NUM_ABRUPT_STEPS": 20,
         "NUM_SWEEP_ROWS": 5,
     },
+    "per_arm_bandits_end_to_end": {"BATCH_SIZE": 20, "NUM_STEPS": 30},
     "per_arm_bandits_tf_agents": {
         "NUM_SEEDS": 2,
         "NUM_STEPS": 4,

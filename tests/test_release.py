@@ -15,7 +15,8 @@ import pytest
 import bandit_envs
 from bandit_envs.base import saving
 from bandit_envs.environments.registry import ENVIRONMENTS
-from bandit_envs.logged.files import column_layout, decision_tables
+from bandit_envs.logged.files import column_layout
+from bandit_envs.logged.files.served import decision_tables
 from bandit_envs.logged.learners import policy_files
 from bandit_envs.policies.registry import POLICIES
 from bandit_envs.studies.results import assignment

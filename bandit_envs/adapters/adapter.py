@@ -17,7 +17,7 @@ from bandit_envs.base.checks import short_repr
 from bandit_envs.base.known_means import KnownMeans
 from bandit_envs.base.py_environment import PyEnvironment, check_environment
 from bandit_envs.nests import Nest
-from bandit_envs.seeding import Seed
+from bandit_envs.seeding import Seed, seed_of
 from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import TimeStep
 
@@ -53,7 +53,6 @@ class Adapter:
     metadata: dict[str, object] = {"render_modes": _render_modes, "render_fps": 4}  # noqa: RUF012
     _spaces: ModuleType
     _slates: type
-    _np_random_seed = -1  # as in Gymnasium, of a generator that was not seeded with an integer
 
     def __init__(
         self, env: PyEnvironment, render_mode: str | None = None, expected_rewards: bool = False
@@ -77,6 +76,7 @@ class Adapter:
             self._bandit = env
         self._env = env
         self._start = env.get_state()
+        self._np_random_seed = seed_of(env.np_random)  # -1 as in Gymnasium: no integer repeats it
         self.render_mode = render_mode
         self.expected_rewards = expected_rewards
         self.reward_range = env.reward_range

@@ -3,6 +3,7 @@
 # gym has no types that hold over these versions: to mypy, what comes from it is Any.
 # mypy: disable-error-code="import-not-found, import-untyped, misc"
 
+import abc
 from typing import Any
 
 import gym
@@ -72,8 +73,9 @@ class GymEnv(RowAdapter, gym.Env):
 class RandomizedEnv(gym.Env):
     """Base of gym environments that draw from a generator of their own, `np_random`.
 
-    A subclass sets `action_space` and `observation_space`, implements `step`, and overrides
-    `reset`. Seeding changes the generator in place: environments that were given one share it.
+    A subclass overrides the properties `action_space` and `observation_space`, or sets them, and
+    implements `step` and `reset`. Seeding changes the generator in place: environments that were
+    given one share it.
 
     Args:
         np_random: a RandomState or Generator; None for a new RandomState.
@@ -88,6 +90,9 @@ class RandomizedEnv(gym.Env):
     [7]
     """
 
+    _action_space: gym.Space | None = None
+    _observation_space: gym.Space | None = None
+
     def __init__(
         self,
         np_random: np.random.RandomState | np.random.Generator | None = None,
@@ -100,6 +105,28 @@ class RandomizedEnv(gym.Env):
             raise TypeError(f"np_random is {np_random!r}; expected a RandomState or a Generator")
         if seed is not None:
             self.seed(seed)
+
+    @property
+    def action_space(self) -> gym.Space:
+        """The space of actions; NotImplementedError if a subclass has none."""
+        if self._action_space is None:
+            raise NotImplementedError(f"{type(self).__name__} has no action_space")
+        return self._action_space
+
+    @action_space.setter
+    def action_space(self, space: gym.Space) -> None:
+        self._action_space = space
+
+    @property
+    def observation_space(self) -> gym.Space:
+        """The space of observations; NotImplementedError if a subclass has none."""
+        if self._observation_space is None:
+            raise NotImplementedError(f"{type(self).__name__} has no observation_space")
+        return self._observation_space
+
+    @observation_space.setter
+    def observation_space(self, space: gym.Space) -> None:
+        self._observation_space = space
 
     @property
     def np_random(self) -> np.random.RandomState | np.random.Generator:
@@ -118,6 +145,7 @@ class RandomizedEnv(gym.Env):
             bits.state = type(bits)(seed).state
         return [seed]
 
+    @abc.abstractmethod
     def reset(
         self, *, seed: Seed = None, return_info: bool = False, options: Options = None
     ) -> Any:

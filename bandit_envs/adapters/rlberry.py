@@ -58,6 +58,19 @@ class RlberryEnv(RowAdapter, Model):
         self._twin: RlberryEnv | None = None
         self._sampling_rng = self.seeder.spawn().rng
 
+    @classmethod
+    def class_name(cls) -> str:
+        """Returns the name of the class, as rlberry's wrappers do."""
+        return cls.__name__
+
+    def seed(self, seed: Seed = None) -> Any:
+        """Resets with a seed, as rlberry's wrappers do."""
+        return self.reset(seed=seed)
+
+    def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: Any) -> Any:
+        """Raises NotImplementedError: rewards do not follow from goals."""
+        raise NotImplementedError(f"{self.name} has no goals; rewards come from step and sample")
+
     def reseed(self, seed_seq: Seed = None) -> None:
         """Seeds the environment, `sample` and the spaces, and starts everything anew.
 

@@ -141,7 +141,8 @@ class PyEnvironment(Stateful, abc.ABC):
 
     def time_step_spec(self) -> TimeStep:
         """The specs of one row's step type, reward, discount and observation."""
-        return time_step_spec(self.observation_spec(), self.reward_spec())
+        spec = time_step_spec(self.observation_spec(), self.reward_spec())
+        return spec._replace(discount=self.discount_spec())
 
     def current_time_step(self) -> TimeStep:
         """Returns what the last `reset` or `step` returned; ValueError if there was neither."""
@@ -150,9 +151,9 @@ class PyEnvironment(Stateful, abc.ABC):
             raise ValueError(f"{self._name} has no time step yet; call reset() first")
         return read_only_time_step(time_step)
 
-    def should_reset(self, time_step: TimeStep) -> bool:
-        """Whether `step` resets after `time_step`: auto-reset is on, and all rows are LAST."""
-        step_type = time_step.step_type
+    def should_reset(self, current_time_step: TimeStep) -> bool:
+        """Whether `step` resets after a time step: auto-reset is on, and all rows are LAST."""
+        step_type = current_time_step.step_type
         if not self._handle_auto_reset or step_type.item(0) != LAST:
             return False  # as after most steps
         return step_type.size == 1 or bool((step_type == LAST).all())

@@ -32,6 +32,10 @@ EXAMPLES = {
         "bandit-envs show results/study",
         "bandit-envs show results/study --panels reward,regret --output study.html",
         "bandit-envs show shop.sqlite --range 0 1 --policy random",
+        "bandit-envs show users.csv --variant seen --reward bought,minutes --time day",
+        "bandit-envs show users.csv --variant seen --reward bought --time day --planned 3"
+        " --opened blue=0 --closed red=2 --closes-by-results --delta 0.1 --tolerance 0.02"
+        " --control red",
     ),
     "watch": (
         "bandit-envs watch testbed:k=5 --policy ucb:c=1 --steps 30 --output lesson.gif",
@@ -70,6 +74,15 @@ EXAMPLES = {
         "bandit-envs learn log.npz --output policy.npz"
         " --learner 'ips:classifier=\"LogisticRegression(C=10)\"'",
         "bandit-envs evaluate log.npz --policy policy.npz",
+        "bandit-envs learn offers.csv --decision visit --item offer --features hour"
+        " --item-features price --chosen chosen --output offers.npz",
+    ),
+    "apply": (
+        "bandit-envs apply clicks.npz clicks.csv --output choices.csv",
+        "bandit-envs apply clicks.npz clicks.csv --output choices.csv --probabilities --seed 1"
+        " --overwrite",
+        "bandit-envs apply offers.npz tomorrow.csv --decision visit --item offer"
+        " --output choices.csv --overwrite --drop-missing",
     ),
     "route": (
         'bandit-envs route models.csv --features prompt --reward small,large --cost "{}_cost"'

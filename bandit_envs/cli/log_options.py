@@ -12,17 +12,25 @@ from bandit_envs.evaluations.training import AUTO
 from bandit_envs.logged import estimate_propensities, scan_log
 from bandit_envs.logged.files.log_files import is_archive
 from bandit_envs.logged.files.log_readers import FileScan
+from bandit_envs.logged.files.log_roles import Propensity
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
+from bandit_envs.tables.cells import parse_number
 
 DECISION = ["action", "reward", "propensity"]
 """The columns of a decision, if no option names others."""
 
 
-def named_features(options: argparse.Namespace) -> list[str] | None:
-    """Returns the columns that --features names, in its order; None if it is left out."""
-    if options.features is None:
+def named_features(options: argparse.Namespace, role: str = "features") -> list[str] | None:
+    """Returns the columns that --features names, in its order; None if it is left out.
+
+    Args:
+        options: of the command.
+        role: of which columns; the name of the option.
+    """
+    names = getattr(options, role)
+    if names is None:
         return None
-    return [name for name in options.features.split(",") if name]
+    return [name for name in names.split(",") if name]
 
 
 def open_log(options: argparse.Namespace) -> AnyLog:
@@ -45,14 +53,17 @@ def open_log(options: argparse.Namespace) -> AnyLog:
     return estimated
 
 
-def _propensity(options: argparse.Namespace, logger: str | None) -> str | dict[str, str] | None:
-    """Returns the column of the propensities that the options name, or those of several loggers."""
+def _propensity(options: argparse.Namespace, logger: str | None) -> Propensity:
+    """Returns the propensities that the options name: a column, a number or several columns."""
     if logger is None:
         named: str = options.propensity
         if options.estimate_propensities and named != DECISION[2]:
             problem = f"--propensity names {named}, and --estimate-propensities estimates others"
             raise ValueError(f"{problem}; expected one of them")
-        return None if options.estimate_propensities else named
+        if options.estimate_propensities:
+            return None
+        constant = parse_number(named)
+        return named if constant is None else float(constant)
     if options.estimate_propensities:
         raise ValueError("--logger is for known propensities; expected no --estimate-propensities")
     pairs = [text.partition("=") for text in options.propensity.split(",")]
@@ -105,6 +116,11 @@ def _scan(options: argparse.Namespace) -> FileScan:
         only=options.only,
         logger=logger,
         balance=getattr(options, "balance", False),
+        decision=options.decision,
+        item=options.item,
+        chosen=options.chosen,
+        item_features=named_features(options, "item_features"),
+        available=options.available,
     )
 
 

@@ -4,6 +4,7 @@ Each subcommand names the function that does it as `module:function`. `main` imp
 called, because it needs more than NumPy.
 """
 
+import argparse
 from pathlib import Path
 
 from bandit_envs import __version__
@@ -61,6 +62,7 @@ def make_parser() -> Parser:
     _add_watch(subcommands)
     _add_evaluate(subcommands)
     _add_learn(subcommands)
+    _add_apply(subcommands)
     _add_route(subcommands)
     _add_list(subcommands)
     return parser
@@ -147,14 +149,17 @@ def _add_show(subcommands: Subcommands) -> None:
     parser = subcommands.add(
         "show",
         "DIR",
-        "write results, or a service's decisions, as one page of HTML",
+        "write results, a service's decisions or a test of variants as a page of HTML",
         "bandit_envs.cli.show:show",
     )
-    text = "a folder of results, or a .sqlite file of decisions, which may be in use"
+    text = (
+        "a folder of results; or a .sqlite file of decisions, which may be in use; or with "
+        "--variant, a CSV or Parquet file with a row for each user of a test, or a folder of such"
+    )
     parser.add_argument("folder", type=Path, metavar="DIR", help=text)
     text = (
         "the page's file, ending in .html (default: study.html in the folder, or beside"
-        " the decisions)"
+        " the decisions or the table)"
     )
     parser.add_argument("--output", type=Path, metavar="FILE", help=text)
     text = "also estimate what a policy would have earned, of decisions; may be repeated"
@@ -163,7 +168,34 @@ def _add_show(subcommands: Subcommands) -> None:
     parser.group("decisions").add_argument(
         "--range", type=float, nargs=2, metavar=("LOW", "HIGH"), help=text
     )
+    _add_test(parser.group("a test of variants"))
     add_panels(parser)
+
+
+def _add_test(group: argparse._ArgumentGroup) -> None:
+    """Adds the options of a table of a test."""
+    text = "column of the variant that a user saw"
+    group.add_argument("--variant", metavar="COLUMN", help=text)
+    text = (
+        "columns of what a user did; the first one decides, and others are shown (default: reward)"
+    )
+    group.add_argument("--reward", type=split_names, metavar="A,B,C", help=text)
+    text = "column of times, dates or days, on which variants may join and leave"
+    group.add_argument("--time", metavar="COLUMN", help=text)
+    text = "when variants opened: a column, or VARIANT=TIME,... (default: at their first rows)"
+    group.add_argument("--opened", metavar="COLUMN", help=text)
+    text = "when variants were closed, likewise (default: after their last rows)"
+    group.add_argument("--closed", metavar="COLUMN", help=text)
+    text = "variants may have been closed because of what the test has shown"
+    group.add_argument("--closes-by-results", action="store_true", help=text)
+    text = "the largest probability of a wrong winner (default: 0.05)"
+    group.add_argument("--delta", type=float, metavar="D", help=text)
+    text = "the winner may be worse than the best by so much (default: 0)"
+    group.add_argument("--tolerance", type=float, metavar="X", help=text)
+    text = "how many variants there will be at most, which saves users (default: any number)"
+    group.add_argument("--planned", type=int, metavar="K", help=text)
+    text = "the variant that others are compared with (default: all with all)"
+    group.add_argument("--control", metavar="VARIANT", help=text)
 
 
 def _add_watch(subcommands: Subcommands) -> None:
@@ -262,6 +294,47 @@ def _add_learn(subcommands: Subcommands) -> None:
     parser.add_argument("--overwrite", action="store_true", help=text)
 
 
+def _add_apply(subcommands: Subcommands) -> None:
+    parser = subcommands.add(
+        "apply",
+        "POLICY TABLE --output FILE",
+        "decide by a learned policy",
+        "bandit_envs.cli.learn:apply",
+    )
+    parser.add_argument("policy", type=Path, metavar="POLICY", help="a file that `learn` wrote")
+    text = (
+        "a CSV or Parquet file of decisions that are still to be made, or a folder of such files; "
+        "it has the columns of the features that the policy has learned from"
+    )
+    parser.add_argument("table", type=Path, metavar="TABLE", help=text)
+    _add_files(parser, "the table")
+    text = "column that names the decisions (default: the numbers of the rows, from 0)"
+    parser.add_argument("--decision", metavar="COLUMN", help=text)
+    text = (
+        "column of the items, if the table has one row for each candidate of a decision; or of "
+        "lists of them"
+    )
+    parser.add_argument("--item", metavar="COLUMN", help=text)
+    text = "write a row for each action or item, not only for the chosen one"
+    parser.add_argument("--probabilities", action="store_true", help=text)
+    text = "seed of a policy that draws its actions (default: fresh entropy)"
+    parser.add_argument("--seed", type=int, metavar="N", help=text)
+    text = "the file of the choices, which ends in .csv"
+    parser.add_argument("--output", type=Path, required=True, metavar="FILE", help=text)
+    text = "replace the file (default: refuse)"
+    parser.add_argument("--overwrite", action="store_true", help=text)
+
+
+def _add_files(parser: Parser, group: str) -> None:
+    """Adds the options of which files and which rows of a table are read."""
+    text = (
+        'files of a folder that are read, such as "part-?.csv" (default: all; others are an error)'
+    )
+    parser.group(group).add_argument("--only", metavar="PATTERN", help=text)
+    text = "leave out the rows of your table that miss values (default: an error)"
+    parser.group(group).add_argument("--drop-missing", action="store_true", help=text)
+
+
 def _add_route(subcommands: Subcommands) -> None:
     parser = subcommands.add(
         "route",
@@ -339,8 +412,8 @@ def _add_log(parser: Parser, train: str) -> None:
     parser.add_argument("--action", default="action", metavar="COLUMN", help=text)
     text = "column of rewards; several of slates (default: reward)"
     parser.add_argument("--reward", default="reward", metavar="COLUMN", help=text)
-    text = "column of propensities (default: propensity)"
-    parser.add_argument("--propensity", default="propensity", metavar="COLUMN", help=text)
+    text = "column of propensities, or one number for all rows (default: propensity)"
+    parser.add_argument("--propensity", default="propensity", metavar="COLUMN|P", help=text)
     text = (
         "estimate the propensities, which your table lacks: by a logistic regression, or by a "
         'classifier of scikit-learn such as "RandomForestClassifier(min_samples_leaf=20)"'
@@ -350,17 +423,26 @@ def _add_log(parser: Parser, train: str) -> None:
     )
     text = 'columns of features in your table (default: all others; "" for none)'
     parser.add_argument("--features", metavar="A,B,C", help=text)
-    text = (
-        'files of a folder that are read, such as "part-?.csv" (default: all; others are an error)'
-    )
-    parser.group("the log").add_argument("--only", metavar="PATTERN", help=text)
+    _add_files(parser, "the log")
     text = (
         "actions in your table, if they are numbers (default: the largest plus 1); 0 if they are "
         "real numbers, though whole"
     )
     parser.group("the log").add_argument("--num-actions", type=int, metavar="K", help=text)
-    text = "leave out the rows of your table that miss values (default: an error)"
-    parser.group("the log").add_argument("--drop-missing", action="store_true", help=text)
+    text = 'column of the actions that were available, as ["A", "B"] (default: all were)'
+    parser.group("the log").add_argument("--available", metavar="COLUMN", help=text)
+    more = parser.group("actions that are items with features")
+    text = "column of the decisions, if your table has one row for each candidate of a decision"
+    more.add_argument("--decision", metavar="COLUMN", help=text)
+    text = "column of the items; there is no --action then"
+    more.add_argument("--item", metavar="COLUMN", help=text)
+    text = "column that is 1 for the chosen candidate, and 0 for others (default: chosen)"
+    more.add_argument("--chosen", default="chosen", metavar="COLUMN", help=text)
+    text = (
+        "columns of features of the items (default: those that differ within a decision, or all "
+        "but --features)"
+    )
+    more.add_argument("--item-features", metavar="A,B,C", help=text)
 
 
 def _add_list(subcommands: Subcommands) -> None:

@@ -1,19 +1,40 @@
-"""The subcommand `show`: results of a study, or a file of decisions, as one page of HTML."""
+"""The subcommand `show`: a study, a file of decisions, or a test of variants as a page of HTML."""
 
 import argparse
 from pathlib import Path
 
 from bandit_envs.cli.console import OUT
+from bandit_envs.cli.options import split_names
 from bandit_envs.cli.studies import show_study
 from bandit_envs.evaluations.evaluation import PAGE as ESTIMATES_PAGE
-from bandit_envs.logged.files.decision_tables import is_decisions
+from bandit_envs.logged.files.served.decision_tables import is_decisions
+from bandit_envs.policies import compare_variants
 from bandit_envs.serving import read_report
 from bandit_envs.showing.page import has_charts
 from bandit_envs.studies.results.results import PAGE
 
+OF_TESTS = (
+    "reward",
+    "time",
+    "opened",
+    "closed",
+    "closes_by_results",
+    "delta",
+    "tolerance",
+    "planned",
+    "control",
+)
+"""The options of tests of variants, as `compare_variants` calls them."""
+
 
 def show(options: argparse.Namespace) -> int:
-    """Writes a page of HTML with all that a study or a service has found."""
+    """Writes a page of HTML with all that a study, a service or a test has found."""
+    if options.variant is not None:
+        return _show_test(options)
+    given = [name for name in OF_TESTS if getattr(options, name) not in (None, False)]
+    if given:
+        found = f"--{given[0].replace('_', '-')} is of a test of variants"
+        raise ValueError(f"{found}; expected --variant, the column of the variants")
     if is_decisions(options.folder):
         return _show_decisions(options)
     if options.policy or options.range:
@@ -48,6 +69,32 @@ def _show_decisions(options: argparse.Namespace) -> int:
     report.write_page(file)
     _say_where(file)
     return 0
+
+
+def _show_test(options: argparse.Namespace) -> int:
+    """Prints who won a test of variants, and writes it as a page of HTML."""
+    for name in ("panels", "policy", "range"):
+        if getattr(options, name) is not None:
+            raise ValueError(f"--{name} is not of a test of variants; expected no --variant")
+    file = options.output or options.folder.with_suffix(".html")
+    _check_page(file)
+    given = {name: getattr(options, name) for name in OF_TESTS}
+    given["opened"] = _read_times(options.opened)
+    given["closed"] = _read_times(options.closed)
+    named = {name: value for name, value in given.items() if value is not None}
+    report = compare_variants(options.folder, variant=options.variant, **named)
+    OUT.print(str(report), soft_wrap=True, highlight=False)
+    report.write_page(file)
+    OUT.print(f"Page: {file}", soft_wrap=True)
+    return 0
+
+
+def _read_times(text: str | None) -> str | dict[str, str] | None:
+    """Returns the column of times that an option names, or the times of variants that it has."""
+    if text is None or "=" not in text:
+        return text
+    pairs = [part.partition("=") for part in split_names(text)]
+    return {name: value for name, _, value in pairs}
 
 
 def _say_where(file: Path) -> None:

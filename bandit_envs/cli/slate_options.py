@@ -10,6 +10,12 @@ from bandit_envs.logged.slate_log import SlateLog
 OF_SLATES = ("slate", "slot", "slot_propensity", "prefix_propensity")
 """The options that are of slates alone."""
 
+OF_PROPENSITIES = ("logger", "balance", "estimate_propensities")
+"""The options that say which propensities single actions have."""
+
+OF_SETS = ("available", "decision", "item", "item_features")
+"""The options of logs of actions from sets that change."""
+
 
 def names_slates(options: argparse.Namespace) -> bool:
     """Returns whether options say that actions are slates: their own, or one with a comma."""
@@ -18,10 +24,11 @@ def names_slates(options: argparse.Namespace) -> bool:
 
 def open_slates(options: argparse.Namespace) -> SlateLog:
     """Returns the log that the options name."""
-    for name in ("logger", "balance", "estimate_propensities"):
+    for name in (*OF_PROPENSITIES, *OF_SETS):
         if getattr(options, name) not in (None, False):
             option = f"--{name.replace('_', '-')}"
-            raise ValueError(f"slates have no {option}; expected the columns of propensities")
+            which = "propensities" if name in OF_PROPENSITIES else "slates"
+            raise ValueError(f"slates have no {option}; expected the columns of {which}")
     slot_propensity = _split(options.slot_propensity)
     prefix_propensity = _split(options.prefix_propensity)
     propensity = options.propensity

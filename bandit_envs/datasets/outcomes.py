@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -17,7 +16,7 @@ from bandit_envs.datasets.router_layouts import LAYOUTS, OutcomeColumns
 from bandit_envs.tables.cells import to_costs, to_numbers
 from bandit_envs.tables.errors import check_cells, name_row, warn_of_texts_among_numbers
 from bandit_envs.tables.missing import MissingValues
-from bandit_envs.tables.roles import Names, Roles, check_column_names, find_unnamed
+from bandit_envs.tables.roles import Names, Roles, check_column_names, find_unnamed, match_columns
 from bandit_envs.tables.whole_table import AnyTable, table_in_memory
 
 if TYPE_CHECKING:
@@ -72,8 +71,8 @@ def read_outcomes(
     """Reads outcomes from a CSV file with a header, from Parquet, or from a pandas DataFrame.
 
     A wide table has a line for each example and a column for each action. A long one has a line for
-    each outcome: name its columns `example` and `action`. An action without a line is not available
-    for that example.
+    each outcome: name its columns `example` and `action`. An action without a line, or with an
+    empty reward in a wide table, is not available for that example.
 
     Args:
         table: the path of a file or of a folder of such files, or a data frame. CSV may be
@@ -81,8 +80,10 @@ def read_outcomes(
             `day` is then a column.
         features: the columns of the features of examples, or patterns such as "embedding_*", in
             which * stands for any text; those of `example` and `action`, and columns without a
-            name, are not among them. Columns of text become features by `text_features`.
-        reward: the columns of the rewards, which name the actions; of a long table, one column.
+            name, are not among them. Columns of text become features by `text_features`. Without
+            features, all contexts are 1.
+        reward: the columns of the rewards, or patterns, which name the actions; of a long table,
+            one column.
         cost: the columns of the costs, in the order of the rewards, or a pattern such as
             "{}_cost", in which {} stands for the name of the action; of a long table, one column.
         example: the column that tells examples apart, which a long table needs. Of a wide table,
@@ -95,7 +96,7 @@ def read_outcomes(
         only: a pattern, such as `*.csv`, of the files of a folder that are read. By default, a file
             that is not a table is an error, unless its name begins with "." or "_".
         drop_missing: whether to drop lines with missing values, which a warning counts. By default,
-            they raise a ValueError that counts them.
+            they raise a ValueError that counts them, but for empty rewards of a wide table.
 
     Raises:
         ModuleNotFoundError: pandas, pyarrow or scikit-learn is needed and not installed.
@@ -123,7 +124,10 @@ def _read(
 ) -> Outcomes:
     """Returns the outcomes in a table in memory."""
     roles = _find_roles(table, named)
-    frame = _without_missing(table, list(roles.names()), drop_missing)
+    needed = roles.names()
+    if named.action is None and not drop_missing:  # empty cells are outcomes that a row lacks
+        needed = [*roles.features, *roles.all_of("example")]
+    frame = _without_missing(table, needed, drop_missing)
     if not len(frame):
         raise ValueError("there are no rows")
     if named.action is None:
@@ -141,8 +145,7 @@ def _without_missing(frame: DataFrame, names: Sequence[str], drop_missing: bool)
         return frame
     if not drop_missing:
         missing.check_none()
-    text = f"{missing.rows} of {missing.size} rows miss values, and are left out"
-    warnings.warn(text, stacklevel=5)
+    warnings.warn(missing.describe_left_out(), stacklevel=5)
     return frame[frame[list(names)].notna().all(axis=1)]
 
 
@@ -151,21 +154,18 @@ def _find_roles(frame: DataFrame, named: OutcomeColumns) -> Roles:
 
     Patterns do not stand for the keys of a long table, nor for columns without a name.
     """
-    paid = as_list(named.reward)
+    texts = [name for name in frame.columns if isinstance(name, str)]
+    left_out = {named.example, named.action, *find_unnamed(texts)}
+    others = [name for name in texts if name not in left_out]
+    paid = _find_rewards(frame, named, others)
     spent = [] if named.cost is None else as_list(named.cost)
     if len(spent) == 1 and "{}" in spent[0]:
         spent = [spent[0].format(name) for name in paid]
     if named.cost is not None and len(spent) != len(paid):
         raise ValueError(f"cost names {len(spent)} columns; expected {len(paid)}, as reward")
-    texts = [name for name in frame.columns if isinstance(name, str)]
-    left_out = {named.example, named.action, *find_unnamed(texts)}
-    others = [name for name in texts if name not in left_out]
-    described: list[str] = []
-    for name in as_list(named.features):
-        described += _matching(frame, name, others)
-    for role, names in (("features", described), ("reward", paid)):
-        if not names:
-            raise ValueError(f"{role} names no columns; expected at least one")
+    described = match_columns(as_list(named.features), [*frame.columns], others)
+    if not paid:
+        raise ValueError("reward names no columns; expected at least one")
     roles = Roles.of(
         described,
         shared=("example", "action"),
@@ -178,12 +178,13 @@ def _find_roles(frame: DataFrame, named: OutcomeColumns) -> Roles:
     return roles
 
 
-def _matching(frame: DataFrame, name: str, others: Sequence[str]) -> list[str]:
-    """Returns which of some columns a pattern stands for; the name of a column stands for it."""
-    if not isinstance(name, str) or "*" not in name or (frame.columns == name).any():
-        return [name]
-    pattern = ".*".join(map(re.escape, name.split("*")))
-    return [each for each in others if re.fullmatch(pattern, each, re.DOTALL)] or [name]
+def _find_rewards(frame: DataFrame, named: OutcomeColumns, others: Sequence[str]) -> Sequence[str]:
+    """Returns the columns of the rewards, of which none is a cost by the pattern of the costs."""
+    paid = match_columns(as_list(named.reward), [*frame.columns], others)
+    if not isinstance(named.cost, str) or "{}" not in named.cost:
+        return paid
+    spent = {named.cost.format(name) for name in paid}
+    return [name for name in paid if name not in spent]
 
 
 def _from_wide(frame: DataFrame, roles: Roles, text_features: TextFeatures | None) -> Outcomes:
@@ -191,15 +192,40 @@ def _from_wide(frame: DataFrame, roles: Roles, text_features: TextFeatures | Non
     described = frame[[*roles.features]].infer_objects()
     paid = [*roles.all_of("reward")]
     spent = [*roles.all_of("cost")]
+    is_empty = frame[paid].isna().to_numpy(np.bool_)
+    costs = frame[spent].mask(is_empty, 0.0) if spent else None
+    if is_empty.any():
+        _check_empty(frame, is_empty, costs)
     return Outcomes(
         contexts=_make_features(described, text_features),
-        rewards=to_numbers(frame[paid]),
-        costs=to_costs(frame[spent]) if spent else None,
+        rewards=to_numbers(frame[paid].mask(is_empty, 0.0)),
+        costs=None if costs is None else to_costs(costs),
         actions=[str(name) for name in paid],
-        available=None,
+        available=~is_empty if is_empty.any() else None,
         features=_feature_names(described),
         examples=_number_examples(frame[[*roles.all_of("example")]], described),
     )
+
+
+def _check_empty(frame: DataFrame, is_empty: Mask, costs: DataFrame | None) -> None:
+    """Warns of outcomes that a wide table lacks.
+
+    Args:
+        frame: the table.
+        is_empty: [n, K], where it has no reward.
+        costs: [n, K], 0 there; None if there are none.
+
+    Raises:
+        ValueError: a row has no outcome, or one that has a reward and no cost.
+    """
+    if costs is not None:
+        MissingValues.from_frame(costs, list(costs)).check_none()
+    is_whole = is_empty.all(axis=1)
+    if is_whole.any():
+        place = name_row(frame, int(is_whole.argmax()))
+        raise ValueError(f"{place} has no outcome; expected one, or drop_missing=True")
+    found = f"{np.count_nonzero(is_empty)} of {is_empty.size} outcomes are empty"
+    warnings.warn(f"{found}; such actions are not available in these rows", stacklevel=6)
 
 
 def _number_examples(named: DataFrame, described: DataFrame) -> Indices:
@@ -211,6 +237,8 @@ def _number_examples(named: DataFrame, described: DataFrame) -> Indices:
     """
     pandas = import_extra("pandas", "datasets")
     columns = named if len(named.columns) else described
+    if not len(columns.columns):
+        return np.arange(len(columns))
     codes = [pandas.factorize(columns[name])[0] for name in columns]
     return number_rows(np.column_stack(codes))
 
@@ -298,7 +326,7 @@ def hash_texts(texts: list[str], num_features: int = NUM_TEXT_FEATURES) -> NDArr
 
 
 def _make_features(frame: DataFrame, text_features: TextFeatures | None) -> NDArray[np.float32]:
-    """Returns the features [n, d] of columns of numbers or of text."""
+    """Returns the features [n, d] of columns of numbers or of text; without columns, ones."""
     pandas = import_extra("pandas", "datasets")
     make = hash_texts if text_features is None else text_features
     if hasattr(make, "fit_transform"):
@@ -315,6 +343,8 @@ def _make_features(frame: DataFrame, text_features: TextFeatures | None) -> NDAr
             expected = f"({len(frame)}, d)"
             raise ValueError(f"text_features returned shape {dense.shape}; expected {expected}")
         parts.append(dense)
+    if not parts:
+        return np.ones((len(frame), 1), np.float32)
     return np.concatenate(parts, axis=1).astype(np.float32)
 
 

@@ -22,8 +22,6 @@ from bandit_envs.names.choice import name_choice_in_errors
 from bandit_envs.names.notation import parse_choice, without_quotes
 from bandit_envs.names.users_code import name_in_errors, users_modules
 from bandit_envs.policies import Policy
-from bandit_envs.policies.contextual import lacks_constant
-from bandit_envs.policies.models.constant_feature import LACKS_CONSTANT
 from bandit_envs.policies.models.value_model import Model
 from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.policies.registry import POLICIES as KNOWN_POLICIES
@@ -84,14 +82,6 @@ class Candidate:
         if self.is_of_unknown_log:
             found.append(f"the policy has learned from a log that is not known; {IF_SAME}")
         return found
-
-    def meet(self, log: OpenLog) -> Candidate:
-        """Returns the policy with a remark if its model needs a constant, which features lack."""
-        with name_candidate(self):
-            observation = see_as(self.policy.encoding, _first_batch(log))
-            if not lacks_constant(self.policy, observation):
-                return self
-        return dataclasses.replace(self, remarks=[*self.remarks, LACKS_CONSTANT])
 
     @property
     def modules(self) -> Sequence[str]:
@@ -170,8 +160,9 @@ class GivenPolicy(Contender):
 
     @property
     def reads_contexts(self) -> bool:
-        learned_from_features = self.encoding is not None and bool(self.encoding.features)
-        return learned_from_features or not ignores_contexts(self.policy)
+        learned_from = self.encoding
+        names_features = learned_from is not None and learned_from.names_features
+        return names_features or not ignores_contexts(self.policy)
 
     def enter(self, log: OpenLog, training_rows: int | None) -> Candidate:
         modules = users_modules(*_parts_of(self.policy))
@@ -198,7 +189,7 @@ class SavedContender(Contender):
             if self.encoding is None or not self.encoding.actions:
                 self._check_number(log)
             if self.encoding is not None:
-                spec = spec_of_rows(see_as(self.encoding, _first_batch(log)))
+                spec = spec_of_rows(see_as(self.encoding, first_batch(log)))
             policy = self.saved.make(spec, env.batch_size or 1, 0)
             start = self._count_rows_seen(log)
             if start >= log.size:
@@ -216,7 +207,7 @@ class SavedContender(Contender):
     def _check_number(self, log: OpenLog) -> None:
         """Raises ValueError if actions without names are not as many as those of a log."""
         number = self.saved.sizes["num_actions"]
-        if number != log.summary.num_actions:
+        if self.saved.sizes["action_dim"] is None and number != log.summary.num_actions:
             expected = f"expected {log.summary.num_actions}, as the log"
             raise ValueError(f"policy has {number} actions; {expected}")
 
@@ -368,23 +359,28 @@ def _read(spec: str) -> SavedPolicy:
 
 
 def _number_actions(choice: PolicyChoice, encoding: TableEncoding | None) -> PolicyChoice:
-    """Returns a choice that has the number of an action for its name.
+    """Returns a choice that has the number of an action or an item for its name.
 
-    It is so where a parameter is an integer by default, as in `constant:number=shoes`.
+    It is so where a parameter is an integer by default, as in `constant:number=shoes`; and of an
+    item, as in `constant:item=offer-17`.
 
     Args:
         choice: which may have names.
         encoding: of the log.
     """
-    names = () if encoding is None else tuple(encoding.actions)
     allowed = choice.entry.parameters()
     numbers: dict[str, object] = {}
     for key, value in choice.parameters.items():
-        is_number = key in allowed and type(allowed[key].default) is int
-        if not names or not isinstance(value, str) or not is_number:
+        is_item = key == "item"
+        is_number = key in allowed and (is_item or type(allowed[key].default) is int)
+        names: Sequence[str] = ()
+        if encoding is not None and is_number:
+            names = encoding.items if is_item else encoding.actions
+        if not names or not isinstance(value, str):
             continue
         if value not in names:
-            expected = f"the number of an action, or its name: {name_some(names)}"
+            what = "item" if is_item else "action"
+            expected = f"the number of an {what}, or its name: {name_some(names)}"
             raise ValueError(f"{key} is {short_repr(value)}; expected {expected}")
         numbers[key] = names.index(value)
     return dataclasses.replace(choice, parameters={**choice.parameters, **numbers})
@@ -392,11 +388,11 @@ def _number_actions(choice: PolicyChoice, encoding: TableEncoding | None) -> Pol
 
 def _imitate(log: OpenLog) -> logged.ReplayEnvironment:
     """Returns an environment that shows what policies of a log see."""
-    env = logged.ReplayEnvironment(_first_batch(log), log.summary.batch_size)
+    env = logged.ReplayEnvironment(first_batch(log), log.summary.batch_size)
     env.independent_rows = False  # the rows of a log are users of one problem
     return env
 
 
-def _first_batch(log: OpenLog) -> BanditLog:
+def first_batch(log: OpenLog) -> BanditLog:
     """Returns the first rows of a log."""
     return next(iter(log.rows(0, log.size)))

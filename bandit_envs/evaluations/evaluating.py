@@ -100,10 +100,11 @@ def evaluate(
         estimators: one, several, or several by name: estimators, such as `DoublyRobust()`, or texts
             as the command takes them. Those that predict rewards do so by cross-fitted ridge
             regressions, `CrossFittedRidge`. None takes those that are the default for the log:
-            `dr` if it has at least 10 rows an action, so that its regressions have rows to learn
-            from, or else `ips` and `snips`; of numbers `kernel_ips` and `kernel_snips`; of slates
-            all that their propensities allow: `slate_ips` and `slate_snips` those of slates,
-            `slot_ips` and `slot_snips` of slots, `prefix_ips` and `prefix_snips` of prefixes.
+            `dr` if it has at least 10 rows an action, or of items 10 rows a feature, so that its
+            regressions have rows to learn from, or else `ips` and `snips`; of numbers `kernel_ips`
+            and `kernel_snips`; of slates all that their propensities allow: `slate_ips` and
+            `slate_snips` those of slates, `slot_ips` and `slot_snips` of slots, `prefix_ips` and
+            `prefix_snips` of prefixes.
             The bandwidth of kernels is a number, in units of the actions, as in
             "kernel_ips:bandwidth=0.2"; "rule", the default: 2.34 standard deviations of the
             actions, times n^(-1/5), which is right for a normal distribution of them; or "slope",
@@ -240,7 +241,7 @@ def _open(
     empty = opened.summary.empty
     if empty is not None and empty.action_kind.is_number:
         return Numbers.of_log(opened), opened
-    return SingleActions(opened.summary.num_actions), opened
+    return SingleActions.of_log(opened), opened
 
 
 def _find_features(

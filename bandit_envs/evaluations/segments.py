@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -94,7 +94,10 @@ class Segmentation:
         """Returns the column [n]."""
         encoding = batch.encoding
         if encoding is not None and self.column in encoding.names:
-            return _decode(encoding, self.column, batch.observation)
+            contexts: Any = batch.observation
+            if encoding.item_features:
+                contexts = contexts["global"]
+            return _decode(encoding, self.column, contexts)
         columns = {} if isinstance(batch, SlateLog) else split_log(batch)[1]
         for name in (self.column, f"observation.{self.column}"):
             if name in columns:

@@ -7,7 +7,7 @@ import numpy as np
 from bandit_envs.arrays import Floats
 from bandit_envs.logged.log import BanditLog, require_numbered_actions
 from bandit_envs.nests import Nest, flatten, map_structure
-from bandit_envs.policies import Policy, RandomPolicy
+from bandit_envs.policies import FirstPolicy, Policy, RandomPolicy
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.models.inputs import Contexts, InputReader, Inputs
 from bandit_envs.policies.registry import ignores_contexts
@@ -32,17 +32,38 @@ def have_no_names(log: BanditLog) -> bool:
     """
     if log.action_names or not has_items(log):
         return False
+    if log.item is not None:
+        return True
     return any((leaf != leaf[:1]).any() for leaf in flatten(log.observation["per_arm"]))
+
+
+def tells_by_number(policy: Policy) -> bool:
+    """Returns whether a policy tells actions apart by their numbers, not by features alone."""
+    if isinstance(policy, ContextualPolicy):
+        return policy.model.predictor.has_own_weights
+    return ignores_contexts(policy) and not isinstance(policy, (RandomPolicy, FirstPolicy))
 
 
 def check_tells_items(policy: Policy, log: BanditLog) -> None:
     """Raises ValueError if a policy takes the place of an item, which may change, for the item."""
-    if isinstance(policy, ContextualPolicy):
-        by_number = policy.model.predictor.has_own_weights
-    else:
-        by_number = ignores_contexts(policy) and not isinstance(policy, RandomPolicy)
+    by_number = tells_by_number(policy) and not policy.reads_items
     if by_number and have_no_names(log):
         raise ValueError(f"policy tells actions apart by their numbers; {NO_NAMES}")
+
+
+def fit_items(policy: Policy, log: BanditLog) -> Policy:
+    """Returns a policy for as many items as a row of a log has; itself if actions are no items.
+
+    Raises:
+        ValueError: the policy has another number of actions, and what it knows depends on that; or
+            it takes the place of an item for the item.
+    """
+    fitted = policy.for_items(log.num_actions) if has_items(log) else policy
+    if fitted.num_actions != log.num_actions:
+        expected = f"expected {log.num_actions}"
+        raise ValueError(f"policy has {fitted.num_actions} actions; {expected}")
+    check_tells_items(fitted, log)
+    return fitted
 
 
 def spec_of_rows(observation: Nest) -> Nest:

@@ -53,6 +53,7 @@ COLUMNS = {
     "row": ColumnKind("iu", np.int64, 1),
     "embedding": ColumnKind("iu", np.int64, 2),
     "own_propensity": ColumnKind("fiu", np.float64, 1),
+    "item": ColumnKind("iu", np.int64, 2),
 }
 """The columns other than the observation. All but the first three are optional."""
 
@@ -86,7 +87,9 @@ class BanditLog:
             `MarginalizedIPS` uses.
         own_propensity: [n], if `propensity` is that of a mixture of logging policies: of the one
             that chose the action. Estimates test by it whether the mixture may stand for them.
-        encoding: the names of the actions, and what the observation [n, d] is made of, if the log
+        item: [n, K], the numbers of the items that were offered, if actions are items with
+            features, `per_arm`; -1 where there is no item. An action is a place in this row.
+        encoding: the names of the actions or items, and what the observation is made of, if the log
             comes from a table.
         estimated: how the propensities were estimated, which tables of estimates say; "" if they
             were logged.
@@ -112,6 +115,7 @@ class BanditLog:
     row: NDArray[np.int64] | None = None
     embedding: NDArray[np.int64] | None = None
     own_propensity: Floats | None = None
+    item: NDArray[np.int64] | None = None
     encoding: TableEncoding | None = None
     estimated: str = ""
 
@@ -142,6 +146,7 @@ class BanditLog:
         self._check_shapes(columns)
         self._check_values()
         self._store("observation", _as_features(self.observation, len(self)))
+        self._check_offers()
         self._check_encoding()
 
     def _check_shapes(self, columns: dict[str, Array]) -> None:
@@ -203,7 +208,7 @@ class BanditLog:
     @property
     def names_features(self) -> bool:
         """Whether its features have names: those of the columns of a table."""
-        return self.encoding is not None and bool(self.encoding.features)
+        return self.encoding is not None and self.encoding.names_features
 
     def seen(self) -> Nest:
         """Returns the observation as policies take it: with `available` as its `mask`.
@@ -276,9 +281,6 @@ class BanditLog:
             check_propensities(self.propensity, self.action_kind)
         if self.own_propensity is not None:
             check_propensities(self.own_propensity, self.action_kind, "own_propensity")
-        if self.available is not None:
-            is_available = self.available[np.arange(len(self)), self.action]
-            check_each("action", self.action, is_available, "an available action")
         if self.action_probabilities is not None:
             check_distributions("action_probabilities", self.action_probabilities)
         if self.expected_rewards is not None:
@@ -287,6 +289,24 @@ class BanditLog:
                 means = np.where(self.available, means, 0.0)  # others may be unknown
             check_reward_range("expected_rewards", means)
 
+    def _check_offers(self) -> None:
+        """Raises ValueError if a row has an action that was not offered, or other items."""
+        if not self.action_kind.is_single:
+            return
+        offered = available_actions(self.seen(), self.num_actions)
+        if offered is not None:
+            is_available = offered[np.arange(len(self)), self.action]
+            check_each("action", self.action, is_available, "an available action")
+        if self.item is None:
+            return
+        if not isinstance(self.observation, dict) or "per_arm" not in self.observation:
+            raise ValueError("observation has no per_arm; expected it, as log has the column item")
+        is_good = (self.item >= 0) == (True if offered is None else offered)
+        check_each("item", self.item, is_good, "a number from 0 where an item is offered, else -1")
+        names = () if self.encoding is None else self.encoding.items
+        if names:
+            check_each("item", self.item, self.item < len(names), f"at most {len(names) - 1}")
+
     def _check_encoding(self) -> None:
         """Raises ValueError if the encoding does not fit the columns."""
         if self.encoding is None:
@@ -294,7 +314,18 @@ class BanditLog:
         if self.encoding.actions and len(self.encoding.actions) != self.num_actions:
             problem = f"encoding names {len(self.encoding.actions)} actions"
             raise ValueError(f"{problem}; expected {self.num_actions}")
-        if self.encoding.features:
+        if self.encoding.item_features:
+            widths = {
+                "global": (len(self.encoding.labels()),),
+                "per_arm": (self.num_actions, len(self.encoding.of_items().labels())),
+            }
+            for name, shape in widths.items():
+                entry = self.observation.get(name) if isinstance(self.observation, dict) else None
+                found = getattr(entry, "shape", None)
+                if found != (len(self), *shape):
+                    expected = f"expected an entry {name} of shape {(len(self), *shape)}"
+                    raise ValueError(f"observation does not fit encoding; {expected}")
+        elif self.encoding.features:
             width = len(self.encoding.labels())
             found = getattr(self.observation, "shape", None)
             if found != (len(self), width):

@@ -10,14 +10,14 @@ from collections.abc import Callable
 import numpy as np
 
 from bandit_envs.arrays import Floats
-from bandit_envs.logged.features import check_tells_items
+from bandit_envs.logged.features import fit_items, has_items
 from bandit_envs.logged.log import BanditLog, check_log
 from bandit_envs.logged.seen_rows import warn_if_seen
 from bandit_envs.logged.translation import (
     find_actions,
     find_new_names,
     find_other_actions,
-    see_as,
+    show,
 )
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies import Policy
@@ -82,10 +82,11 @@ def tabulate(
         problem = f"the policy has the actions {name_some(lacking)}, which log lacks"
         raise ValueError(f"{problem}; log.add_actions(policy.encoding.actions) adds them")
     numbers = find_actions(policy.encoding, log)
-    if policy.num_actions != len(numbers):
+    if has_items(log):
+        policy = fit_items(policy, log)
+    elif policy.num_actions != len(numbers):
         raise ValueError(f"policy has {policy.num_actions} actions; expected {len(numbers)}")
-    check_tells_items(policy, log)
-    observations = see_as(policy.encoding, log)
+    observations = show(policy, log)
     asked = len(log)
     if samples is None and _have_no_features(observations):
         asked = min(asked, policy.batch_size)  # later rows look like these

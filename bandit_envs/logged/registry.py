@@ -4,6 +4,7 @@ Experimental: these names may change in any minor version.
 """
 
 import dataclasses
+import functools
 from typing import Any
 
 from bandit_envs import logged
@@ -90,8 +91,9 @@ def make_policy_gradient(
 
 def make_contextual(model: str, rule: str = "greedy") -> ModelLearner:
     """Chooses by any rule from what any model predicts that learned from the log."""
-    named = make_model(model, names_features=True)
-    return ModelLearner(make_model(model), make_rule(rule), named=named)
+    return ModelLearner(
+        make_model(model), make_rule(rule), named=functools.partial(make_model, model)
+    )
 
 
 def make_named_estimator(text: str) -> logged.Estimator:

@@ -13,7 +13,7 @@ from bandit_envs.arrays import Floats, Indices, Mask, Rng, read_only
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import short_repr
 from bandit_envs.drivers import StepDriver
-from bandit_envs.logged.features import check_tells_items, spec_of_rows
+from bandit_envs.logged.features import fit_items, spec_of_rows
 from bandit_envs.logged.log import BanditLog, require_propensities
 from bandit_envs.logged.translation import translate_log
 from bandit_envs.nests import Nest, map_structure
@@ -87,6 +87,12 @@ class ReplayEnvironment(BanditPyEnvironment[ReplayState]):
     def names_features(self) -> bool:
         """Whether the features of the log have names."""
         return self._log.names_features
+
+    @property
+    def num_items(self) -> int | None:
+        """The number of items with names; None if there are none."""
+        encoding = self._log.encoding
+        return None if encoding is None or not encoding.items else len(encoding.items)
 
     def get_info(self) -> dict[str, Mask] | None:
         """Returns which rows matched in the last step, `matched` [B]; None after a reset."""
@@ -204,7 +210,7 @@ def evaluate_by_replay(policy: Policy, log: BanditLog, seed: Seed = None) -> Rep
     """
     seen = translate_log(log, policy.encoding) if isinstance(log, BanditLog) else log
     env = ReplayEnvironment(seen, policy.batch_size, seed=seed)
-    check_tells_items(policy, seen)
+    policy = fit_items(policy, seen)
     if log.row is not None and np.ptp(log.row) > 0:
         text = "log has several rows of a batch; replay takes them as one problem, not as runs"
         warnings.warn(text, stacklevel=2)

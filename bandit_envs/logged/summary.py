@@ -7,10 +7,11 @@ import functools
 import hashlib
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from bandit_envs.arrays import Array
+from bandit_envs.arrays import Array, Floats, Indices
 from bandit_envs.logged.columns import describe_actions
 from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.logged.row_order import RowOrder
@@ -26,6 +27,80 @@ STEP = 0xD1342543DE82EF95
 """An odd number, as is each power of it: the places of rows are told apart by its powers."""
 
 SHOWN = 10  # names of actions in a title
+SHOWN_ITEMS = 3  # in a title
+
+
+class ItemRow(NamedTuple):
+    """What a log says of an item.
+
+    Fields:
+        item: its name, or its number.
+        offered: in how many rows.
+        chosen: in how many rows.
+        reward: the mean of these rows; NaN if there are none.
+    """
+
+    item: str | int
+    offered: int
+    chosen: int
+    reward: float
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ItemSums:
+    """How often items were offered and chosen in a part of a log. Those of parts merge.
+
+    Args:
+        items: [m], the numbers of the items that were offered, ascending.
+        sums: [3, m], in how many rows each was offered and chosen, and the sum of its rewards.
+    """
+
+    items: Indices = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))
+    sums: Floats = dataclasses.field(default_factory=lambda: np.zeros((3, 0)))
+
+    @classmethod
+    def from_log(cls, log: BanditLog) -> ItemSums:
+        """Returns the sums of a part of a log; of no item if it does not number them."""
+        if log.item is None:
+            return cls()
+        chosen = log.item[np.arange(len(log)), log.action]
+        offered = log.item[log.item >= 0]
+        items, places = np.unique(offered, return_inverse=True)
+        size = len(items)
+        of_chosen = np.searchsorted(items, chosen)
+        rows = [
+            np.bincount(places.reshape(-1), minlength=size),
+            np.bincount(of_chosen, minlength=size),
+            np.bincount(of_chosen, log.reward, minlength=size),
+        ]
+        return cls(items, np.array(rows, np.float64).reshape(3, size))
+
+    def merge(self, other: ItemSums) -> ItemSums:
+        """Returns the sums of the rows of both."""
+        items = np.union1d(self.items, other.items)
+        sums = np.zeros((3, len(items)))
+        for part in (self, other):
+            sums[:, np.searchsorted(items, part.items)] += part.sums
+        return ItemSums(items, sums)
+
+    def count_offers(self, item: int) -> int:
+        """Returns in how many rows an item was offered."""
+        return int(self.sums[0, self.items == item].sum())
+
+    def rows(self, names: Sequence[str] = ()) -> list[ItemRow]:
+        """Returns what the log says of each item, of those most offered first.
+
+        Args:
+            names: of the items, by number; () if they have none.
+        """
+        order = np.argsort(-self.sums[0], kind="stable")
+        found = []
+        for number, column in zip(self.items[order].tolist(), self.sums[:, order].T.tolist()):
+            offered, chosen, total = column
+            name = names[number] if names else number
+            mean = total / chosen if chosen else math.nan
+            found.append(ItemRow(name, int(offered), int(chosen), mean))
+        return found
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,6 +115,7 @@ class LogSummary:
         order: in which rows of a policy made the log.
         fingerprint: a sum that other decisions hardly have. It depends on the order of the rows,
             not on batches; and not on rewards, which may come late.
+        items: how often items were offered and chosen.
     """
 
     empty: BanditLog | None
@@ -48,6 +124,7 @@ class LogSummary:
     highest_propensity: float
     order: RowOrder
     fingerprint: int
+    items: ItemSums = dataclasses.field(default_factory=ItemSums, compare=False)
 
     @classmethod
     def from_batches(cls, batches: Iterable[BanditLog]) -> LogSummary:
@@ -71,6 +148,7 @@ class LogSummary:
             highest_propensity=float(np.fmax.reduce(batch.propensity, initial=0.0)),
             order=RowOrder.from_rows(batch.row),
             fingerprint=_fingerprint(batch),
+            items=ItemSums.from_log(batch),
         )
 
     def merge(self, later: LogSummary) -> LogSummary:
@@ -86,6 +164,7 @@ class LogSummary:
             order=self.order.merge(later.order),
             fingerprint=(self.fingerprint + later.fingerprint * pow(STEP, self.size, 2**64))
             % 2**64,
+            items=self.items.merge(later.items),
         )
 
     @property
@@ -115,8 +194,8 @@ class LogSummary:
 
         It has no mean, which batches of other sizes may round otherwise.
         """
-        # Names stay when others come, unlike the number of actions.
-        actions = "named" if self._names else f"{self.num_actions}"
+        # Names and items stay when others come, unlike the number of actions.
+        actions = "named" if self._names or self._has_items else f"{self.num_actions}"
         return f"{self.size} rows, {actions} actions, fingerprint {self.fingerprint:016x}"
 
     @property
@@ -135,6 +214,11 @@ class LogSummary:
         return None if self.empty is None else self.empty.encoding
 
     @property
+    def _has_items(self) -> bool:
+        """Whether actions are items with features, of a table."""
+        return self.encoding is not None and bool(self.encoding.item_features)
+
+    @property
     def _names(self) -> Sequence[str]:
         return () if self.empty is None else self.empty.action_names
 
@@ -147,7 +231,20 @@ class LogSummary:
         if self._names:
             shown = ", ".join(map(visible, self._names[:SHOWN]))
             actions += f" ({shown}{', ...' if len(self._names) > SHOWN else ''})"
-        return f"{self.size} rows, {actions}, {mean}, {propensities}"
+        if self._has_items and self.encoding is not None:
+            actions = f"up to {self.num_actions} of {len(self.encoding.items)} items"
+        return f"{self.size} rows, {actions}, {mean}, {propensities}{self._describe_items()}"
+
+    def _describe_items(self) -> str:
+        """Returns a line on the items that were offered most; "" if there are none with names."""
+        if self.encoding is None or not self.encoding.items or not self.size:
+            return ""
+        texts = [
+            f"{visible(str(row.item))} in {row.offered / self.size:.2g} of the rows, chosen in "
+            f"{row.chosen / row.offered:.2g} of these, mean reward {row.reward:.4g}"
+            for row in self.items.rows(self.encoding.items)[:SHOWN_ITEMS]
+        ]
+        return f"\nmost offered: {'; '.join(texts)}"
 
 
 def _fingerprint(batch: BanditLog) -> int:

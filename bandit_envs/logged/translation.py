@@ -17,6 +17,7 @@ from bandit_envs.arrays import Mask
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.nests import Nest
+from bandit_envs.policies import Policy
 from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.errors import name_some
 from bandit_envs.wrappers.shared import with_entries
@@ -40,11 +41,56 @@ def see_as(encoding: TableEncoding | None, log: BanditLog) -> Nest:
         problem = "the observation of log is a dict, which may have features or masks of actions"
         expected = f"expected the actions {name_some(encoding.actions)}, in this order"
         raise ValueError(f"{problem}, and its actions are {name_some(own.actions)}; {expected}")
-    if encoding.features != own.features:
-        observation = encoding.translate(log.observation, own)
+    observation = _translate(observation, encoding, own)
     if log.available is None or available_actions(log.observation, 1) is not None:
         return observation
     return with_entries(observation, mask=_take_actions(log.available, find_actions(encoding, log)))
+
+
+def show(policy: Policy, log: BanditLog) -> Nest:
+    """Returns the observation of a log for a policy, as `see_as`, with `item` if it reads that.
+
+    Items that the policy does not know by name have the number -1.
+
+    Raises:
+        ValueError: it tells items apart, and the log does not number them.
+    """
+    observation = see_as(policy.encoding, log)
+    if not policy.reads_items or not isinstance(log.observation, dict):
+        return observation
+    if "per_arm" not in log.observation:
+        return observation
+    if log.item is None:
+        problem = "the policy tells items apart, and log has no column item"
+        raise ValueError(f"{problem}; expected the numbers of the items")
+    own = () if log.encoding is None else log.encoding.items
+    known = own if policy.encoding is None else policy.encoding.items
+    item = log.item
+    if known != own:
+        places = {name: place for place, name in enumerate(known)}
+        numbers = np.array([*(places.get(name, -1) for name in own), -1])
+        item = numbers[item]
+    return {**observation, "item": item}
+
+
+def _translate(observation: Nest, encoding: TableEncoding, own: TableEncoding) -> Nest:
+    """Returns the observation of a log in another encoding, of contexts or of items."""
+    if bool(encoding.item_features) != bool(own.item_features):
+        has = "has" if encoding.item_features else "has no"
+        problem = f"the policy {has} features of items, and the log is of other observations"
+        raise ValueError(f"{problem}; expected a log of the same kind")
+    if encoding.features == own.features and encoding.item_features == own.item_features:
+        return observation
+    if not encoding.item_features:
+        return encoding.translate(observation, own)
+    per_arm = observation["per_arm"]
+    flat = per_arm.reshape(-1, per_arm.shape[2])
+    items = encoding.of_items().translate(flat, own.of_items())
+    translated = {
+        "global": encoding.translate(observation["global"], own),
+        "per_arm": items.reshape(*per_arm.shape[:2], items.shape[1]),
+    }
+    return {**observation, **translated}
 
 
 def _take_actions(available: Mask, places: NDArray[np.int64]) -> Mask:
@@ -96,7 +142,7 @@ def translate_log(log: BanditLog, encoding: TableEncoding | None) -> BanditLog:
         action=actions,
         num_actions=len(places),
         available=None if available is None else _take_actions(available, places),
-        encoding=encoding,
+        encoding=dataclasses.replace(encoding, items=log.encoding.items),
     )
 
 
@@ -110,7 +156,7 @@ def find_new_names(encoding: TableEncoding | None, log: TableEncoding | None) ->
     if encoding is None or log is None:
         return []
     found = []
-    levels = encoding.find_new(log)
+    levels = [*encoding.find_new(log), *encoding.of_items().find_new(log.of_items())]
     if levels:
         found.append(f"has not learned from {'; '.join(levels)}: features of such texts are 0")
     actions = _missing(log.actions, encoding.actions)

@@ -24,6 +24,10 @@ from bandit_envs.policies.arms import (
     UCB1TunedPolicy,
     UCBPolicy,
 )
+from bandit_envs.policies.baselines.constant import ConstantPolicy
+from bandit_envs.policies.baselines.first import FirstPolicy
+from bandit_envs.policies.baselines.popular import PopularPolicy
+from bandit_envs.policies.baselines.random import RandomPolicy
 from bandit_envs.policies.best_arm import (
     BestArmPolicy,
     CTrackingPolicy,
@@ -41,7 +45,6 @@ from bandit_envs.policies.best_arm import (
     UniformAllocationPolicy,
     characteristic_time,
 )
-from bandit_envs.policies.constant import ConstantPolicy
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.delayed import DelayedLearning
 from bandit_envs.policies.draws import argmax_random_ties
@@ -62,13 +65,16 @@ from bandit_envs.policies.number_policies import (
     RandomNumberPolicy,
 )
 from bandit_envs.policies.policy import Policy
-from bandit_envs.policies.random import RandomPolicy
 from bandit_envs.policies.row_by_row import RowByRowPolicy
 from bandit_envs.policies.slate_policies import (
     CascadeUCBPolicy,
     PBMUCBPolicy,
     RandomSlatePolicy,
     SlatePolicy,
+)
+from bandit_envs.policies.split_tests import (
+    SplitTestPolicy,
+    compare_variants,
 )
 
 __all__ = [
@@ -91,6 +97,7 @@ __all__ = [
     "Exp3Policy",
     "Exp3SPolicy",
     "ExploreThenCommitPolicy",
+    "FirstPolicy",
     "GOptimalPolicy",
     "GaussianPolicy",
     "GaussianThompsonSamplingPolicy",
@@ -107,6 +114,7 @@ __all__ = [
     "MOSSPolicy",
     "PBMUCBPolicy",
     "Policy",
+    "PopularPolicy",
     "PrimalDualPolicy",
     "RandomNumberPolicy",
     "RandomPolicy",
@@ -117,6 +125,7 @@ __all__ = [
     "Servable",
     "SlatePolicy",
     "SlidingWindowUCBPolicy",
+    "SplitTestPolicy",
     "SuccessiveEliminationPolicy",
     "SuccessiveRejectsPolicy",
     "ThompsonSamplingPolicy",
@@ -130,4 +139,5 @@ __all__ = [
     "UniformAllocationPolicy",
     "argmax_random_ties",
     "characteristic_time",
+    "compare_variants",
 ]

@@ -164,7 +164,8 @@ class ContextualPolicy(Policy):
         self._maps_inputs = type(model).map_inputs is not Model.map_inputs
 
     def _set_num_actions(self, num_actions: int) -> None:
-        self._set_model(self.model.for_actions(num_actions))
+        if not self._reader.are_of_actions or self._predictor.has_own_weights:
+            self._set_model(self.model.for_actions(num_actions))
         self._reader = self._reader.with_actions(num_actions)
         super()._set_num_actions(num_actions)
 
@@ -223,6 +224,10 @@ class ContextualPolicy(Policy):
         available = self._available(time_step.observation)
         seen = self._seen(learned, time_step.observation, self.batch_size)
         return self.rule.probabilities(seen, available)
+
+    def _scores_of(self, learned: LearnedParts, time_step: TimeStep) -> Floats:
+        seen = self._seen(learned, time_step.observation, self.batch_size)
+        return seen.checked("scores", self.rule.scores(seen))
 
     def _seen(self, learned: LearnedParts, observation: Nest, size: int) -> Predictions:
         """Returns what the model predicts for the rows of an observation."""

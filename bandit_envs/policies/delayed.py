@@ -15,7 +15,7 @@ from bandit_envs.nests import map_structure
 from bandit_envs.policies.policy import Policy
 from bandit_envs.policies.row_by_row import check_problems
 from bandit_envs.trajectories import Trajectory
-from bandit_envs.wrappers.delays import max_delay_of
+from bandit_envs.wrappers.delays import check_rewards_shown, max_delay_of
 
 
 class WaitingStep(NamedTuple):
@@ -40,6 +40,10 @@ class DelayedLearning(Stateful):
             it with every step.
         policy: learns.
 
+    Raises:
+        TypeError, ValueError: rewards of `env` do not come later; or a wrapper outside of
+            `DelayedRewards` changes them.
+
     >>> from bandit_envs import DelayedRewards, KArmedTestbed, StepDriver, UCBPolicy
     >>> env = DelayedRewards(KArmedTestbed(k=3, seed=0), delay=5)
     >>> policy = UCBPolicy(2.0, num_actions=3, seed=1)
@@ -55,6 +59,7 @@ class DelayedLearning(Stateful):
         if not self._length:
             raise TypeError(f"env is {env.name}; expected one with DelayedRewards")
         check_problems(env, policy)
+        check_rewards_shown(env)
         self._env = env
         self.policy = policy
         self._state = ()

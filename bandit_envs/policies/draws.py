@@ -10,6 +10,9 @@ import numpy as np
 from bandit_envs.arrays import Array, Floats, Indices, Mask, Rng
 from bandit_envs.base.checks import short_repr
 
+UNKNOWN = 1e105
+"""From here on a value stands for an action of which nothing is known: rewards are smaller."""
+
 MANY = 64  # columns from which on finding the largest values before sorting them is faster
 
 
@@ -29,6 +32,27 @@ def argmax_random_ties(rng: Rng, values: Array, available: Mask | None = None) -
     candidates = np.bincount(places // num_actions, minlength=num_rows)
     first = candidates.cumsum() - candidates
     return np.asarray(places[first + rng.integers(candidates)] % num_actions)
+
+
+def hope_for_best(values: Floats, available: Mask | None = None) -> Floats:
+    """Returns values [B, K], in which actions of which nothing is known equal the best of others.
+
+    So they share the choices with the best action, whatever the size of rewards is, until they are
+    known; none of them takes all choices, even if rewards come late. Where nothing is known of any
+    available action, values stay as they are, and so does an infinite value.
+
+    >>> hope_for_best(np.array([[1.0, 3.0, 1e150]]))
+    array([[1., 3., 3.]])
+    """
+    is_unknown = values > UNKNOWN
+    if not is_unknown.any():
+        return values
+    is_unknown &= values < np.inf
+    others = np.where(is_unknown, -np.inf, values)
+    if available is not None:
+        others = np.where(available, others, -np.inf)
+    best = others.max(axis=1, keepdims=True)
+    return np.where(is_unknown & (best > -np.inf), best, values)
 
 
 def largest_values(values: Array) -> tuple[Indices, Array]:

@@ -122,6 +122,10 @@ class Policy(Servable):
 
     It is set where a policy learns from a log, and shows other logs to it in the same way."""
 
+    reads_items: bool = False
+    """Whether it tells items apart by their numbers, which a log of items then shows it, `item`
+    [B, K] of the observation."""
+
     can_learn: bool = False
     """Whether it learns from trajectories. Of a class: whether it defines `_learn`, or inherits it;
     an instance may say otherwise."""
@@ -228,6 +232,17 @@ class Policy(Servable):
             counts[rows, chosen] += 1.0
         return counts / samples
 
+    def scores(self, time_step: TimeStep) -> Floats:
+        """Returns the numbers by which a policy with a model orders the actions: [B, K].
+
+        They are the indices of a rule that has one, such as upper bounds, and otherwise the
+        predicted rewards; -inf where an action is not available. Nothing is drawn.
+        """
+        self._check_batch("time_step", time_step, TimeStep)
+        scores = np.array(self._scores_of(self._chosen_by(), time_step), np.float64)
+        available = self._available(time_step.observation)
+        return scores if available is None else np.where(available, scores, -np.inf)
+
     def describe(self, row: int = 0) -> Knowledge:
         """Returns what the policy knows of each action in one row, if it can tell that.
 
@@ -274,6 +289,10 @@ class Policy(Servable):
     def _learn(self, learned: Any, trajectory: Trajectory) -> Any:
         """Returns what the policy knows after `trajectory`: new, or `learned` updated in place."""
         return learned
+
+    def _scores_of(self, learned: Any, time_step: TimeStep) -> Floats:
+        """Returns the scores of all actions, available or not: [B, K]."""
+        raise NotImplementedError(f"{type(self).__name__} has no scores; policies with a model do")
 
     def _describe(self, learned: Any) -> Beliefs:
         """Returns what is known of every action in every row."""

@@ -20,7 +20,15 @@ from bandit_envs.names.registry import Entry, Importable, signature
 from bandit_envs.policies import models, rules
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.models import Model
-from bandit_envs.policies.parts.registry import complete, make_model, make_rule, name_pairs
+from bandit_envs.policies.parts.registry import (
+    Columns,
+    complete,
+    make_linear,
+    make_model,
+    make_rule,
+    name_pairs,
+    parameters_of,
+)
 from bandit_envs.policies.rules import FirstPulls, Rule, ThompsonSampling
 from bandit_envs.seeding import Seed
 
@@ -80,7 +88,7 @@ class PolicyEntry(Entry):
         """Returns a new policy that fits `env`, with the arguments that users may give."""
         if isinstance(self.make, type):
             found = self.make.arguments_for(env)  # type: ignore[attr-defined]
-            given = complete(self.make, arguments, names_features(env))
+            given = complete(signature(self.make).parameters, arguments, columns_of(env))
             return self.make(**{**self.fixed, **found, **given}, seed=seed)
         policy = self.make(**arguments, env=env, seed=seed)
         if not isinstance(policy, policies.Policy):
@@ -91,7 +99,7 @@ class PolicyEntry(Entry):
     def supplied(self) -> frozenset[str]:
         if not isinstance(self.make, type):
             return frozenset({"env", "seed"})
-        sizes = {"num_actions", "num_slots", "batch_size"}
+        sizes = {"num_actions", "num_items", "num_slots", "batch_size"}
         found = sizes | {"observation_spec", "action_spec", "seed"}
         if not getattr(self.make, "can_count_pending", False):
             found.add("count_pending")
@@ -126,14 +134,14 @@ class ContextualEntry(PolicyEntry):
 
     def make_for(self, env: PyEnvironment, arguments: Mapping[str, Any], seed: Seed) -> Any:
         """Returns a new policy that fits `env`, with the arguments that users may give."""
-        given = complete(self.model, arguments, names_features(env))
+        given = complete(parameters_of(self.model), arguments, columns_of(env))
         return _contextual(*self.make_parts(given), env, seed)
 
     def make_parts(self, arguments: Mapping[str, Any]) -> tuple[Model, Rule]:
         """Returns the model and the rule with arguments that users may give."""
         values = {**self.fixed, **arguments}
-        of_model = signature(self.model).parameters
-        model = self.model(**{name: values[name] for name in values if name in of_model})
+        of_model = parameters_of(self.model)
+        model = make_linear(self.model, {name: values[name] for name in values if name in of_model})
         rule = self.rule(**{name: values[name] for name in values if name not in of_model})
         return model, rule
 
@@ -144,7 +152,7 @@ class ContextualEntry(PolicyEntry):
         return f"{rule} The model: {model}"
 
     def _all_parameters(self) -> Mapping[str, inspect.Parameter]:
-        return {**signature(self.rule).parameters, **signature(self.model).parameters}
+        return {**signature(self.rule).parameters, **parameters_of(self.model)}
 
 
 def first_thompson(alpha: float = 1.0, initial_pulls: int = 2) -> Rule:
@@ -163,12 +171,13 @@ def make_contextual(model: str, rule: str, *, env: PyEnvironment, seed: Seed) ->
         env: whose observations it reads.
         seed: of the policy.
     """
-    return _contextual(make_model(model, names_features(env)), make_rule(rule), env, seed)
+    return _contextual(make_model(model, columns_of(env)), make_rule(rule), env, seed)
 
 
-def names_features(env: PyEnvironment) -> bool:
-    """Returns whether the features of an environment are columns of a table, which have names."""
-    return bool(getattr(env.unwrapped, "names_features", False))
+def columns_of(env: PyEnvironment) -> Columns:
+    """Returns what is known of the columns of the observations of an environment."""
+    have_names = bool(getattr(env.unwrapped, "names_features", False))
+    return Columns.of(env.observation_spec(), have_names)
 
 
 def _contextual(model: Model, rule: Rule, env: PyEnvironment, seed: Seed) -> ContextualPolicy:
@@ -186,6 +195,8 @@ def _contextual(model: Model, rule: Rule, env: PyEnvironment, seed: Seed) -> Con
 _ENTRIES = (
     PolicyEntry("random", "random", policies.RandomPolicy),
     PolicyEntry("constant", "one action", policies.ConstantPolicy),
+    PolicyEntry("first", "first action", policies.FirstPolicy),
+    PolicyEntry("popular", "most popular item", policies.PopularPolicy),
     PolicyEntry("greedy", "greedy", policies.EpsilonGreedyPolicy, fixed={"epsilon": 0.0}),
     PolicyEntry("epsilon_greedy", "ε-greedy", policies.EpsilonGreedyPolicy),
     PolicyEntry("ucb", "UCB", policies.UCBPolicy),
@@ -228,6 +239,7 @@ _ENTRIES = (
     PolicyEntry(
         "likelihood_ratio_test", "likelihood ratio test", policies.LikelihoodRatioTestPolicy
     ),
+    PolicyEntry("split_test", "test of variants on a random split", policies.SplitTestPolicy),
     PolicyEntry("track_and_stop", "Track-and-Stop", policies.TrackAndStopPolicy),
     PolicyEntry("c_tracking", "Track-and-Stop, C-tracking", policies.CTrackingPolicy),
     PolicyEntry(

@@ -134,6 +134,10 @@ class RowByRowPolicy(Policy):
 
         return np.asarray(self._ask(estimate, time_step))
 
+    def scores(self, time_step: TimeStep) -> Floats:
+        self._check_batch("time_step", time_step, TimeStep)
+        return np.asarray(self._ask(lambda policy, seen: policy.scores(seen), time_step))
+
     def describe(self, row: int = 0) -> Knowledge:
         index = check_integer("row", row, 0, self.batch_size - 1)
         return self._ask_alone(index, lambda policy: policy.describe())

@@ -202,7 +202,7 @@ class RowReward(RewardModel):
 
     Args:
         function: takes a vector [G + P], the user's features and then the item's, which it may keep
-            or change, and returns a number.
+            or change, and returns a number, or a list of one.
         name: what messages call it.
 
     >>> reward = RowReward(sum)
@@ -218,8 +218,14 @@ class RowReward(RewardModel):
 
     def draw(self, rng: Rng, global_features: Array, arm_features: Array) -> Array:
         features = np.concatenate((global_features, arm_features), axis=1)
-        rewards = as_numbers(self._returned, [self._function(row) for row in features])
-        return check_array(self._returned, rewards, (len(features),))
+        return self._check([self._function(row) for row in features])
+
+    def _check(self, drawn: list[Any]) -> Array:
+        """Returns what the function returned for each row: [B], of numbers or lists of one."""
+        rewards = as_numbers(self._returned, drawn)
+        if rewards.shape == (len(drawn), 1):
+            rewards = rewards[:, 0]
+        return check_array(self._returned, rewards, (len(drawn),))
 
 
 RewardFunction: TypeAlias = RewardModel | Callable[..., Any]
@@ -276,7 +282,8 @@ class RowNestReward(RowReward):
     """A function of TF-Agents' kind: it draws a reward from the nests of one user and one item.
 
     Args:
-        function: takes the nest of a user and that of an item, and returns a number.
+        function: takes the nest of a user and that of an item, and returns a number, or a list of
+            one.
         name: what messages call it.
     """
 
@@ -286,8 +293,9 @@ class RowNestReward(RowReward):
         users = map_structure(np.copy, global_features)
         items = map_structure(np.copy, arm_features)
         rows = len(flatten(arm_features)[0])
-        drawn = [self._function(_row(users, row), _row(items, row)) for row in range(rows)]
-        return check_array(self._returned, as_numbers(self._returned, drawn), (rows,))
+        return self._check(
+            [self._function(_row(users, row), _row(items, row)) for row in range(rows)]
+        )
 
 
 def _row(nest: Nest, row: int) -> Nest:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from bandit_envs.arrays import Mask, read_only
 from bandit_envs.base.checks import short_repr
-from bandit_envs.logged.files.decision_tables import ActionRow
+from bandit_envs.logged.files.served.decision_tables import ActionRow
 from bandit_envs.tables.encoding import LONE_SURROGATE
 
 
@@ -68,6 +68,15 @@ def check_name(name: Any) -> str:
     return check_text("action", name)
 
 
+def check_all(names: Iterable[Any]) -> tuple[str, ...]:
+    """Returns the names of many actions, as `check_name` does for one."""
+    found = tuple(names)
+    are_texts = {*map(type, found)} == {str} and "" not in found
+    if are_texts and not LONE_SURROGATE.search("".join(found)):
+        return found  # the common kind
+    return tuple(map(check_name, found))
+
+
 def check_text(what: str, text: str) -> str:
     """Returns a text; ValueError if it has half a character, which no file can keep."""
     if LONE_SURROGATE.search(text):
@@ -79,7 +88,7 @@ def check_names(names: Any, num_actions: int) -> tuple[str, ...]:
     """Returns the names of K actions; ValueError if they are too few, too many or not different."""
     if isinstance(names, (str, bytes)) or not hasattr(names, "__iter__"):
         raise TypeError(f"actions is {short_repr(names)}; expected a list of names")
-    found = tuple(check_name(name) for name in names)
+    found = check_all(names)
     if len({*found}) < len(found):
         raise ValueError(f"actions is {short_repr(list(found))}; expected names, each once")
     if len(found) != num_actions:

@@ -11,15 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from bandit_envs.arrays import Floats, Mask
 from bandit_envs.base.archives import CONTENT_ERRORS
-from bandit_envs.logged.files.decision_tables import pack_mask, unpack_masks
-from bandit_envs.logged.files.decisions import read_features
 from bandit_envs.names.users_code import printable
-from bandit_envs.nests import Nest
 from bandit_envs.policies import Policy
-from bandit_envs.serving.action_table import ActionTable
 from bandit_envs.serving.laws import ChoiceLaw
+from bandit_envs.serving.offers import Offers
 from bandit_envs.serving.schedule import Schedule
 from bandit_envs.serving.store import DecisionRow, Event, SeenEvent, Store
 from bandit_envs.trajectories import Trajectory, restart, termination
@@ -31,16 +27,6 @@ SAVE_SHARE = 0.05
 """Saving takes at most about this share of the time."""
 
 
-def observe(features: Floats, available: Mask | None) -> Nest:
-    """Returns the observation of n rows, as `BanditLog.seen` gives it.
-
-    Args:
-        features: [n, D].
-        available: [n, K]; None for all actions.
-    """
-    return features if available is None else {"observation": features, "mask": available}
-
-
 class PolicyKeeper(abc.ABC):
     """Keeps the policy of a service as it is after some row of the file.
 
@@ -48,12 +34,14 @@ class PolicyKeeper(abc.ABC):
         store: the file.
         policy: with the first actions, in which the states of the file fit.
         law: how actions are drawn; it forgets what a policy knew before.
+        offers: what may be chosen, as the rows up to this one say.
     """
 
-    def __init__(self, store: Store, policy: Policy, law: ChoiceLaw) -> None:
+    def __init__(self, store: Store, policy: Policy, law: ChoiceLaw, offers: Offers[Any]) -> None:
         self._store = store
         self._first = policy
         self._law = law
+        self._offers = offers
         self.reload()
 
     def reload(self) -> None:
@@ -73,23 +61,17 @@ class PolicyKeeper(abc.ABC):
     def _reload(self) -> None:
         """Does what `reload` does; a damaged file may raise any of `CONTENT_ERRORS`."""
         self.number, state = self._store.load_state()
-        actions = ActionTable(self._store.read_actions())
+        self._offers.reload()
         num_actions = state.sizes["num_actions"]
-        if not self._first.num_actions <= num_actions <= len(actions.names):
+        if not self._first.num_actions <= num_actions <= self._offers.num_actions:
             problem = f"its state is of {num_actions} actions"
-            raise ValueError(f"{problem}, and it has {len(actions.names)}")
+            raise ValueError(f"{problem}, and it has {self._offers.num_actions}")
         policy = self._first.replicate(1)
         if num_actions != policy.num_actions:
             policy = policy.with_actions(num_actions)
         policy.set_state(state)
         self.policy = policy
-        self.actions = actions
         self._law.forget()
-
-    def pack(self, mask: Mask) -> bytes | None:
-        """Returns which actions [K] may be drawn, as the table of decisions has it."""
-        is_as_first = len(mask) == self._first.num_actions and mask.all()
-        return None if is_as_first else pack_mask(mask)
 
     @abc.abstractmethod
     def prepare(self) -> None:
@@ -118,14 +100,22 @@ class LearningKeeper(PolicyKeeper):
         store: the file.
         policy: with the first actions.
         law: how actions are drawn.
+        offers: what may be chosen.
         schedule: when it learns.
     """
 
-    def __init__(self, store: Store, policy: Policy, law: ChoiceLaw, schedule: Schedule) -> None:
+    def __init__(
+        self,
+        store: Store,
+        policy: Policy,
+        law: ChoiceLaw,
+        offers: Offers[Any],
+        schedule: Schedule,
+    ) -> None:
         self._schedule = schedule
         self._saved_at = time.monotonic()
         self._save_cost = 0.0
-        super().__init__(store, policy, law)
+        super().__init__(store, policy, law, offers)
 
     def _reload(self) -> None:
         super()._reload()
@@ -134,7 +124,7 @@ class LearningKeeper(PolicyKeeper):
         self._waiting: list[SeenEvent] = []
         self._catch_up()
         found = self.policy.num_actions
-        expected = len(self.actions.names)
+        expected = self._offers.num_actions
         if found != expected:
             raise ValueError(f"its events make {found} actions, and it has {expected}")
 
@@ -151,6 +141,12 @@ class LearningKeeper(PolicyKeeper):
         if self._waiting:
             self._store.add_event(Event("learn"))
             self._catch_up()
+
+    def change_actions(self, event: Event) -> None:
+        """Writes a change of actions, and saves it, so that other processes see it."""
+        self._store.add_event(event)
+        self.prepare()
+        self.save()
 
     def finish(self) -> None:
         self.prepare()
@@ -182,6 +178,8 @@ class LearningKeeper(PolicyKeeper):
 
     def _catch_up(self) -> None:
         """Applies all rows up to the last, in order."""
+        if self._store.event_number <= self.number and not self.policy.can_count_pending:
+            self.number = self._store.number  # there are new decisions at most
         if self.number == self._store.number:
             return
         rows: Iterator[Any] = self._store.scan_events(self.number, self._store.number)
@@ -208,7 +206,7 @@ class LearningKeeper(PolicyKeeper):
         elif kind == "timeout" and self.policy.can_count_pending:
             self._change(self.policy.stop_expecting, [seen.action])
         if kind in ("add", "retire", "reopen"):
-            self.actions = ActionTable(self._store.read_actions())
+            self._offers.reload()
             self._is_changed = True  # others read the actions with the policy
 
     def _change(self, function: Callable[[Any], None], argument: Any) -> None:
@@ -233,13 +231,12 @@ class LearningKeeper(PolicyKeeper):
 
     def _learn_rows(self, rows: Sequence[SeenEvent]) -> None:
         size = len(rows)
-        features = read_features([row.features for row in rows], self._store.path)
-        masks = [row.available for row in rows]
-        num_first = self._first.num_actions
-        available = None
-        if any(masks) or self.policy.num_actions > num_first:
-            available = unpack_masks(self._store.path, masks, num_first, self.policy.num_actions)
-        now = restart(observe(features, available), size)
+        seen = self._offers.seen.unpack(
+            available=[row.available for row in rows],
+            features=[row.features for row in rows],
+            num_actions=self.policy.num_actions,
+        )
+        now = restart(seen.shown(), size)
         rewards = np.array([row.event.value for row in rows], np.float64)
         after = termination((), np.zeros(size))._replace(reward=rewards)
         actions = np.array([row.action for row in rows])

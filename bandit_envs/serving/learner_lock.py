@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from bandit_envs.base.saving import check_replaceable
-from bandit_envs.logged.files.decision_tables import errors_of
+from bandit_envs.logged.files.served.decision_tables import errors_of
 
 SUFFIX = "-learner"
 """Follows the name of the file whose decisions the process learns from."""

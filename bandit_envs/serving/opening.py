@@ -2,45 +2,90 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import secrets
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.base.state import sizes_of
-from bandit_envs.logged.files.decision_tables import DECISION_SUFFIXES
-from bandit_envs.logged.files.typed_queries import damage
+from bandit_envs.logged.files.served.decision_tables import DECISION_SUFFIXES
+from bandit_envs.logged.files.served.typed_queries import damage
 from bandit_envs.names.users_code import printable
 from bandit_envs.policies import KnapsackPolicy, Policy
 from bandit_envs.serving.action_table import check_names
 from bandit_envs.serving.contexts import Features, describe_columns, make_encoding
+from bandit_envs.serving.offers import FixedOffers, ItemOffers, Offers, reads_items
 from bandit_envs.serving.store import Store
-from bandit_envs.tables.encoding import TableEncoding
+from bandit_envs.tables.encoding import TableColumn, TableEncoding
 from bandit_envs.tables.suffixes import ends_with
 
 SYNCHRONOUS = ("off", "normal", "full")
 """How SQLite may wait for the disk."""
 
+MAX_ACTIONS = 100
+"""So many items may be offered in a call, if nobody says otherwise."""
 
-def check_policy(policy: Any) -> Policy:
-    """Returns a policy of one row and numbered actions; an error for another one."""
+MOST_ACTIONS = 1000
+"""At most so many may be offered."""
+
+MOST_NUMBERS = 2**20
+"""At most so many features may be offered in a call."""
+
+
+class ServiceArguments(NamedTuple):
+    """What a caller says of a file, of which all may be None.
+
+    Fields:
+        actions: the names of its first actions.
+        features: of contexts.
+        item_features: of items, if each call offers some.
+        max_actions: the most items of a call.
+        seed: of all draws.
+    """
+
+    actions: Any
+    features: Features
+    item_features: Features
+    max_actions: int | None
+    seed: int | None
+
+    def columns(self, policy: Policy) -> TableEncoding:
+        """Returns the columns of a new file, without names, for a policy that may have some."""
+        known = policy.encoding or TableEncoding()
+        if self.features is not None:
+            known = make_encoding(self.features)
+        items = known.item_features
+        if self.item_features is not None:
+            items = columns_of_items(self.item_features)
+        return TableEncoding(features=known.features, item_features=items)
+
+
+def check_policy(policy: Any, given: ServiceArguments, is_new: bool) -> Policy:
+    """Returns a policy of one row and numbered actions; an error for another one.
+
+    Args:
+        policy: of a service.
+        given: what its file should have.
+        is_new: whether there is no file yet.
+    """
     if not isinstance(policy, Policy):
         raise TypeError(f"policy is {short_repr(policy)}; expected a Policy")
     if policy.batch_size != 1:
         raise ValueError(f"policy has batch_size {policy.batch_size}; expected 1")
-    sizes = sizes_of(policy)
     if not policy.action_kind.is_single:
         expected = "expected one that chooses one of K actions"
         raise ValueError(f"policy is {policy!r}, which chooses {policy.action_kind}; {expected}")
     if isinstance(policy, KnapsackPolicy):
         expected = "expected one whose rewards are numbers"
         raise ValueError(f"policy is {policy!r}, which learns from rewards and costs; {expected}")
-    if sizes.get("action_dim") is not None:
-        raise ValueError(f"policy is {policy!r} for features of actions; expected one of contexts")
+    if is_new and reads_items(policy) and not given.columns(policy).item_features:
+        expected = "expected item_features, the columns of items, or a policy of contexts"
+        raise ValueError(f"policy is {policy!r} for features of actions; {expected}")
     return policy
 
 
@@ -75,85 +120,161 @@ def open_store(path: str | os.PathLike[str], synchronous: str, may_create: bool)
     return Store(file, synchronous)
 
 
-def create_or_check(
-    store: Store, policy: Policy, actions: Any, features: Features, seed: int | None
-) -> int:
+class Opened(NamedTuple):
+    """What a file has: the seed of all draws, what calls offer, and a policy that fits."""
+
+    seed: int
+    offers: Offers[Any]
+    policy: Policy
+
+
+def create_or_check(store: Store, policy: Policy, given: ServiceArguments) -> Opened:
     """Creates the tables in an empty file, or compares a file with what is expected.
 
     Args:
         store: the file, in a transaction.
         policy: with the first actions.
-        actions: their names; None for those in the file.
-        features: of contexts; None for those in the file, or of the policy.
-        seed: of all draws; None for the one in the file, or for fresh entropy.
-
-    Returns:
-        The seed.
+        given: what the file should have; what is None is as in the file, or in the policy.
 
     Raises:
         ValueError: the file has others.
     """
-    if seed is not None:
-        seed = check_integer("seed", seed, minimum=0, maximum=2**63 - 1)
-    if store.is_empty():
-        seed = secrets.randbits(63) if seed is None else seed
-        if actions is None:
-            actions = _names_of(policy, store.path)
+    if given.seed is not None:
+        check_integer("seed", given.seed, minimum=0, maximum=2**63 - 1)
+    return _create(store, policy, given) if store.is_empty() else _check(store, policy, given)
+
+
+def _create(store: Store, policy: Policy, given: ServiceArguments) -> Opened:
+    """Creates the tables in an empty file."""
+    encoding = given.columns(policy)
+    names: tuple[str, ...] = ()
+    meta = {"policy": repr(policy)}
+    if encoding.item_features:
+        _refuse_names(given.actions)
+        usual = max(MAX_ACTIONS, policy.num_actions)
+        most = usual if given.max_actions is None else given.max_actions
+        policy = _fit(policy, most, encoding)
+        meta["max_actions"] = str(policy.num_actions)
+    else:
+        _refuse_max_actions(given.max_actions)
+        actions = _names_of(policy, store.path) if given.actions is None else given.actions
         names = check_names(actions, policy.num_actions)
-        encoding = policy.encoding if features is None else make_encoding(features)
-        _check_known(policy, names, encoding)
-        rewards = json.dumps(policy.reward_range)
-        meta = {
-            "policy": repr(policy),
-            "seed": str(seed),
-            "reward_range": rewards,
-            "can_learn": json.dumps(policy.can_learn),
-        }
-        store.create(names, encoding or TableEncoding(), meta, policy)
-        return seed
+    _check_known(policy, dataclasses.replace(encoding, actions=names))
+    seed = secrets.randbits(63) if given.seed is None else int(given.seed)
+    meta |= {
+        "seed": str(seed),
+        "reward_range": json.dumps(policy.reward_range),
+        "can_learn": json.dumps(policy.can_learn),
+    }
+    store.create(names, encoding, meta, policy)
+    return Opened(seed, make_offers(store, encoding, policy), policy)
+
+
+def _check(store: Store, policy: Policy, given: ServiceArguments) -> Opened:
+    """Compares a file with what is expected."""
     found = repr(policy)
     known = store.read_meta("policy")
     if found != known:
         advice = "take the same arguments, or another file"
         made = printable(known)
         raise ValueError(f"policy is {found}; {store.path} was made for {made}: {advice}")
-    _check_actions(store, policy, actions)
-    _check_features(store, features)
-    known_seed = _read_seed(store)
-    if seed is not None and seed != known_seed:
-        raise ValueError(f"seed is {seed}; {store.path} was made with the seed {known_seed}")
-    return known_seed
+    encoding = store.read_encoding()
+    if encoding.item_features:
+        _refuse_names(given.actions)
+        number = _read_integer(store, "max_actions", minimum=1, maximum=MOST_ACTIONS)
+        if given.max_actions not in (None, number):
+            problem = f"max_actions is {given.max_actions}"
+            raise ValueError(f"{problem}; {store.path} was made for {number}")
+        policy = _fit(policy, number, encoding)
+    else:
+        _refuse_max_actions(given.max_actions)
+        _check_actions(store, policy, given.actions)
+    _check_columns("features", given.features, encoding.features, store.path)
+    _check_columns("item_features", given.item_features, encoding.item_features, store.path)
+    seed = _read_integer(store, "seed", minimum=0, maximum=2**63 - 1)
+    if given.seed not in (None, seed):
+        raise ValueError(f"seed is {given.seed}; {store.path} was made with the seed {seed}")
+    return Opened(seed, make_offers(store, encoding, policy), policy)
 
 
-def _read_seed(store: Store) -> int:
-    """Returns the seed in a file."""
-    text = store.read_meta("seed")
+def make_offers(store: Store, encoding: TableEncoding, policy: Policy) -> Offers[Any]:
+    """Returns what the calls of a service offer.
+
+    Args:
+        store: the file.
+        encoding: of contexts, and of items if calls offer some.
+        policy: with the first actions, or for as many items as a call may offer.
+    """
+    if encoding.item_features:
+        return ItemOffers(store, encoding, policy.num_actions)
+    return FixedOffers(store, encoding, policy)
+
+
+def columns_of_items(features: Features) -> tuple[TableColumn, ...]:
+    """Returns the columns of items that a user describes; an encoding may have others, too."""
+    encoding = make_encoding(features, "item_features")
+    return encoding.item_features or encoding.features
+
+
+def _refuse_names(actions: Any) -> None:
+    if actions is not None:
+        problem = f"actions is {short_repr(actions)}, and item_features has columns of items"
+        raise ValueError(f"{problem}; expected None, as each call of decide offers its own")
+
+
+def _refuse_max_actions(number: int | None) -> None:
+    if number is not None:
+        problem = f"max_actions is {short_repr(number)}, and there is no item_features"
+        raise ValueError(f"{problem}; expected None, as fixed actions have names")
+
+
+def _fit(policy: Policy, max_actions: int, encoding: TableEncoding) -> Policy:
+    """Returns a policy that chooses among so many items."""
+    check_integer("max_actions", max_actions, minimum=1, maximum=MOST_ACTIONS)
+    width = len(encoding.of_items().labels())
+    if max_actions * width > MOST_NUMBERS:
+        problem = f"max_actions is {max_actions}, and an item has {width} features"
+        raise ValueError(f"{problem}; expected at most {MOST_NUMBERS} numbers")
+    if policy.num_actions > max_actions:
+        problem = f"policy has {policy.num_actions} actions, and max_actions is {max_actions}"
+        raise ValueError(f"{problem}; expected at least as many")
+    return policy.with_actions(max_actions)
+
+
+def _read_integer(store: Store, name: str, minimum: int, maximum: int) -> int:
+    """Returns an integer that a file says of itself."""
+    text = store.read_meta(name)
     try:
-        return check_integer("seed", int(text), minimum=0, maximum=2**63 - 1)
+        return check_integer(name, int(text), minimum=minimum, maximum=maximum)
     except ValueError:
-        raise damage(store.path, f"its seed is {short_repr(text)}") from None
+        raise damage(store.path, f"its {name} is {short_repr(text)}") from None
 
 
-def _check_known(policy: Policy, names: Sequence[str], encoding: TableEncoding | None) -> None:
+def _check_known(policy: Policy, encoding: TableEncoding) -> None:
     """Raises ValueError if a policy has learned from a table of other names, or another order.
 
     Args:
         policy: which may have learned; if it reads no contexts, features do not matter.
-        names: of the actions.
-        encoding: of the features.
+        encoding: of the file, with the names of the actions.
     """
     known = policy.encoding
     if known is None:
         return
-    if known.actions and tuple(names) != known.actions:
+    names = list(encoding.actions)
+    if known.actions and names != list(known.actions):
         expected = f"expected {list(known.actions)}, as the policy has learned them"
-        raise ValueError(f"actions is {list(names)}; {expected}")
-    columns = () if encoding is None else encoding.features
-    reads_contexts = sizes_of(policy).get("context_dim") is not None
-    if reads_contexts and known.features and columns != known.features:
-        expected = f"expected {short_repr(describe_columns(known.features))}"
-        found = short_repr(describe_columns(columns))
-        raise ValueError(f"features is {found}; {expected}, as the policy has learned them")
+        raise ValueError(f"actions is {names}; {expected}")
+    if sizes_of(policy).get("context_dim") is None:
+        return
+    columns = {
+        "features": (known.features, encoding.features),
+        "item_features": (known.item_features, encoding.item_features),
+    }
+    for argument, (learned, found) in columns.items():
+        if learned and learned != found:
+            expected = f"expected {short_repr(describe_columns(learned))}"
+            text = short_repr(describe_columns(found))
+            raise ValueError(f"{argument} is {text}; {expected}, as the policy has learned them")
 
 
 def _names_of(policy: Policy, path: Path) -> tuple[str, ...]:
@@ -172,8 +293,14 @@ def _check_actions(store: Store, policy: Policy, actions: Any) -> None:
         raise ValueError(f"{problem}; {store.path} began with {first}: {later}")
 
 
-def _check_features(store: Store, features: Features) -> None:
-    known = store.read_encoding().features
-    if features is not None and make_encoding(features).features != known:
+def _check_columns(
+    argument: str, given: Features, known: Sequence[TableColumn], path: Path
+) -> None:
+    """Raises ValueError if a file has other columns than an argument says."""
+    if given is None:
+        return
+    is_of_items = argument == "item_features"
+    found = columns_of_items(given) if is_of_items else make_encoding(given).features
+    if found != tuple(known):
         expected = short_repr(describe_columns(known))
-        raise ValueError(f"features is {short_repr(features)}; {store.path} has {expected}")
+        raise ValueError(f"{argument} is {short_repr(given)}; {path} has {expected}")

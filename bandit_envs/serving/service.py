@@ -8,26 +8,31 @@ import threading
 import uuid
 import warnings
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import MAX_REWARD, check_number, short_repr
-from bandit_envs.base.state import sizes_of
 from bandit_envs.logged.files import read_log
-from bandit_envs.logged.files.decision_tables import errors_of
-from bandit_envs.logged.files.typed_queries import damage
+from bandit_envs.logged.files.served.decision_tables import errors_of
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.policies import Policy
 from bandit_envs.policies.learned import Warm, check_warm
-from bandit_envs.serving.action_table import ActionTable, check_name, check_text
-from bandit_envs.serving.contexts import ContextEncoder, Features, FirstContexts, check_width
-from bandit_envs.serving.keepers import Follower, LearningKeeper, PolicyKeeper, observe
+from bandit_envs.serving.action_table import check_text
+from bandit_envs.serving.contexts import Features, FirstContexts
+from bandit_envs.serving.keepers import Follower, LearningKeeper, PolicyKeeper
 from bandit_envs.serving.laws import make_law
 from bandit_envs.serving.learner_lock import LearnerLock
-from bandit_envs.serving.opening import check_policy, create_or_check, open_store, warn_if_frozen
+from bandit_envs.serving.offers import Offers
+from bandit_envs.serving.opening import (
+    ServiceArguments,
+    check_policy,
+    create_or_check,
+    open_store,
+    warn_if_frozen,
+)
 from bandit_envs.serving.reports.reading import read_report
 from bandit_envs.serving.reports.report import ServiceReport
 from bandit_envs.serving.schedule import Schedule
@@ -70,10 +75,14 @@ class DecisionService:
         policy: with one row. In a file that exists, what it has learned is replaced by what the
             file says, and its arguments must be those of the policy that made the file.
         actions: the names of its actions, when the file is created; None for those of the file, or
-            of the table that the policy has learned from.
+            of the table that the policy has learned from; and if each call offers items.
         features: the columns of contexts: an encoding, such as that of a log; or a dict of names,
             with "number", "time" or the list of the texts of each. By default, as for `actions`; if
             there are none, contexts are arrays.
+        item_features: the columns of items, as `features`: then each call offers items of its own.
+            By default, as for `features`.
+        max_actions: the most items that a call may offer, at most 1,000, when the file is created;
+            None for that of the file, or 100. The policy becomes one for so many.
         seed: of all draws, an integer; None for fresh entropy.
         samples: for a policy that does not know its probabilities: so many of its choices are
             drawn, and one of them at random is the decision. Its probability is its frequency. Give
@@ -119,6 +128,8 @@ class DecisionService:
         actions: Sequence[str] | None = None,
         *,
         features: Features = None,
+        item_features: Features = None,
+        max_actions: int | None = None,
         seed: int | None = None,
         samples: int | None = None,
         epsilon: float = 0.0,
@@ -129,7 +140,8 @@ class DecisionService:
         synchronous: str = "normal",
         learns: bool = True,
     ) -> None:
-        check_policy(policy)
+        given = ServiceArguments(actions, features, item_features, max_actions, seed)
+        check_policy(policy, given, is_new=not Path(path).exists())
         self._schedule = Schedule(learn_every, learn_seconds, timeout, timeout_reward)
         if timeout_reward is not None:
             policy.check_feedback([0], [timeout_reward])
@@ -148,39 +160,33 @@ class DecisionService:
             self._learner_lock = LearnerLock(self.path) if learns else None
             if self._learner_lock is not None:
                 undo.callback(self._learner_lock.release)
-            self._open(policy, actions, features, seed)
+            self._open(policy, given)
             self._release = weakref.finalize(self, undo.pop_all().close)
             self._release.atexit = False  # a forked process must not close it at its end
         if learns:
             warn_if_frozen(policy, stacklevel=2)
 
-    def _open(
-        self,
-        policy: Policy,
-        actions: Sequence[str] | None,
-        features: Features,
-        seed: int | None,
-    ) -> None:
+    def _open(self, policy: Policy, given: ServiceArguments) -> None:
         """Creates the tables or checks them, and brings the policy up to the last row."""
         store = self._store
         with store.transaction():
-            self._seed = create_or_check(store, policy, actions, features, seed)
-            self._columns = store.read_encoding().features
-            self._contexts = ContextEncoder(self._columns, self._find_width(policy))
+            self._seed, self._offers, policy = create_or_check(store, policy, given)
             store.find_last()
             self._keeper: PolicyKeeper = (
-                Follower(store, policy, self._law)
+                Follower(store, policy, self._law, self._offers)
                 if self._learner_lock is None
-                else LearningKeeper(store, policy, self._law, self._schedule)
+                else LearningKeeper(store, policy, self._law, self._offers, self._schedule)
             )
             self._keeper.finish()
-            self._check_features()
+            self._offers.check_policy(self._keeper.policy, self._law)
 
     def decide(
         self,
         context: Any = None,
         available: Iterable[str] | None = None,
         id: str | None = None,  # noqa: A002
+        *,
+        actions: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> Decision:
         """Draws an action, and returns it after the decision is written.
 
@@ -189,19 +195,29 @@ class DecisionService:
                 an array [D], or None if there are none.
             available: the names of the actions that may be drawn; None for all but retired ones.
             id: names the decision. If there is one of this id already, it is returned, whatever
-                the other arguments are. By default, the service makes a new one.
+                the context is. By default, the service makes a new one.
+            actions: of a service with `item_features`, the items that may be drawn: by the name of
+                each, a dict with a value for each column.
 
         Raises:
-            TypeError, ValueError: the context or the actions do not fit.
+            TypeError, ValueError: the context or the actions do not fit; or there is a decision of
+                this id, and what it has chosen may not be drawn now.
             OSError: the file cannot be written, and there is no decision.
         """
-        return self.decide_many([context], [available], None if id is None else [id])[0]
+        return self.decide_many(
+            [context],
+            None if available is None else [available],
+            ids=None if id is None else [id],
+            actions=None if actions is None else [actions],
+        )[0]
 
     def decide_many(
         self,
         contexts: Iterable[Any],
         available: Sequence[Iterable[str] | None] | None = None,
         ids: Sequence[str] | None = None,
+        *,
+        actions: Sequence[Mapping[str, Mapping[str, Any]]] | None = None,
     ) -> list[Decision]:
         """Returns what `decide` does for several contexts, which are written at once.
 
@@ -209,30 +225,30 @@ class DecisionService:
             contexts: as `decide` takes them.
             available: names of actions for each; None for all but retired ones.
             ids: of the decisions; by default, new ones.
+            actions: of a service with `item_features`, the items for each.
         """
-        features = [self._contexts.read(context) for context in contexts]
-        size = len(features)
-        if not size:
+        requests = self._offers.read([*contexts], available, actions)
+        if not requests:
             return []
-        choices = [None] * size if available is None else list(available)
-        names = [uuid.uuid4().hex for _ in features] if ids is None else list(map(_check_id, ids))
-        if not len(choices) == len(names) == size:
-            found = f"{size} contexts, {len(choices)} of available and {len(names)} ids"
-            raise ValueError(f"there are {found}; expected as many of each")
-        rows = []
+        names = [uuid.uuid4().hex for _ in requests] if ids is None else list(map(_check_id, ids))
+        if len(names) != len(requests):
+            found = f"ids has {len(names)} entries, and contexts {len(requests)}"
+            raise ValueError(f"{found}; expected as many")
+        decisions = []
         with self._transaction():
-            self._check_widths(features)
-            self._first_contexts.add(features)
-            for name, row_features, chosen_from in zip(names, features, choices):
+            self._offers.prepare(requests)
+            if not self._first_contexts.is_done:
+                self._first_contexts.add(np.concatenate([*map(self._offers.features_of, requests)]))
+            for name, request in zip(names, requests):
                 row = None if ids is None else self._find(name)
                 if row is None:
-                    row = self._decide(name, row_features, chosen_from)
+                    decisions.append(self._decide(name, request))
                     self._keeper.prepare()
-                rows.append(row)
+                else:
+                    decisions.append(self._repeat(row, request))
             self._keeper.finish()
-            actions = self._keeper.actions.names
         self._warn_of_certainty()
-        return [Decision(row.id, actions[row.action], row.probability) for row in rows]
+        return decisions
 
     def reward(self, id: str, value: float) -> bool:  # noqa: A002
         """Writes the reward of a decision, and returns whether it is new.
@@ -272,18 +288,7 @@ class DecisionService:
             learner = self._require_learner("add_action")
             check_warm(warm)
             learner.learn_now()
-            names = learner.actions.names
-            if check_name(name) in learner.actions.open_names:
-                raise ValueError(f"action {name!r} is there already; expected a new name")
-            if name in names:
-                action = names.index(name)
-                self._store.open_action(action, True)
-                event = Event("reopen", action=action)
-            else:
-                action = len(names)
-                self._store.add_action(action, name, self._store.number + 1)
-                event = Event("add", action=action, warm=warm)
-            self._change_actions(learner, event)
+            learner.change_actions(self._offers.add(name, warm))
 
     def retire_action(self, name: str) -> None:
         """Lets an action not be chosen any more. Its rewards still count.
@@ -295,11 +300,7 @@ class DecisionService:
         with self._transaction():
             learner = self._require_learner("retire_action")
             learner.learn_now()
-            action = learner.actions.find(name)
-            if len(learner.actions.open_names) == 1:
-                raise ValueError(f"action {name!r} is the only one; expected another to stay")
-            self._store.open_action(action, False)
-            self._change_actions(learner, Event("retire", action=action))
+            learner.change_actions(self._offers.retire(name))
 
     def learn(self) -> None:
         """Learns now from all rewards that have come, and ends the waits that are over.
@@ -314,18 +315,21 @@ class DecisionService:
 
     @property
     def actions(self) -> tuple[str, ...]:
-        """The names of all actions, in the order of their numbers, retired ones included."""
-        return self._find_actions().names
+        """The names of all actions, in the order of their numbers, retired ones included.
+
+        () if each call offers items; `encoding` has the names of these.
+        """
+        return self._find_offers().names
 
     @property
     def open_actions(self) -> tuple[str, ...]:
         """The names of the actions that may be chosen."""
-        return self._find_actions().open_names
+        return self._find_offers().open_names
 
     @property
     def encoding(self) -> TableEncoding:
-        """The names of the actions, and what the features are made of."""
-        return TableEncoding(self.actions, self._columns)
+        """The names of the actions or items, and what the features are made of."""
+        return self._find_offers().encoding
 
     @property
     def policy(self) -> Policy:
@@ -409,8 +413,8 @@ class DecisionService:
             problem = f"process {self._process} has opened the service of {self.path}"
             raise OSError(f"{problem}; open it anew in each process")
 
-    def _find_actions(self) -> ActionTable:
-        """Returns the actions, without those of a call that has failed."""
+    def _find_offers(self) -> Offers[Any]:
+        """Returns what may be chosen, without what a call has added that has failed."""
         if self._is_open:
             self._check_process()
         with self._lock:
@@ -419,38 +423,42 @@ class DecisionService:
                     self._store.find_last()
                     self._keeper.reload()
                 self._is_stale = False
-            return self._keeper.actions
+            return self._offers
 
-    def _decide(self, name: str, features: Floats, available: Iterable[str] | None) -> DecisionRow:
+    def _repeat(self, row: DecisionRow, request: Any) -> Decision:
+        """Returns an earlier decision; ValueError if what it has chosen is not offered now."""
+        action = self._offers.name(row)
+        if not self._offers.is_offered(request, row):
+            problem = f"id {row.id!r} has chosen {action!r} before, which is not available now"
+            raise ValueError(f"{problem}; expected it among the actions, or a new id")
+        return Decision(row.id, action, row.probability)
+
+    def _decide(self, name: str, request: Any) -> Decision:
         """Draws and writes the next decision."""
-        keeper = self._keeper
-        mask = keeper.actions.mask(available)
-        packed = keeper.pack(mask)
-        observation = observe(features[np.newaxis], None if packed is None else mask[np.newaxis])
+        offer = self._offers.offer(request)
         number = self._store.number + 1
         rng = np.random.default_rng([self._seed, number])
-        choice = self._law.choose(keeper.policy, observation, mask, rng)
+        choice = self._law.choose(self._keeper.policy, offer.observation, offer.mask, rng)
         row = DecisionRow(
             number=number,
             id=name,
             time=self._store.time,
-            learned=keeper.number,
+            learned=self._keeper.number,
             action=choice.action,
             probability=choice.probability,
-            available=packed,
-            features=features.astype("<f8").tobytes(),
+            available=offer.available,
+            features=offer.features,
         )
         self._store.add_decision(row)
-        if choice.probability == 1.0 and np.count_nonzero(mask) > 1:
+        if choice.probability == 1.0 and np.count_nonzero(offer.mask) > 1:
             self._was_certain = True
-        return row
+        return Decision(name, offer.names[choice.action], choice.probability)
 
     def _find(self, name: str) -> DecisionRow | None:
         """Returns the decision of an id; None for an unknown id."""
         row = self._store.find_decision(name)
-        number = len(self._keeper.actions.names)
-        if row is not None and row.action >= number:
-            raise damage(self.path, f"decision {row.number} has action {row.action} of {number}")
+        if row is not None:
+            self._offers.check_row(row)
         return row
 
     def _reward(self, name: str, value: float) -> bool:
@@ -478,51 +486,6 @@ class DecisionService:
         if isinstance(self._keeper, LearningKeeper):
             return self._keeper
         raise OSError(f"{method} is for the process that learns; {self.path} has learns=False here")
-
-    def _change_actions(self, learner: LearningKeeper, event: Event) -> None:
-        """Writes a change of actions, and saves it, so that other processes see it."""
-        self._store.add_event(event)
-        learner.prepare()
-        learner.save()
-
-    def _find_width(self, policy: Policy) -> int | None:
-        """Returns how many features contexts have; None if any number will do."""
-        if self._columns:
-            return len(TableEncoding(features=self._columns).labels())
-        size = sizes_of(policy).get("context_dim")
-        return self._store.read_width() if size is None else int(size)
-
-    def _check_widths(self, features: Sequence[Floats]) -> None:
-        """Raises ValueError if contexts have not as many features as those in the file."""
-        if self._contexts.width is None:
-            self._contexts.width = self._store.read_width()
-            width = self._contexts.width or len(features[0])
-            for row in features:
-                check_width(row, width)
-
-    def _check_features(self) -> None:
-        """Raises ValueError if the policy is for other observations than a row of features."""
-        policy = self._keeper.policy
-        size = sizes_of(policy).get("context_dim")
-        if self._columns:
-            labels = self.encoding.labels()
-            width = len(labels)
-            if size not in (None, width):
-                found = f"features makes {width} of a context, {short_repr(labels)}"
-                expected = f"expected ArraySpec(({width},), 'float64')"
-                raise ValueError(f"{found}, and observation_spec has {size}; {expected}")
-        elif size is None:
-            return  # it reads no contexts, or any
-        else:
-            width = size
-        mask = self._keeper.actions.open
-        observation = observe(np.zeros((1, width)), mask[np.newaxis])
-        try:
-            self._law.choose(policy, observation, mask, np.random.default_rng(0))
-        except (TypeError, ValueError) as error:
-            problem = "policy cannot choose by a row of features"
-            expected = f"expected an observation_spec such as ArraySpec(({width},), 'float64')"
-            raise ValueError(f"{problem}: {error}; {expected}") from error
 
     def _warn_of_certainty(self) -> None:
         """Warns once if an action was certain, though there were others."""

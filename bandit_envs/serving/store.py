@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 import sqlite3
@@ -13,15 +14,15 @@ from typing import Any, NamedTuple
 
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.saving import decode_state, encode_state
-from bandit_envs.logged.files.decision_tables import (
+from bandit_envs.logged.files.served.decision_file import read_encoding
+from bandit_envs.logged.files.served.decision_tables import (
     ActionRow,
     check_tables,
     create_tables,
     errors_of,
     read_actions,
 )
-from bandit_envs.logged.files.decisions import read_encoding
-from bandit_envs.logged.files.typed_queries import (
+from bandit_envs.logged.files.served.typed_queries import (
     ACTION,
     BYTES,
     COUNT,
@@ -40,13 +41,13 @@ from bandit_envs.tables.encoding import TableEncoding
 WAIT = 10.0
 """For how many seconds a process waits while others write."""
 
-LAST_ROWS = [
-    TypedQuery(
-        f"SELECT number, time FROM {table} ORDER BY number DESC LIMIT 1",
-        {"the last number": NUMBER, "the last time": TIME},
-    )
-    for table in ("decisions", "events")
-]
+LAST_ROWS = TypedQuery(
+    """
+    SELECT * FROM (SELECT 0, number, time FROM decisions ORDER BY number DESC LIMIT 1)
+    UNION ALL SELECT * FROM (SELECT 1, number, time FROM events ORDER BY number DESC LIMIT 1)
+    """,
+    {"whether it is an event": FLAG, "the last number": NUMBER, "the last time": TIME},
+)
 DECISION = {
     "the number of a decision": NUMBER,
     "an id": TEXT,
@@ -91,10 +92,19 @@ WAITS = TypedQuery(
     },
 )
 META = TypedQuery("SELECT value FROM meta WHERE name = ?", {"a value in meta": TEXT})
+ITEM = TypedQuery("SELECT item FROM items WHERE name = ?", {"the number of an item": ACTION})
+ITEM_NAME = TypedQuery("SELECT name FROM items WHERE item = ?", {"the name of an item": TEXT})
+NEXT_ITEM = TypedQuery(
+    "SELECT coalesce(max(item) + 1, 0) FROM items", {"the number of the next item": ACTION}
+)
 SAVED = TypedQuery("SELECT number FROM checkpoint", {"the number of the state": COUNT})
 STATE = TypedQuery(
     "SELECT number, state FROM checkpoint", {"the number of the state": COUNT, "the state": BYTES}
 )
+
+
+MOST_ITEMS = 2**17
+"""So many numbers of items are kept in memory."""
 
 
 class DecisionRow(NamedTuple):
@@ -154,11 +164,16 @@ class Store:
         self.path = path
         self.number = 0
         """Of the last row, as `find_last` has found it in this transaction."""
+        self.event_number = 0
+        """Of the last event."""
         self._last_number = 0
         self.time = 0.0
         """Of this transaction, in seconds since 1970."""
         self._ahead = 0.0
         """By how many seconds the times of the file are ahead of the clock."""
+        self._items: dict[str, int] = {}
+        """The numbers of items, as the file has them."""
+        self._files = (path, path.with_name(f"{path.name}-wal"))
         self._places: list[tuple[int, int] | None] = []
         """Of the files on the disk, as the first transaction has found them."""
         with errors_of(path):
@@ -210,15 +225,15 @@ class Store:
                 self._check_places()
                 self._connection.execute("COMMIT")
             except BaseException:
+                self._items.clear()  # some may be new
                 self._roll_back()
                 raise
 
     def _check_places(self) -> None:
         """Raises OSError if a file was removed or replaced: what is written would be lost."""
-        files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
-        found = [_place_of(file) for file in files]
+        found = [_place_of(file) for file in self._files]
         self._places = self._places or found
-        for file, place, known in zip(files, found, self._places):
+        for file, place, known in zip(self._files, found, self._places):
             if place != known:
                 what = "removed" if place is None else "replaced"
                 raise OSError(f"{file} was {what} while a service had it open: open it anew")
@@ -233,15 +248,15 @@ class Store:
         """Creates the tables.
 
         Args:
-            actions: their names.
-            encoding: of the features.
+            actions: their names; () if each call offers items.
+            encoding: of the features, also of items.
             meta: what else the file says of itself.
             state: of the policy at first.
         """
         create_tables(self._connection)
         for action, name in enumerate(actions):
             self.add_action(action, name, 0)
-        plain = TableEncoding(features=encoding.features).plain()
+        plain = dataclasses.replace(encoding, actions=(), items=()).plain()
         for name, value in {**meta, "encoding": json.dumps(plain)}.items():
             self._connection.execute("INSERT INTO meta VALUES (?, ?)", (name, value))
         self.save_state(0, state)
@@ -277,13 +292,15 @@ class Store:
         if not 0.0 <= clock + self._ahead <= LAST_TIME:
             raise ValueError(f"the clock is at {clock}; expected 0 to {LAST_TIME:.0f} seconds")
         self.number = 0
+        self.event_number = 0
         self.time = clock + self._ahead
-        for query in LAST_ROWS:
-            for last_number, last_time in query.fetch(self._connection, self.path):
-                self.number = max(self.number, last_number)
-                if last_time > self.time:
-                    self.time = last_time
-                    self._ahead = last_time - clock
+        for is_event, last_number, last_time in LAST_ROWS.fetch(self._connection, self.path):
+            self.number = max(self.number, last_number)
+            if is_event:
+                self.event_number = last_number
+            if last_time > self.time:
+                self.time = last_time
+                self._ahead = last_time - clock
         self._last_number = self.number
 
     @property
@@ -333,6 +350,7 @@ class Store:
         query = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)"
         self._connection.execute(query, (self.number + 1, self.time, *event))
         self.number += 1
+        self.event_number = self.number
 
     def add_action(self, action: int, name: str, number: int) -> None:
         """Writes a new action, which the event of a number adds."""
@@ -343,6 +361,32 @@ class Store:
         """Says whether an action may be chosen."""
         query = "UPDATE actions SET is_open = ? WHERE action = ?"
         self._connection.execute(query, (is_open, action))
+
+    def number_items(self, names: Sequence[str]) -> list[int]:
+        """Returns the numbers of items, and gives new ones a number, in a transaction."""
+        if len(self._items) > MOST_ITEMS:
+            self._items.clear()
+        try:
+            return [*map(self._items.__getitem__, names)]  # the common kind
+        except KeyError:
+            known = self._items
+            return [known[name] if name in known else self._number(name) for name in names]
+
+    def _number(self, name: str) -> int:
+        """Returns the number of an item from the file, which may be new."""
+        found = ITEM.fetch(self._connection, self.path, (name,))
+        if found:
+            number = int(found[0][0])
+        else:
+            (number,) = self._read_row(NEXT_ITEM)
+            self._connection.execute("INSERT INTO items VALUES (?, ?)", (number, name))
+        self._items[name] = number
+        return number
+
+    def name_item(self, number: int) -> str:
+        """Returns the name of an item."""
+        (name,) = self._read_row(ITEM_NAME, number)
+        return str(name)
 
     def save_state(self, number: int, state: Any) -> None:
         """Keeps the state of the policy, which has seen all rows up to a number."""

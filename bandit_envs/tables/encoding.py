@@ -154,7 +154,11 @@ class TableEncoding:
 
     Args:
         actions: the names of the actions, in the order of their numbers; () if they have none.
-        features: the columns of the observation, in the order of their features.
+        features: the columns of the observation, in the order of their features; if actions are
+            items, those of the context, `global`.
+        item_features: the columns of the items, `per_arm`, in the order of their features; () if
+            actions are no items with features.
+        items: the names of the items, in the order of their numbers. No model needs them.
 
     >>> encoding = TableEncoding(("hats", "shoes"), (TextColumn("country", ("DE", "FR")),))
     >>> encoding.labels()
@@ -163,11 +167,20 @@ class TableEncoding:
 
     actions: tuple[str, ...] = ()
     features: tuple[TableColumn, ...] = ()
+    item_features: tuple[TableColumn, ...] = ()
+    items: tuple[str, ...] = ()
 
     @property
     def has_names(self) -> bool:
         """Whether another encoding would give the same numbers another meaning."""
-        return bool(self.actions) or not all(isinstance(c, NumberColumn) for c in self.features)
+        columns = (*self.features, *self.item_features)
+        is_plain = all(isinstance(column, NumberColumn) for column in columns)
+        return bool(self.actions or self.items) or not is_plain
+
+    @property
+    def names_features(self) -> bool:
+        """Whether it has columns, of contexts or of items."""
+        return bool(self.features or self.item_features)
 
     @property
     def names(self) -> list[str]:
@@ -177,6 +190,10 @@ class TableEncoding:
     def labels(self) -> list[str]:
         """Returns the names of the features."""
         return [label for column in self.features for label in column.labels()]
+
+    def of_items(self) -> TableEncoding:
+        """Returns the encoding of the features of an item alone, as those of an observation."""
+        return TableEncoding(features=self.item_features)
 
     def read(self, frame: DataFrame) -> Floats:
         """Returns the features [n, d] of a data frame, as the columns read them."""
@@ -249,17 +266,25 @@ class TableEncoding:
     def plain(self) -> dict[str, Any]:
         """Returns plain values, of which `from_plain` makes the encoding again."""
         features = [column.plain() for column in self.features]
-        return {"actions": list(self.actions), "features": features}
+        plain: dict[str, Any] = {"actions": list(self.actions), "features": features}
+        if self.item_features:
+            plain["item_features"] = [column.plain() for column in self.item_features]
+        if self.items:
+            plain["items"] = list(self.items)
+        return plain
 
     @classmethod
     def from_plain(cls, plain: Any) -> TableEncoding:
         """Returns the encoding of what `plain` returns; ValueError if it is something else."""
-        if not isinstance(plain, dict) or {*plain} != {"actions", "features"}:
-            raise ValueError("encoding has other fields than actions and features")
-        actions = _read_names("the names of actions", plain["actions"])
-        if not isinstance(plain["features"], list):
-            raise ValueError("the features of encoding are not a list")
-        return cls(actions, tuple(_read_column(each) for each in plain["features"]))
+        fields = {field.name for field in dataclasses.fields(cls)}
+        if not isinstance(plain, dict) or not {"actions", "features"} <= {*plain} <= fields:
+            raise ValueError(f"encoding has other fields than {', '.join(sorted(fields))}")
+        return cls(
+            actions=_read_names("the names of actions", plain["actions"]),
+            features=_read_columns("the features", plain["features"]),
+            item_features=_read_columns("the features of items", plain.get("item_features", [])),
+            items=_read_names("the names of items", plain.get("items", [])),
+        )
 
     def __str__(self) -> str:
         texts = []
@@ -283,6 +308,13 @@ def _read_names(what: str, names: Any) -> tuple[str, ...]:
     if len({*names}) < len(names):
         raise ValueError(f"{what} are not all different")
     return tuple(names)
+
+
+def _read_columns(what: str, plain: Any) -> tuple[TableColumn, ...]:
+    """Returns columns of a list of what their `plain` returns; ValueError if it is no such list."""
+    if not isinstance(plain, list):
+        raise ValueError(f"{what} of encoding are not a list")
+    return tuple(_read_column(each) for each in plain)
 
 
 def _read_column(plain: Any) -> TableColumn:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from bandit_envs.names.visible import visible
 from bandit_envs.tables.cell_counts import CellCounts
 from bandit_envs.tables.cells import cells_of, count_fractions, read_integers
+from bandit_envs.tables.decisions.lists import flatten_column
 from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.folders import NAMED
 from bandit_envs.tables.parts import Part, Parts
@@ -88,12 +89,14 @@ class EncodingSearch:
             numbers, which have no names.
         features: the columns of the features.
         batch_rows: how many rows are read at a time.
+        lists: those of the columns of actions that have lists of them.
     """
 
     parts: Parts[Part]
     actions: Sequence[str]
     features: Sequence[str]
     batch_rows: int
+    lists: Sequence[str] = ()
 
     def find(self, num_actions: int | None) -> tuple[TableEncoding, int]:
         """Returns how columns become numbers, and the number of actions.
@@ -155,7 +158,13 @@ class EncodingSearch:
                     yield known
                     continue
                 for frame in part.frames([*actions, *features], self.batch_rows, texts):
-                    yield known.merge(_search_frame(part, frame, actions, features, texts))
+                    found = _search_frame(frame, features, texts)
+                    for name in actions:
+                        cells = frame[[name]].dropna()
+                        if name in self.lists:
+                            cells = flatten_column(cells, name).dropna()
+                        found = found.merge(_search_actions(part, cells, name, name in texts))
+                    yield known.merge(found)
                     known = FoundCells()
 
     def _find_half_read(self, found: FoundCells) -> list[str]:
@@ -234,30 +243,27 @@ def _find_known(part: Part, actions: Sequence[str], features: Sequence[str]) -> 
     )
 
 
-def _search_frame(
-    part: Part,
-    frame: DataFrame,
-    actions: Sequence[str],
-    features: Sequence[str],
-    texts: Sequence[str],
-) -> FoundCells:
-    """Returns what cells some columns of a data frame have; missing ones do not count.
+def _search_frame(frame: DataFrame, features: Sequence[str], texts: Sequence[str]) -> FoundCells:
+    """Returns what cells some columns of features have; missing ones do not count.
 
     Args:
-        part: of the table that the rows are of.
-        frame: some of its rows.
-        actions: the columns of the actions that are searched.
-        features: the columns of the features that are searched.
+        frame: some rows of a table.
+        features: the columns that are searched.
         texts: the columns that are known to be texts.
     """
-    counts = {}
-    for name in features:
-        cells = cells_of(frame[[name]].dropna(), name)
-        counts[name] = CellCounts.from_cells(cells, as_texts=name in texts)
-    found = FoundCells(counts)
-    for name in actions:
-        found = found.merge(_search_actions(part, frame[[name]].dropna(), name, name in texts))
-    return found
+    return FoundCells({name: count_cells(frame, name, name in texts) for name in features})
+
+
+def count_cells(frame: DataFrame, name: str, are_texts: bool) -> CellCounts:
+    """Returns the kinds of cells of a column of features; missing ones do not count.
+
+    Args:
+        frame: some rows of a table.
+        name: of the column.
+        are_texts: whether it is known to have texts.
+    """
+    cells = cells_of(frame[[name]].dropna(), name)
+    return CellCounts.from_cells(cells, as_texts=are_texts)
 
 
 def _search_actions(part: Part, frame: DataFrame, name: str, are_texts: bool) -> FoundCells:

@@ -82,10 +82,21 @@ def check_column(frame: DataFrame, name: str, is_good: Mask, expected: str) -> N
         raise bad_value(frame, name, int(is_good.argmin()), expected)
 
 
-def bad_value(frame: DataFrame, name: str, position: int, expected: str) -> ValueError:
-    """Returns the error of a value of a column, with its row or its line in a file."""
+def bad_value(
+    frame: DataFrame, name: str, position: int, expected: str, whole: str = ""
+) -> ValueError:
+    """Returns the error of a value of a column, with its row or its line in a file.
+
+    Args:
+        frame: the table.
+        name: of the column.
+        position: of the row.
+        expected: what the value should be.
+        whole: of which several rows the row is one, if it is one of several.
+    """
     found = f"column {name!r} is {frame[name].tolist()[position]!r}"
-    return ValueError(f"{found} in {name_row(frame, position)}; expected {expected}")
+    place = f"{name_row(frame, position)}, of {whole}" if whole else name_row(frame, position)
+    return ValueError(f"{found} in {place}; expected {expected}")
 
 
 def check_cells(frame: DataFrame, is_good: NDArray[np.bool_], expected: str) -> None:

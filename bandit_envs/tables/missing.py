@@ -10,6 +10,7 @@ from bandit_envs.tables.errors import name_row
 
 SHOWN = 5  # columns that a message has at most
 ADVICE = "--drop-missing, drop_missing=True or frame.dropna() leaves these rows out"
+OF_DECISIONS = "--drop-missing or drop_missing=True leaves these decisions out, with all candidates"
 
 
 class Missing(NamedTuple):
@@ -27,11 +28,13 @@ class MissingValues:
         size: the number of rows of the part.
         rows: how many of them miss a value.
         columns: what columns miss, by name; those that miss nothing are left out.
+        unit: what a row is, in the plural.
     """
 
     size: int
     rows: int
     columns: Mapping[str, Missing]
+    unit: str = "rows"
 
     @classmethod
     def from_frame(cls, frame: Any, names: Sequence[str], file: str = "") -> MissingValues:
@@ -51,7 +54,16 @@ class MissingValues:
         for name, missing in later.columns.items():
             known = columns.get(name, missing._replace(number=0))
             columns[name] = known._replace(number=known.number + missing.number)
-        return MissingValues(self.size + later.size, self.rows + later.rows, columns)
+        return MissingValues(
+            size=self.size + later.size,
+            rows=self.rows + later.rows,
+            columns=columns,
+            unit=later.unit,
+        )
+
+    def describe_left_out(self) -> str:
+        """Returns the line of a report that says how much is left out."""
+        return f"{self.rows} of {self.size} {self.unit} miss values, and are left out"
 
     def check_none(self, advice: str = ADVICE) -> None:
         """Raises ValueError if values are missing; the message ends with what to do."""
@@ -62,5 +74,5 @@ class MissingValues:
             ]
             if len(found) > SHOWN:
                 found[SHOWN:] = [f"and {len(found) - SHOWN} more columns"]
-            rows = f"{self.rows} of {self.size} rows miss values"
+            rows = f"{self.rows} of {self.size} {self.unit} miss values"
             raise ValueError(f"{rows}: {'; '.join(found)}; {advice}")

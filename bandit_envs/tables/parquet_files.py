@@ -43,10 +43,20 @@ def scan_parquet(
         read = wanted or known[:1]  # which say how many rows there are
         for batch in table.iter_batches(batch_rows, columns=read, use_threads=False):
             # The metadata would make an index of some columns; blocks would be copies of columns.
-            frame = batch.to_pandas(ignore_metadata=True, split_blocks=True)
+            # Lists stay as they are: an array for each would cost ten times as much.
+            frame = batch.to_pandas(
+                ignore_metadata=True, split_blocks=True, types_mapper=_keep_lists
+            )
             frame.index = pandas.RangeIndex(row, row + len(frame), name="row")
             row += len(frame)
             yield frame if list(frame) == wanted else frame[wanted]
+
+
+def _keep_lists(kind: Any) -> Any:
+    """Returns the dtype of a column of lists, as Arrow has it; None for others."""
+    types = import_extra("pyarrow", "logged").types
+    are_lists = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+    return import_extra("pandas", "logged").ArrowDtype(kind) if are_lists else None
 
 
 def read_parquet(file: Path) -> DataFrame:

@@ -1,7 +1,8 @@
 """The roles of the columns of a table: which are the actions, the rewards, the features and so on.
 
 All readers of tables name roles alike: `action`, `reward`, `cost`, `propensity`, `features`,
-`embedding`, `time`, and for rows that belong together `slate`, `slot`, `example` and `logger`.
+`embedding`, `time`; for rows that belong together `decision`, `slate`, `slot`, `example` and
+`logger`; and for items `item`, `chosen` and `item_features`.
 """
 
 from __future__ import annotations
@@ -63,15 +64,41 @@ class Roles:
                 known[name] = role
         return cls(columns, described, are_all=features is None)
 
-    def complete(self, found: Iterable[str]) -> Roles:
-        """Returns the same roles with their features, if these are all other columns of a table."""
+    def complete(self, found: Sequence[str]) -> Roles:
+        """Returns the same roles in a table: with the columns that patterns stand for.
+
+        If features are all other columns, these are found, too.
+
+        Args:
+            found: the columns of the table.
+        """
+        roles = self
+        for role, names in self.columns.items():
+            columns = match_columns(names, found, roles.rest(found))
+            roles = dataclasses.replace(roles, columns={**roles.columns, role: columns})
         if not self.are_all:
-            return self
+            features = match_columns(self.features, found, roles.rest(found))
+            return dataclasses.replace(roles, features=features)
+        known = roles.names()
+        unnamed = find_unnamed(name for name in found if name not in known)
+        return dataclasses.replace(roles, features=roles.rest(found), unnamed=tuple(unnamed))
+
+    def rest(self, found: Iterable[str]) -> tuple[str, ...]:
+        """Returns the columns of a table that have a name, and no role."""
         known = self.names()
-        rest = [name for name in found if name not in known]
-        unnamed = find_unnamed(rest)
-        features = tuple(name for name in rest if name not in unnamed)
-        return dataclasses.replace(self, features=features, unnamed=tuple(unnamed))
+        others = [name for name in found if name not in known]
+        unnamed = find_unnamed(others)
+        return tuple(name for name in others if name not in unnamed)
+
+    def with_items(self, features: Iterable[str], item_features: Iterable[str]) -> Roles:
+        """Returns the same roles with other features, and other ones of items."""
+        columns = {**self.columns, "item_features": tuple(item_features)}
+        return dataclasses.replace(self, columns=columns, features=tuple(features))
+
+    def column_of(self, role: str) -> str:
+        """Returns the column of a role that has one."""
+        (name,) = self.all_of(role)
+        return name
 
     def all_of(self, role: str) -> tuple[str, ...]:
         """Returns the columns of a role."""
@@ -106,6 +133,33 @@ def _as_tuple(names: Names | None) -> tuple[str, ...]:
     if isinstance(names, str) or not isinstance(names, Iterable):
         return (names,)
     return tuple(names)
+
+
+def match_columns(
+    names: Iterable[str], found: Collection[str], others: Sequence[str]
+) -> tuple[str, ...]:
+    """Returns the columns that names and patterns stand for, in order.
+
+    In a pattern, such as "embedding_*", * stands for any text. It stands for itself if no column
+    matches, or if a column has this name.
+
+    Args:
+        names: of columns, or patterns.
+        found: the columns of the table.
+        others: the columns that a pattern may stand for.
+
+    >>> match_columns(["e*", "age"], ["age", "e1", "e2", "paid"], ["e1", "e2"])
+    ('e1', 'e2', 'age')
+    """
+    columns: list[str] = []
+    for name in names:
+        if not isinstance(name, str) or "*" not in name or name in found:
+            columns.append(name)
+            continue
+        pattern = re.compile(".*".join(map(re.escape, name.split("*"))), re.DOTALL)
+        matched = [n for n in others if isinstance(n, str) and pattern.fullmatch(n)]
+        columns += [each for each in matched or [name] if each not in columns]
+    return tuple(columns)
 
 
 def _describe_twice(name: str, first: str, second: str) -> str:

@@ -137,6 +137,18 @@ def max_delay_of(observation: Nest) -> int:
     return found["arrived"].shape[-1] - 1 if isinstance(found, dict) and "arrived" in found else -1
 
 
+def check_rewards_shown(env: PyEnvironment) -> None:
+    """Raises ValueError if a wrapper around `DelayedRewards` changes rewards.
+
+    Policies learn from the rewards in `feedback`, which such a wrapper leaves as they are.
+    """
+    while isinstance(env, Wrapper) and max_delay_of(env.wrapped_env().observation_spec()) >= 0:
+        if env.maps_rewards:
+            problem = f"{env.name} changes rewards, but not those of which policies learn"
+            raise ValueError(f"{problem}; expected {type(env).__name__} inside of DelayedRewards")
+        env = env.wrapped_env()
+
+
 class _Fixed(RewardDistribution):
     """A number for each arm, or one for all of them."""
 

@@ -65,10 +65,10 @@ class OneProblem(BanditPyEnvironment[Any]):
         self._says_what_is_shared = has_own_hook(type(env), "_share")
         self._says_when_to_reset = has_own_hook(type(env), "should_reset")
 
-    def should_reset(self, time_step: TimeStep) -> bool:
+    def should_reset(self, current_time_step: TimeStep) -> bool:
         if self._says_when_to_reset:
-            return self._now().should_reset(time_step)
-        return super().should_reset(time_step)
+            return self._now().should_reset(current_time_step)
+        return super().should_reset(current_time_step)
 
     def expected_rewards_for(self, observation: Nest) -> Array:
         return self._env.expected_rewards_for(observation)

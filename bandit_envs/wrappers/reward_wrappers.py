@@ -14,6 +14,10 @@ from bandit_envs.specs import ArraySpec, BoundedArraySpec
 from bandit_envs.wrappers.wrapper import Wrapper
 
 
+class RangeError(ValueError, AssertionError):
+    """A `reward_range` is not two numbers, the smaller first; rlberry raises an AssertionError."""
+
+
 class RescaleReward(Wrapper):
     """Maps rewards into a bounded range from any range.
 
@@ -135,7 +139,7 @@ def _mapped_means(wrapper: Any, means: Array) -> Floats:
 def _check_range(reward_range: tuple[float, float]) -> tuple[float, float]:
     ends = check_numbers("reward_range", reward_range, ndim=1).astype(np.float64)
     if ends.shape != (2,) or not -np.inf < ends[0] < ends[1] < np.inf:
-        raise ValueError(f"reward_range is {reward_range}; expected two numbers, the smaller first")
+        raise RangeError(f"reward_range is {reward_range}; expected two numbers, the smaller first")
     return float(ends[0]), float(ends[1])
 
 

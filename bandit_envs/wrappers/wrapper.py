@@ -64,7 +64,8 @@ class Wrapper(KnownMeans, PyEnvironment):
         self._innermost = env.unwrapped
         self._observation_spec = env.observation_spec()
         self._reward_spec = env.reward_spec()
-        self._maps_rewards = type(self)._map_rewards is not Wrapper._map_rewards
+        #: Whether it changes rewards; a class that does so in `_step` sets this to True.
+        self.maps_rewards = type(self)._map_rewards is not Wrapper._map_rewards
         self._maps_means = type(self)._map_means is not Wrapper._map_means
         bandit = env.unwrapped
         self._has_own_info = is_bandit(bandit) and type(bandit).get_info is not KnownMeans.get_info
@@ -108,8 +109,8 @@ class Wrapper(KnownMeans, PyEnvironment):
     def discount_spec(self) -> Nest:
         return self._env.discount_spec()
 
-    def should_reset(self, time_step: TimeStep) -> bool:
-        return self._env.should_reset(time_step)
+    def should_reset(self, current_time_step: TimeStep) -> bool:
+        return self._env.should_reset(current_time_step)
 
     def seed(self, seed: Seed = None) -> list[Any]:
         return self._env.seed(seed)
@@ -124,7 +125,7 @@ class Wrapper(KnownMeans, PyEnvironment):
         return read_only(self._mapped_means(self._bandit().expected_rewards_for(observation)))
 
     def optimum_of_run(self, num_steps: int) -> RunOptimum:
-        if self._maps_rewards or type(self)._step is not Wrapper._step:
+        if self.maps_rewards or type(self)._step is not Wrapper._step:
             return super().optimum_of_run(num_steps)
         return self._bandit().optimum_of_run(num_steps)
 
@@ -133,7 +134,7 @@ class Wrapper(KnownMeans, PyEnvironment):
     ) -> Any:
         if knowledge is None:
             return self._env.render(mode, row)
-        if self._maps_rewards and knowledge.values is not None:
+        if self.maps_rewards and knowledge.values is not None:
             raise ValueError(f"{self.name} maps rewards; expected no knowledge of theirs")
         return self._env.render(mode, row, knowledge)
 
@@ -148,14 +149,14 @@ class Wrapper(KnownMeans, PyEnvironment):
 
     def _map_means(self, means: Array) -> Array:
         """Returns the means of mapped rewards, elementwise; larger means do not become smaller."""
-        if self._maps_rewards:
+        if self.maps_rewards:
             raise NotImplementedError(f"{self._name} does not know its expected rewards")
         return means
 
     def _reset(self) -> tuple[Any, TimeStep]:
         time_step = self._env.reset()
         size = self._batch_size
-        reward = no_reward(self.reward_spec(), size) if self._maps_rewards else time_step.reward
+        reward = no_reward(self.reward_spec(), size) if self.maps_rewards else time_step.reward
         return None, self._mapped(time_step, reward)
 
     def _step(self, action: Nest) -> tuple[Any, TimeStep]:
@@ -193,7 +194,7 @@ class Wrapper(KnownMeans, PyEnvironment):
 
         They are those that the last action met, or those now.
         """
-        if self._maps_rewards or self._maps_means:
+        if self.maps_rewards or self._maps_means:
             return means.mapped(self._mapped_means)
         return means
 

@@ -64,6 +64,7 @@ nb_execution_excludepatterns = [
     f"notebooks/{notebook}.ipynb"
     for notebook, needed in {
         "neural_bandits": "torch",
+        "first_bandit_tf_agents": "tf_agents",
         "per_arm_bandits_tf_agents": "tf_agents",
     }.items()
     if importlib.util.find_spec(needed) is None
@@ -104,6 +105,7 @@ NAVIGATION = {
             "research",
             "logged_data",
             "test_variants",
+            "test_variants_in_detail",
             "serve_decisions",
             "route_requests",
         ],
@@ -143,6 +145,7 @@ NAVIGATION = {
         "": [
             "logged_data_command",
             "logged_data_python",
+            "items_with_features",
             "logged_data_kinds",
             "logged_data_learners",
             "logged_data_intervals",
@@ -164,9 +167,11 @@ NAVIGATION = {
             "notebooks/non_stationary_bandits",
             "notebooks/find_the_best_arm",
             "notebooks/from_simulation_to_service",
+            "notebooks/per_arm_bandits_end_to_end",
             "notebooks/the_zoo",
             "notebooks/off_policy_evaluation",
             "notebooks/neural_bandits",
+            "notebooks/first_bandit_tf_agents",
             "notebooks/per_arm_bandits_tf_agents",
         ],
     },

@@ -225,7 +225,6 @@ def test_trajectories_are_the_same(pair):
 def test_environments_have_the_same_public_names(our_class, their_class):
     wanted = {name for name in dir(their_class) if not name.startswith("_")}
     assert wanted <= set(dir(our_class))
-    wanted -= {"should_reset"}  # takes any time step, and calls it so, not the current one only
     for name in wanted:
         ours_, theirs_ = getattr(our_class, name), getattr(their_class, name)
         if callable(ours_):

@@ -28,6 +28,24 @@ class Guess(RandomizedEnv):
         return 0, float(action == self._number), True, {}
 
 
+class Overriding(RandomizedEnv):
+    """Overrides the properties, as a class of Concepts does."""
+
+    @property
+    def action_space(self):
+        return gym.spaces.Discrete(3)
+
+
+def test_spaces_are_properties_that_a_subclass_overrides_or_sets():
+    assert Overriding().action_space.n == 3
+    assert Guess().action_space.n == 10
+    for name in ("action_space", "observation_space"):
+        assert isinstance(getattr(RandomizedEnv, name), property)
+        with pytest.raises(NotImplementedError, match=f"RandomizedEnv has no {name}"):
+            getattr(RandomizedEnv(), name)
+    assert RandomizedEnv.reset.__isabstractmethod__
+
+
 both_kinds = pytest.mark.parametrize("rng", [np.random.RandomState(3), np.random.default_rng(3)])
 
 

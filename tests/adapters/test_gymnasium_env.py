@@ -160,9 +160,9 @@ def test_bad_arguments_are_refused(environment, options, error, name):
 
 
 def test_its_generator_is_that_of_the_environment():
-    env = GymnasiumEnv(k_armed(seed=7))
+    env = GymnasiumEnv(k_armed(seed=9))
     assert env.np_random is env.env.np_random
-    assert env.np_random_seed == -1
+    assert env.np_random_seed == 9
     env.reset(seed=np.int32(7))
     assert env.np_random_seed == 7
     first = env.step(0)[1]
@@ -172,6 +172,20 @@ def test_its_generator_is_that_of_the_environment():
     assert env.step(0)[1] == first
     env.reset(seed=np.random.SeedSequence(7))
     assert (env.step(0)[1], env.np_random_seed) == (first, -1)
+
+
+def test_the_seed_that_an_environment_has_drawn_repeats_its_run_as_in_gymnasium():
+    env = GymnasiumEnv(k_armed(seed=None))
+    seed = env.np_random_seed
+    env.reset()
+    first = env.step(0)[1]
+    env.reset(seed=seed)
+    assert env.step(0)[1] == first
+    used = k_armed(seed=7)
+    used.reset()
+    spawned = k_armed(seed=np.random.SeedSequence(7).spawn(1)[0])
+    for other in (used, spawned, k_armed(seed=np.random.RandomState(7))):
+        assert GymnasiumEnv(other).np_random_seed == -1
 
 
 @pytest.mark.parametrize(("seed", "error"), [(1.5, TypeError), (-1, ValueError)])

@@ -268,6 +268,21 @@ def test_both_rescalings_give_the_same_rewards(bounds):
         assert theirs.step(0)[1] == pytest.approx(expected, rel=1e-13)
 
 
+def test_it_has_the_public_names_of_the_wrapper_of_rlberry():
+    model = RlberryEnv(RescaleReward(KArmedTestbed(k=3), (0.0, 1.0)))
+    wanted = {name for name in dir(RescaleRewardWrapper) if not name.startswith("_")}
+    assert wanted <= set(dir(model))
+    assert RlberryEnv.class_name() == "RlberryEnv"
+    observation, _ = model.seed(3)
+    first = model.step(0)[1]
+    assert model.reset(seed=3)[0] == observation
+    assert model.step(0)[1] == first
+    with pytest.raises(NotImplementedError, match="has no goals"):
+        model.compute_reward(None, None, {})
+    with pytest.raises(AssertionError, match="reward_range"):
+        RescaleReward(KArmedTestbed(k=3), (1.0, 0.0))
+
+
 def manager(output_dir, env, **options):
     return ExperimentManager(
         SampleMeans,

@@ -34,11 +34,18 @@ from bandit_envs.adapters.tf_agents import (
     as_tf_agents,
     optimal_action_fn,
     optimal_reward_fn,
+    tensor_specs,
 )
 from bandit_envs.environments.registry import find_environment
 from bandit_envs.rewards import LinearActionReward
 from bandit_envs.sampling import BatchFunction, Integers, Normal
-from bandit_envs.wrappers import AffineReward, Budget, OneProblem, RandomActionMask
+from bandit_envs.wrappers import (
+    AffineReward,
+    Budget,
+    DelayedRewards,
+    OneProblem,
+    RandomActionMask,
+)
 
 from .examples import B, Countdown, K, Mine, Slates, TwoRewards, k_armed, per_arm, twice_wrapped
 
@@ -353,6 +360,12 @@ def test_a_bandit_with_a_horizon_is_not_for_bandit_agents():
         TFAgentsBanditEnvironment(k_armed(horizon=3))
 
 
+@pytest.mark.parametrize("delay", [0, 3])
+def test_delayed_rewards_are_not_for_agents_of_tf_agents(delay):
+    with pytest.warns(UserWarning, match="rewards of .* come later, but agents of TF-Agents"):
+        as_tf_agents(DelayedRewards(k_armed(batch_size=1), delay))
+
+
 def test_a_warning_says_that_agents_learn_one_model_from_several_problems():
     with pytest.warns(UserWarning, match="2 rows of k-armed testbed .* OneProblem"):
         as_tf_agents(k_armed())
@@ -383,6 +396,8 @@ def test_importing_it_says_what_keras_needs(module, value, tmp_path):
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode == 0) == (is_late or value is None)
     assert ("TF_USE_LEGACY_KERAS" in done.stderr) == (is_late == (value is None))
+    if not is_late and value is not None:
+        assert "ImportError: TF_USE_LEGACY_KERAS is set without tf_keras" in done.stderr
     if is_late and value is None:
         assert "users_script.py:1: UserWarning: networks and neural agents" in done.stderr
 
@@ -549,7 +564,12 @@ def test_an_environment_says_itself_whether_a_step_resets(handles):
     found = steps(env)
     assert found == [[1, 1], [2, 2], [0, 0] if handles else [2, 2], [1, 1] if handles else [2, 2]]
     assert steps(adapted) == found
-    assert adapted.discount_spec().name == "mine"
+    for spec in (adapted.discount_spec(), adapted.time_step_spec().discount):
+        assert (spec.maximum, spec.name) == (2.0, "mine")
+    tf_environment = tf_py_environment.TFPyEnvironment(adapted)
+    for time_step_spec in (tf_environment.time_step_spec(), tensor_specs(env)[0]):
+        assert time_step_spec.discount.name == "mine"
+    assert env.time_step_spec().discount == env.discount_spec()
     assert adapted.should_reset(adapted.current_time_step()) == env.should_reset(
         env.current_time_step()
     )

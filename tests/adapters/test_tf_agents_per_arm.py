@@ -88,7 +88,19 @@ def test_a_script_sees_the_numbers_of_tf_agents_bit_for_bit(users, items, number
             assert our_array.dtype == their_array.dtype
         assert our.observation.keys() == their.observation.keys()
         for key, array in their.observation.items():
-            np.testing.assert_array_equal(our.observation[key], array)
+            np.testing.assert_array_equal(our.observation[key], array, strict=True)
+
+
+@pytest.mark.parametrize("returned", [3, np.int32(3), np.int64(3)])
+def test_the_number_of_actions_has_the_dtype_of_tf_agents_so_that_saved_policies_act(returned):
+    specs = [
+        environment_class(floats, floats, K, sum, lambda: returned, batch_size=B).observation_spec()
+        for environment_class in (
+            StationaryStochasticPerArmPyEnvironment,
+            upstream.StationaryStochasticPerArmPyEnvironment,
+        )
+    ]
+    assert specs[0] == specs[1]
 
 
 @pytest.mark.parametrize("num_actions_fn", [None, Integers(1, 1, K + 1), number])

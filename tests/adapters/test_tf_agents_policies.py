@@ -503,3 +503,33 @@ def test_an_agent_learns_from_another_policys_steps():
     regret = RegretMetric(env)
     StepDriver(env, agent, [regret], 40).run()
     assert regret.result().mean.mean < 0.2
+
+
+@pytest.mark.parametrize("told", ["predicted_rewards_mean", "predicted_rewards_optimistic"])
+def test_scores_are_what_the_agent_predicts_for_all_actions(told):
+    env = items()
+    agent = lin_ucb_agent.LinearUCBAgent(
+        *tensor_specs(env), alpha=0.5, accepts_per_arm_features=True, emit_policy_info=(told,)
+    )
+    policy = as_policy(agent, B, seed=1)
+    time_step = StepDriver(env, policy, [policy], num_steps=20).run()
+    scores = policy.scores(time_step)
+    step = ts.restart(
+        tf.nest.map_structure(tf.constant, env.current_time_step().observation), batch_size=B
+    )
+    with policy._model._variables.set_to(policy.get_state().content.learned):
+        expected = getattr(agent.policy.action(step).info, told).numpy()
+    np.testing.assert_allclose(scores, expected, rtol=1e-5)
+    if told == "predicted_rewards_optimistic":
+        np.testing.assert_array_equal(scores.argmax(axis=1), policy.action(time_step))
+
+
+def test_an_agent_that_tells_no_predictions_has_no_scores():
+    env = items()
+    policy = as_policy(
+        lin_ucb_agent.LinearUCBAgent(*tensor_specs(env), accepts_per_arm_features=True), B
+    )
+    with pytest.raises(
+        NotImplementedError, match=r'give emit_policy_info=\("predicted_rewards_mean"'
+    ):
+        policy.scores(env.reset())

@@ -6,6 +6,7 @@ import pytest
 pytest.importorskip("tf_agents")
 
 from tf_agents.environments import py_environment
+from tf_agents.environments.tf_py_environment import TFPyEnvironment
 from tf_agents.specs import array_spec
 from tf_agents.trajectories import time_step as ts
 
@@ -13,6 +14,8 @@ from bandit_envs import (
     AverageRewardMetric,
     EpsilonGreedyPolicy,
     LinUCBPolicy,
+    RandomPolicy,
+    RegretMetric,
     StepDriver,
 )
 from bandit_envs.adapters.tf_agents import BanditPyEnvironment, as_tf_agents, from_tf_agents
@@ -114,6 +117,70 @@ def test_a_saved_state_repeats_the_run_of_an_environment_with_its_own_generator(
     steps = [env.step(actions) for _ in range(5)]
     env.set_state(saved)
     assert_identical([env.step(actions) for _ in range(5)], steps)
+
+
+class Drifting(BatchOfSigns):
+    """Signs whose rewards are multiplied by a hidden weight, which a step changes."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = 1.0
+
+    def _apply_action(self, action):
+        paid = np.asarray(self.weight * action * self._observation[:, 0], np.float32)
+        self.weight += 1.0
+        return paid
+
+    def means(self, observation):
+        return self.weight * observation * np.arange(3)
+
+
+def run_of_regrets(env, num_steps):
+    regret = RegretMetric(env)
+    policy = RandomPolicy(num_actions=3, batch_size=4, seed=2)
+    StepDriver(env, policy, [regret], num_steps=num_steps).run()
+    return regret.result().per_step.mean
+
+
+@pytest.mark.parametrize("as_tensors", [False, True])
+def test_a_function_of_its_means_makes_regret_exact_even_of_what_is_hidden(as_tensors):
+    env = from_tf_agents(Drifting(), expected_rewards=Drifting.means)
+    environment = TFPyEnvironment(as_tf_agents(env)) if as_tensors else env
+    actions = np.array([0, 1, 2, 0], np.int32)
+    observation = np.asarray(environment.reset().observation)
+    for weight in (1.0, 2.0, 3.0):
+        means = weight * observation * np.arange(3)
+        observation = np.asarray(environment.step(actions).observation)
+        info = env.get_info()
+        np.testing.assert_array_equal(info["expected_reward"], means[range(4), actions])
+        np.testing.assert_array_equal(info["optimal_reward"], means.max(axis=1))
+
+
+def test_regrets_repeat_from_a_saved_state():
+    env = from_tf_agents(Drifting(), expected_rewards=Drifting.means)
+    run_of_regrets(env, 3)
+    saved = env.get_state()
+    regrets = run_of_regrets(env, 5)
+    assert regrets.max() > 0.0
+    env.set_state(saved)
+    np.testing.assert_array_equal(run_of_regrets(env, 5), regrets)
+    unknown = from_tf_agents(Drifting())
+    unknown.reset()
+    with pytest.raises(NotImplementedError, match="Drifting"):
+        unknown.expected_rewards()
+
+
+@pytest.mark.parametrize(
+    ("means", "error", "message"),
+    [
+        (3, TypeError, "expected_rewards is 3; expected a function"),
+        (lambda env, seen: seen, ValueError, r"^expected_rewards returned shape \(4, 1\)"),
+        (lambda env, seen: None, TypeError, "expected_rewards returned object"),
+    ],
+)
+def test_a_function_of_its_means_that_returns_something_else_is_refused(means, error, message):
+    with pytest.raises(error, match=message):
+        from_tf_agents(BatchOfSigns(), expected_rewards=means).reset()
 
 
 def test_it_becomes_an_environment_of_tf_agents_again():

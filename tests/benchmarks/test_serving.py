@@ -74,6 +74,36 @@ def test_a_decision_in_milliseconds(note, tmp_path):
         note(title, Ratio(*quantiles(seconds, 0.99, 0.98, 0.995)), 3.0)
 
 
+def test_a_decision_among_items_beside_one_among_actions(compare, tmp_path):
+    """Of 20 items with ten features each."""
+    contexts = draw_contexts(100)
+    rng = np.random.default_rng(0)
+    columns = dict.fromkeys(COLUMNS, "number")
+    spec = {"global": ArraySpec((10,), np.float64), "per_arm": ArraySpec((1, 10), np.float64)}
+    policy = ContextualPolicy(Ridge(), EpsilonGreedy(0.1), observation_spec=spec, seed=0)
+    sets = [
+        {f"item-{number}": cells for number, cells in zip(rng.permutation(3000), draw_contexts(20))}
+        for _ in contexts
+    ]
+    with (
+        open_service(tmp_path) as actions,
+        DecisionService(
+            tmp_path / "items.sqlite", policy, features=columns, item_features=columns, seed=0
+        ) as items,
+    ):
+
+        def decide_among_items():
+            for context, offered in zip(contexts, sets):
+                items.decide(context, actions=offered)
+
+        def decide_among_actions():
+            for context in contexts:
+                actions.decide(context)
+
+        title = "a decision among 20 items / one among 10 actions"
+        compare(title, decide_among_items, decide_among_actions, goal=1.5, rounds=10)
+
+
 def test_a_batch_in_milliseconds(note, tmp_path):
     seconds = []
     contexts = draw_contexts(100)

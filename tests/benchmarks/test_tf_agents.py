@@ -491,6 +491,31 @@ def test_the_loop_of_neural_epsilon_greedy_with_either_environment(compare, cloc
     compare(f"{title}, nothing drawn / TF-Agents', {name}", nothing, theirs, **options)
 
 
+def in_one_graph(environment, num_steps):
+    """Returns a function that drives and trains, step by step, in one graph."""
+    agent = neural_agent(environment.time_step_spec(), environment.action_spec())
+    drive_and_train = training(environment, agent)
+
+    @tf.function
+    def loop():
+        for _ in tf.range(num_steps):
+            drive_and_train()
+
+    return loop
+
+
+@each_clock
+@pytest.mark.parametrize(
+    ("sizes", "goal"), [((16, 7, 4, 5), 0.63), ((B, K, G, P), 0.4)], ids=["small", "large"]
+)
+def test_the_neural_loop_in_one_graph_beside_that_of_tf_agents(compare, sizes, goal, clock):
+    samplers, _, theirs = per_arm(*sizes)
+    ours = in_one_graph(drop_ins.as_tf_environment(samplers), 20)
+    other = in_one_graph(tf_py_environment.TFPyEnvironment(theirs), 20)
+    title = f"neural epsilon-greedy in one graph, {sizes} / TF-Agents', {clock.__name__}"
+    compare(title, ours, other, rounds=11, clock=clock, goal=goal)
+
+
 @each_clock
 @pytest.mark.parametrize("sizes", [(16, 7, 4, 5), (B, K, G, P)], ids=str)
 def test_the_neural_loop_of_as_policy_beside_that_of_tf_agents(compare, sizes, clock):

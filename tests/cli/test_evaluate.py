@@ -34,6 +34,7 @@ from bandit_envs.logged import (
 from bandit_envs.logged.estimators import estimate_logged
 from bandit_envs.trajectories import restart, termination
 from tests.command_line import rows, run
+from tests.logged.items import long_frame
 
 pytest.importorskip("joblib")
 pytest.importorskip("filelock")
@@ -745,3 +746,13 @@ def test_tables_of_many_segments_are_in_files_and_notes_sum_them_up(table, tmp_p
     assert "By step, random" in outcome.out
     assert len(outcome.out.splitlines()) < 40
     assert len(rows(tmp_path / "many" / "segments.csv")) == 90
+
+
+def test_a_table_with_a_row_for_each_candidate_is_evaluated(tmp_path):
+    long_frame().to_csv(tmp_path / "log.csv", index=False)
+    output = tmp_path / "out"
+    columns = ["--decision", "decision", "--item", "item", "--features", "hour"]
+    what = ["--policy", "random", "--estimator", "snips", "--train", "none"]
+    run("evaluate", tmp_path / "log.csv", *columns, *what, "--output", output)
+    found = rows(output / "estimates.csv")[1]
+    assert float(found["value"]) == pytest.approx(1.179487179, abs=1e-9)

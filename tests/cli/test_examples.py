@@ -55,6 +55,7 @@ ORDER = (
     "run",
     "reproduce",
     "learn",
+    "apply",
     "evaluate",
     "route",
     "show",
@@ -125,9 +126,12 @@ def folder(tmp_path_factory):
     prices.to_csv(folder / "prices.csv", index=False)
     write_slates(folder)
     write_answers(folder)
+    write_offers(folder)
     with open_arms(folder) as service:
         decisions = service.decide_many([None] * 40)
         service.reward_many([(each.id, 1.0) for each in decisions])
+    seen = pandas.DataFrame({"seen": np.array(["red", "green", "blue"])[actions], "bought": clicks})
+    seen.assign(minutes=price, day=np.arange(400) // 200).to_csv(folder / "users.csv", index=False)
     chances = {"by": ["a", "b"] * 200, "p_a": 1 / 3, "p_b": 1 / 3}
     table[["action", "reward", "age"]].assign(**chances).to_csv(folder / "loggers.csv", index=False)
     (folder / "clicks").mkdir()
@@ -135,6 +139,30 @@ def folder(tmp_path_factory):
     table[200:].to_csv(folder / "clicks" / "b.csv", index=False)
     yield folder
     sys.modules.pop("mine", None)  # other tests have modules of this name
+
+
+def write_offers(folder):
+    """Writes a log of offers, one row a candidate, and the candidates of visits to come."""
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(2)
+    visit = np.repeat(np.arange(200), 3)
+    offer = np.argsort(rng.random((200, 9)), axis=1)[:, :3].reshape(-1)
+    chosen = (np.arange(3) == rng.integers(3, size=(200, 1))).astype(int).reshape(-1)
+    paid = np.where(chosen == 1, (offer < 4).astype(float), np.nan)
+    table = pandas.DataFrame(
+        {
+            "visit": visit,
+            "hour": visit % 24,
+            "offer": offer,
+            "price": offer + rng.normal(size=600),
+            "chosen": chosen,
+            "propensity": 1.0 / 3.0,
+            "reward": paid,
+        }
+    )
+    table.to_csv(folder / "offers.csv", index=False)
+    to_come = table.drop(columns=["chosen", "propensity", "reward"])
+    to_come.to_csv(folder / "tomorrow.csv", index=False)
 
 
 def write_slates(folder):

@@ -122,14 +122,10 @@ def test_columns_need_a_table():
     ("edit", "message"),
     [
         (lambda lines: [lines[0]], "no rows"),
-        (
-            lambda lines: [*lines[:2], lines[2].replace(",0,1,", ",,1,")],
-            "'small' 1, first in line 3",
-        ),
         (lambda lines: [*lines[:2], lines[2].replace(",0,1,", ",bad,1,")], "line 3, column small"),
         (lambda lines: [lines[0].replace("large,", "huge,"), *lines[1:]], "'large'"),
         (lambda lines: [*lines, ",1,1,1,1,1"], "'prompt' 1, first in line 5"),
-        (lambda lines: [*lines, "too few,1,1"], "'large' 1, first in line 5"),
+        (lambda lines: [*lines, "too few,1,1"], "'small_cost' 1, first in line 5"),
         (lambda lines: [*lines, "too many,1,1,1,1,1,1"], "line 5"),
         (lambda lines: [*lines, "refund,1,1,1,-1,1"], "line 5, column small_cost is '-1"),
         (
@@ -166,7 +162,6 @@ def test_bad_lines_of_a_long_table_are_told(tmp_path, line, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"features": []}, "features names no columns"),
         ({"reward": []}, "reward names no columns"),
         ({"reward": "small,large"}, "no column 'small,large'.*several names are a list"),
         ({"reward": ["small", "small"]}, "reward has the column 'small' twice"),
@@ -188,9 +183,39 @@ def test_a_data_frame_is_a_table_too(tmp_path):
     frame = pandas.read_csv(write(tmp_path / "wide.csv", WIDE))
     table = datasets.read_outcomes(frame, "length", ["small", "large"], "{}_cost")
     assert table.rewards.tolist() == [[1, 1], [0, 1], [0.5, 0.25]]
-    frame.loc[1, "small"] = np.nan
-    with pytest.raises(ValueError, match=r"^1 of 3 rows miss values: 'small' 1, first in row 1"):
+    frame.loc[1, "length"] = np.nan
+    with pytest.raises(ValueError, match=r"^1 of 3 rows miss values: 'length' 1, first in row 1"):
         datasets.read_outcomes(frame, "length", ["small", "large"])
+
+
+def test_a_row_with_an_empty_reward_lacks_this_outcome(tmp_path):
+    frame = pandas.read_csv(write(tmp_path / "wide.csv", WIDE))
+    frame.loc[1, ["small", "small_cost"]] = np.nan
+    with pytest.warns(UserWarning, match="1 of 6 outcomes are empty"):
+        found = datasets.read_outcomes(frame, "length", ["small", "large"], "{}_cost")
+    assert found.available.tolist() == [[True, True], [False, True], [True, True]]
+    assert found.rewards[1, 0] == found.costs[1, 0] == 0.0
+    frame.loc[1, "large_cost"] = np.nan
+    with pytest.raises(ValueError, match="'large_cost' 1, first in row 1"):
+        datasets.read_outcomes(frame, "length", ["small", "large"], "{}_cost")
+    frame.loc[1, "large"] = np.nan
+    with pytest.raises(ValueError, match="row 1 has no outcome"):
+        datasets.read_outcomes(frame, "length", ["small", "large"])
+
+
+def test_a_table_of_outcomes_may_have_no_features():
+    table = pandas.DataFrame({"Ad 1": [0, 1, 0], "Ad 2": [1, 1, 0]})
+    found = datasets.read_outcomes(table, reward="Ad *")
+    assert found.actions == ["Ad 1", "Ad 2"]
+    assert found.contexts.tolist() == [[1.0], [1.0], [1.0]]
+    assert found.examples.tolist() == [0, 1, 2]
+
+
+def test_patterns_stand_for_columns_of_rewards():
+    names = ["q", "m_a", "m_b", "m_a_cost", "m_b_cost"]
+    table = pandas.DataFrame(np.arange(10.0).reshape(2, 5), columns=names)
+    found = datasets.read_outcomes(table, "q", "m_*", "{}_cost")
+    assert (found.actions, found.costs.tolist()) == (["m_a", "m_b"], [[3.0, 4.0], [8.0, 9.0]])
 
 
 def test_patterns_stand_for_columns_that_describe_requests():

@@ -45,7 +45,10 @@ def test_numbers_of_actions_are_clipped_as_tf_agents_does(numbers, num_arms, cli
     env = make(num_actions=lambda: next(returned), num_arms=num_arms)
     num_actions = env.reset().observation["num_actions"]
     np.testing.assert_array_equal(num_actions, clipped)
-    assert num_actions.dtype == np.int32
+    spec = env.observation_spec()["num_actions"]
+    assert num_actions.dtype == spec.dtype == np.asarray(numbers[0]).dtype
+    assert spec.minimum == 1
+    assert spec.maximum == min(num_arms, np.iinfo(spec.dtype).max)
 
 
 def recorded(calls, name, result):

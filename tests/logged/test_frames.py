@@ -100,3 +100,18 @@ def test_missing_values_are_counted_by_column_with_the_line_of_the_file(tmp_path
     with pytest.raises(ValueError, match=message):
         read_users_frame(frame)
     assert len(read_users_frame(frame.dropna(subset=["age", "paid"]))) == 1
+
+
+def test_patterns_stand_for_columns_of_features():
+    frame = users_frame(e1=[1.0, 2.0], e2=[3.0, 4.0])
+    log = read_users_frame(frame, features="e*")
+    assert log.encoding.names == ["e1", "e2"]
+    with pytest.raises(ValueError, match=r"no column 'x[*]'"):
+        read_users_frame(frame, features="x*")
+
+
+def test_one_propensity_may_be_that_of_all_rows():
+    log = from_frame(users_frame(), "arm", "paid", 0.5, features="age")
+    assert log.propensity.tolist() == [0.5, 0.5]
+    with pytest.raises(ValueError, match=r"propensity is 0\.0; expected above 0"):
+        from_frame(users_frame(), "arm", "paid", 0.0, features="age")

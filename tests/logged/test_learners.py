@@ -333,7 +333,6 @@ def softmax_policy(weights):
     [
         (PolicyGradientLearner, ReplayMethod(), "objective is ReplayMethod"),
         (PolicyGradientLearner, SwitchDR(2.0), "objective is SwitchDR"),
-        (DirectMethodLearner().fit, log_with_items(), "per_arm; expected contexts alone"),
         (softmax_policy, np.ones((3, 2)), r"weights has shape \(3, 2\); expected \(3, 3\)"),
         (softmax_policy, np.full((3, 3), np.nan), "weights has NaN"),
     ],

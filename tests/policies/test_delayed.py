@@ -21,8 +21,10 @@ from bandit_envs import (
 from bandit_envs.base.slates import SlateProbabilities
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.nests import map_structure
+from bandit_envs.policies.delayed import learner
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import restart, termination
+from bandit_envs.wrappers import ClipReward, RandomActionMask, Wrapper
 from tests.policies.examples import make_environment, make_policy
 
 B, K = 6, 3
@@ -252,6 +254,36 @@ def test_a_policy_that_waits_for_its_rewards_is_not_warned_about(recwarn):
     other = UCBPolicy(1.0, num_actions=K, batch_size=B)
     with pytest.warns(UserWarning, match="policy"):
         StepDriver(env, other, [DelayedLearning(env, policy)], 3).run()
+
+
+class Unchanged(Wrapper):
+    """Changes nothing."""
+
+
+class Doubled(Wrapper):
+    """Changes rewards without the hook, and says so."""
+
+    def __init__(self, env):
+        super().__init__(env)
+        self.maps_rewards = True
+
+    def _step(self, action):
+        latent, time_step = super()._step(action)
+        return latent, time_step._replace(reward=2 * time_step.reward)
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda env: AffineReward(env, 10.0), lambda env: ClipReward(env, (0.0, 0.5)), Doubled]
+)
+def test_a_wrapper_that_changes_rewards_goes_inside_of_the_delays(wrap):
+    policy = UCBPolicy(1.0, num_actions=K, batch_size=B)
+    outside = RandomActionMask(wrap(Unchanged(DelayedRewards(bernoulli(B), 2))), 0.5)
+    for learn in (DelayedLearning, learner):
+        with pytest.raises(ValueError, match=r"changes rewards, .* inside of DelayedRewards"):
+            learn(outside, policy)
+    inside = RandomActionMask(DelayedRewards(wrap(bernoulli(B)), 2), 0.5)
+    StepDriver(inside, policy, [DelayedLearning(inside, policy)], 5).run()
+    assert not policy.is_untrained
 
 
 def test_an_environment_without_delays_is_refused():

@@ -344,3 +344,61 @@ def test_proportions_of_an_action_that_had_none_are_found_as_without_a_start():
     expected, _ = optimal_weights(BernoulliLaw(), means, leaders, tolerance=1e-10)
     found, _ = optimal_weights(BernoulliLaw(), means, leaders, tolerance=1e-10, start=start)
     np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_a_tolerance_makes_the_time_of_equal_actions_finite():
+    """T* and the proportions are those of an independent calculation."""
+    time, proportions = characteristic_time([0.2, 0.2, 0.1], tolerance=0.02)
+    assert time == pytest.approx(3219.4752, abs=1e-3)
+    assert np.sort(proportions) == pytest.approx([0.0063, 0.4845, 0.5093], abs=1e-4)
+
+
+@pytest.mark.parametrize("std", [None, 0.4])
+def test_a_tolerance_of_nearly_nothing_changes_nothing(std):
+    means = [[0.1, 0.12, 0.15, 0.25], [0.5, 0.3, 0.2, 0.45]]
+    expected = characteristic_time(means, std)
+    time, proportions = characteristic_time(means, std, tolerance=1e-9)
+    np.testing.assert_allclose(time, expected.time, rtol=1e-5)
+    np.testing.assert_allclose(proportions, expected.proportions, atol=1e-4)
+
+
+def test_proportions_with_a_tolerance_are_the_best_of_many():
+    """Of normal laws, for which the evidence against an action has a closed form."""
+    means = np.array([0.3, 0.28, 0.1])
+    time, proportions = characteristic_time(means, 0.5, tolerance=0.05)
+    rng = np.random.default_rng(0)
+    for answer in (0, 1):
+        for weights in [proportions, *rng.dirichlet(np.ones(3), 2000)]:
+            others = np.delete(np.arange(3), answer)
+            share = weights[answer] * weights[others] / (weights[answer] + weights[others])
+            found = share * (means[answer] - means[others] + 0.05) ** 2 / 0.5
+            assert found.min() <= 1.0 / time + 1e-9
+
+
+@pytest.mark.parametrize("tolerance", [-0.1, 1.0])
+def test_a_tolerance_out_of_range_is_refused(tolerance):
+    with pytest.raises(ValueError, match="tolerance is"):
+        characteristic_time([0.1, 0.2], tolerance=tolerance)
+
+
+def test_the_evidence_with_a_tolerance_is_that_of_an_independent_calculation():
+    numbers = [np.array([each]) for each in (1000.0, 0.21, 800.0, 0.19)]
+    law = BernoulliLaw()
+    assert law.tolerant_ratio(*numbers, 0.02)[0] == pytest.approx(2.205491171, abs=1e-8)
+    assert law.tolerant_ratio(*numbers, 1e-12)[0] == pytest.approx(0.554973916, abs=1e-8)
+    assert law.likelihood_ratio(*numbers)[0] == pytest.approx(0.554973916, abs=1e-8)
+    bound = law.tolerant_bound(*numbers, 0.02)[0]
+    assert 2.205491171 <= bound < 2.21
+    worse = [numbers[0], numbers[3], numbers[2], numbers[1]]
+    assert law.tolerant_ratio(*worse, 0.01)[0] == 0.0
+    normal = NormalLaw(0.4)
+    expected = 1000.0 * 800.0 / 1800.0 * 0.04**2 / (2.0 * 0.16)
+    assert normal.tolerant_ratio(*numbers, 0.02)[0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("rule", [TrackAndStopPolicy, LikelihoodRatioTestPolicy])
+def test_a_test_of_equal_actions_stops_with_a_tolerance(rule):
+    env = BernoulliPyEnvironment([0.3, 0.3], batch_size=5, seed=0)
+    policy = rule(delta=0.1, tolerance=0.2, num_actions=2, batch_size=5, seed=1)
+    StepDriver(env, policy, [policy], num_steps=1500).run_until_stopped()
+    assert policy.has_stopped

@@ -12,6 +12,7 @@ from bandit_envs.rewards import (
     FunctionReward,
     LinearReward,
     LogisticReward,
+    RowNestReward,
     RowReward,
     as_reward_model,
 )
@@ -138,6 +139,14 @@ def test_a_row_function_may_change_its_argument():
 def test_a_row_function_may_return_any_number(number):
     draws = RowReward(lambda vector: number).draw(RNG, np.ones((2, 1)), np.ones((2, 1)))
     np.testing.assert_array_equal(draws, [number, number])
+
+
+@pytest.mark.parametrize("rows", [RowReward, RowNestReward])
+@pytest.mark.parametrize("returned", [[0.5], (0.5,), np.array([0.5], np.float32)])
+def test_a_row_function_may_return_a_list_of_one_number(rows, returned):
+    draws = rows(lambda *features: returned).draw(RNG, np.ones((2, 1)), np.ones((2, 1)))
+    np.testing.assert_array_equal(draws, [0.5, 0.5])
+    assert draws.shape == (2,)
 
 
 def test_a_function_is_not_called_before_it_is_needed():

@@ -13,7 +13,7 @@ from bandit_envs.base.saving import encode_state
 from bandit_envs.policies.models import BayesianRidge
 from bandit_envs.policies.rules import Mixed, ThompsonSampling
 from bandit_envs.serving import DecisionService
-from tests.serving.services import FEATURES, NAMES, contextual
+from tests.serving.services import FEATURES, ITEM_FEATURES, NAMES, contextual, of_items
 
 BATCH = 10
 NEW_ACTION = 1000  # the user before whom an action comes
@@ -23,15 +23,17 @@ POLICIES = {
     "contextual": contextual,
     "pending": lambda: KLUCBPolicy(num_actions=3, seed=0),  # counts choices without rewards
     "sampled": lambda: contextual(Mixed(ThompsonSampling(), 0.1), BayesianRidge()),
+    "items": of_items,
 }
 
 
 def open_service(folder, name):
     """The service of the workload: rewards are learned in batches of three."""
+    of_kind = {"item_features": ITEM_FEATURES} if name == "items" else {"actions": NAMES}
     return DecisionService(
         folder / "shop.sqlite",
         POLICIES[name](),
-        NAMES,
+        **of_kind,
         features=FEATURES,
         seed=5,
         learn_every=3,
@@ -42,6 +44,15 @@ def open_service(folder, name):
 def context_of(user):
     """The context of a user."""
     return {"age": (user * 37 % 101) / 101, "country": "FR" if user % 3 else "DE"}
+
+
+def items_for(user):
+    """The items that a user may get, of which new ones come with time: other ones each time."""
+    numbers = [user // 100 + (user * step) % 37 for step in range(1, 2 + user % 9)]
+    return {
+        f"offer-{number}": {"price": number % 7 / 3, "kind": "news" if number % 2 else "sport"}
+        for number in numbers
+    }
 
 
 def serve_quietly(folder, users, name, ready):
@@ -55,11 +66,15 @@ def serve(folder, users, name, tell_ready=lambda: None):
     with open_service(folder, name) as service:
         tell_ready()
         done = find_start(folder)
+        known = read_answers(folder)
         with (folder / "answers.txt").open("a", encoding="utf-8") as answers:
             for first in range(done, users, BATCH):
                 batch = range(first, min(first + BATCH, users))
-                change_actions(service, first)
-                decide(service, answers, batch)
+                if name != "items":
+                    change_actions(service, first)
+                decide(
+                    service, answers, [user for user in batch if not is_gone(service, known, user)]
+                )
                 late = [user - 7 for user in batch if user >= 7 and user % 4]
                 service.reward_many([(f"user-{user}", reward_of(user)) for user in late])
 
@@ -72,12 +87,22 @@ def change_actions(service, user):
         service.retire_action("red")
 
 
+def is_gone(service, known, user):
+    """Whether a user was answered before by an action that was retired since."""
+    action = known.get(user, "").split(" ")[0]
+    return action in service.actions and action not in service.open_actions
+
+
 def decide(service, answers, users):
     """Decides for users, the first of them alone, and notes the answers."""
-    first, *others = users
-    found = [service.decide(context_of(first), id=f"user-{first}")]
+    if not users:
+        return
+    offered = [items_for(user) for user in users] if not service.actions else [None] * len(users)
+    found = [service.decide(context_of(users[0]), id=f"user-{users[0]}", actions=offered[0])]
     found += service.decide_many(
-        [context_of(user) for user in others], ids=[f"user-{user}" for user in others]
+        [context_of(user) for user in users[1:]],
+        ids=[f"user-{user}" for user in users[1:]],
+        actions=offered[1:] if offered[0] else None,
     )
     lines = [f"{user} {each.action} {each.probability!r}\n" for user, each in zip(users, found)]
     answers.write("".join(lines))

@@ -3,13 +3,19 @@
 import numpy as np
 
 from bandit_envs import ArraySpec, ContextualPolicy, EpsilonGreedyPolicy
-from bandit_envs.policies.models import Ridge
+from bandit_envs.policies.models import Interactions, Ridge
 from bandit_envs.policies.rules import EpsilonGreedy
 from bandit_envs.serving import DecisionService
 
 NAMES = ["red", "green", "blue"]
 FEATURES = {"age": "number", "country": ["DE", "FR"]}
 CONTEXT = {"age": 0.5, "country": "FR"}
+ITEM_FEATURES = {"price": "number", "kind": ["news", "sport"]}
+ITEMS = {
+    "offer-1": {"price": 0.5, "kind": "news"},
+    "offer-2": {"price": 1.5, "kind": "sport"},
+    "offer-3": {"price": 1.0, "kind": "news"},
+}
 
 
 def arms(num_actions=3):
@@ -28,6 +34,17 @@ def contextual(rule=None, model=None, width=3):
     )
 
 
+def of_items(rule=None, model=None, widths=(3, 3)):
+    """A policy of items, for contexts and items of some features."""
+    global_dim, arm_dim = widths
+    spec = {
+        "global": ArraySpec((global_dim,), np.float64),
+        "per_arm": ArraySpec((1, arm_dim), np.float64),
+    }
+    model = model or Interactions(Ridge(intercept=True))
+    return ContextualPolicy(model, rule or EpsilonGreedy(0.3), observation_spec=spec, seed=0)
+
+
 def open_arms(folder, **options):
     """A service without contexts."""
     return DecisionService(folder / "shop.sqlite", arms(), NAMES, **{"seed": 1, **options})
@@ -37,3 +54,9 @@ def open_shop(folder, policy=None, **options):
     """A service with contexts."""
     options = {"features": FEATURES, "seed": 1, **options}
     return DecisionService(folder / "shop.sqlite", policy or contextual(), NAMES, **options)
+
+
+def open_offers(folder, policy=None, **options):
+    """A service of items."""
+    options = {"features": FEATURES, "item_features": ITEM_FEATURES, "seed": 1, **options}
+    return DecisionService(folder / "shop.sqlite", policy or of_items(), **options)

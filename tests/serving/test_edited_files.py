@@ -88,7 +88,7 @@ def shop(tmp_path_factory):
             if user % 3:
                 service.reward(f"user-{user}", float(user % 2))
         service.add_action("black")
-        service.retire_action("red")
+        service.retire_action("blue")
     return folder
 
 

@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.posix]
 def folder(tmp_path):
     """A folder with the programs of the page."""
     text = PAGE.read_text("utf-8")
-    for name in ("shop.py", "learn.py"):
+    for name in ("shop.py", "learn.py", "rank.py"):
         (program,) = re.findall(rf"\*\*`{name}`\*\*\n\n```python\n(.*?)```", text, re.DOTALL)
         (tmp_path / name).write_text(program, "utf-8")
     return tmp_path
@@ -64,10 +64,10 @@ def kill(process):
 
 
 @contextlib.contextmanager
-def serving(folder, *arguments):
+def serving(folder, *arguments, app="shop:app"):
     """Starts the server, waits until it answers, and kills it in the end."""
     port = find_port()
-    command = ["-m", "uvicorn", "shop:app", "--port", str(port), "--log-level", "warning"]
+    command = ["-m", "uvicorn", app, "--port", str(port), "--log-level", "warning"]
     process = start(folder, *command, *arguments)
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60.0) as client:
@@ -144,6 +144,47 @@ def test_the_workers_of_the_page_decide_by_what_a_program_beside_them_learns(fol
     finally:
         kill(learner)
     assert len(read_log(folder / "web.sqlite")) == 1
+
+
+def ask_to_rank(client, user, **changes):
+    """The answer to a request for one of three items."""
+    kinds = ["news", "sport", "video"]
+    items = [
+        {"id": f"{kind}-{user // 10}", "features": [{"price": user % 7 / 3}, {"kind": kind}]}
+        for kind in kinds
+    ]
+    asked = {
+        "eventId": f"visit-{user}",
+        "contextFeatures": [{"hour": user / 100}, {"device": "phone"}],
+        "actions": items,
+        "excludedActions": [f"video-{user // 10}"],
+        **changes,
+    }
+    return client.post("/personalizer/v1.0/rank", json=asked)
+
+
+def test_the_web_service_that_ranks_goes_on_after_kills(folder):
+    answers = {}
+    for start in range(0, 40, 20):
+        with serving(folder, app="rank:app") as client:
+            for user, answer in answers.items():
+                assert ask_to_rank(client, user).json() == answer
+            for user in range(start, start + 20):
+                found = ask_to_rank(client, user)
+                assert found.status_code == 201, found.text
+                answers[user] = found.json()
+                address = f"/personalizer/v1.0/events/visit-{user}/reward"
+                is_news = answers[user]["rewardActionId"].startswith("news")
+                assert client.post(address, json={"value": float(is_news)}).status_code == 204
+            other = [{"id": "x", "features": [{"price": 1.0, "kind": "news"}]}]
+            assert ask_to_rank(client, start, actions=other).status_code == 422
+            assert ask_to_rank(client, 99, contextFeatures=[]).status_code == 422
+    log = read_log(folder / "rank.sqlite")
+    items = [log.encoding.items[log.item[row, log.action[row]]] for row in range(40)]
+    assert items == [answers[user]["rewardActionId"] for user in range(40)]
+    probabilities = [answers[user]["ranking"][0]["probability"] for user in range(40)]
+    assert log.propensity.tolist() == probabilities
+    assert not any(name.startswith("video") for name in log.encoding.items)
 
 
 def wait_until(is_met):

@@ -14,8 +14,9 @@ pandas = pytest.importorskip("pandas")
 
 ROLES = {"action", "reward", "cost", "propensity", "features", "embedding", "time", "label"}
 ROLES |= {"slot_propensity", "prefix_propensity", "slate", "slot", "example", "logger"}
+ROLES |= {"decision", "item", "chosen", "item_features", "available"}
 OTHERS = {"path", "frame", "table", "batch_rows", "num_actions", "drop_missing", "only"}
-OTHERS |= {"layout", "text_features", "balance"}
+OTHERS |= {"layout", "text_features", "balance", "gather"}
 READERS = (scan_log, read_log, from_frame, read_slates, read_outcomes, read_dataset)
 
 

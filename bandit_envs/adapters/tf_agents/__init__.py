@@ -1,5 +1,11 @@
 """TF-Agents: our environments as its own, and drop-in replacements of its own."""
 
+# ruff: noqa: E402
+
+from bandit_envs.adapters.tf_agents.versions import check_versions
+
+check_versions()  # before TF-Agents is imported, which may fail
+
 from bandit_envs.adapters.tf_agents.baselines import optimal_action_fn, optimal_reward_fn
 from bandit_envs.adapters.tf_agents.checkpoint import TrackableEnvironment
 from bandit_envs.adapters.tf_agents.driver_logs import log_observer
@@ -79,6 +85,7 @@ from bandit_envs.adapters.tf_agents.policies import (
     tensor_specs,
     with_distribution,
 )
+from bandit_envs.adapters.tf_agents.tf_environment import as_tf_environment
 from bandit_envs.adapters.tf_agents.trackable_draws import TrackableDraws
 from bandit_envs.adapters.tf_agents.users import from_tf_agents
 from bandit_envs.adapters.tf_agents.wrappers import ExtraDisabledActionsWrapper
@@ -114,6 +121,7 @@ __all__ = [
     "WheelPyEnvironment",
     "as_policy",
     "as_tf_agents",
+    "as_tf_environment",
     "as_tf_policy",
     "compute_optimal_action",
     "compute_optimal_action_with_classification_environment",

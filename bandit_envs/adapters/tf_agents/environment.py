@@ -2,7 +2,6 @@
 
 # TF-Agents has no types: to mypy, what comes from it is Any.
 # mypy: disable-error-code="import-not-found, import-untyped, misc"
-# ruff: noqa: E402
 
 from __future__ import annotations
 
@@ -11,11 +10,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-
-from bandit_envs.adapters.tf_agents.versions import check_versions
-
-check_versions()  # before TF-Agents is imported, which may fail
-
 from tf_agents.bandits.environments import bandit_py_environment
 from tf_agents.environments import py_environment, tf_environment
 from tf_agents.specs import array_spec
@@ -30,6 +24,7 @@ from bandit_envs.nests import Nest, map_structure
 from bandit_envs.seeding import Seed
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 from bandit_envs.trajectories import TimeStep
+from bandit_envs.wrappers.delays import max_delay_of
 
 STEPPING = threading.RLock()
 """Held during the steps of adapted bandits: graphs step and read them in several threads."""
@@ -79,6 +74,9 @@ class TFAgentsEnvironment(py_environment.PyEnvironment):
 
     def discount_spec(self) -> Nest:
         return map_structure(to_tf_agents_spec, self._env.discount_spec())
+
+    def time_step_spec(self) -> ts.TimeStep:
+        return super().time_step_spec()._replace(discount=self.discount_spec())
 
     def should_reset(self, current_time_step: ts.TimeStep) -> bool:
         seen = TimeStep(*current_time_step)
@@ -192,6 +190,9 @@ def as_tf_agents(env: PyEnvironment) -> TFAgentsEnvironment:
     from the whole batch. A warning says so if the rows are problems of their own; in a
     `wrappers.OneProblem` they are not.
 
+    Agents of TF-Agents take a reward for that of the last action. A warning says so if rewards come
+    later, as those of `DelayedRewards` do.
+
     A `TFPyEnvironment` keeps a time step of its own, which `set_state` does not change: save and
     restore a run through `TrackableEnvironment`.
 
@@ -203,6 +204,16 @@ def as_tf_agents(env: PyEnvironment) -> TFAgentsEnvironment:
     >>> env.reset().is_first(), env.step(np.array([2])).is_last()
     (array([ True]), array([ True]))
     """
+    warn_of_misuse(env)
+    return TFAgentsBanditEnvironment(env) if is_endless(env) else TFAgentsEnvironment(env)
+
+
+def warn_of_misuse(env: PyEnvironment) -> None:
+    """Warns the caller of its caller of what agents of TF-Agents cannot learn from.
+
+    Raises:
+        TypeError: `env` is no environment of this package.
+    """
     if isinstance(env, (py_environment.PyEnvironment, tf_environment.TFEnvironment)):
         found = f"env is a {type(env).__name__}, which is an environment of TF-Agents already"
         raise TypeError(f"{found}; expected a PyEnvironment of bandit_envs")
@@ -213,18 +224,21 @@ def as_tf_agents(env: PyEnvironment) -> TFAgentsEnvironment:
             f"each of the {env.batch_size} rows of {env.name} is a problem of its own, but agents "
             "of TF-Agents learn one model from all rows; give them a OneProblem of "
             "bandit_envs.wrappers, with other wrappers around it, or a batch_size of 1",
-            stacklevel=2,
+            stacklevel=3,
         )
-    if is_endless(env):
-        return TFAgentsBanditEnvironment(env)
+    if max_delay_of(env.observation_spec()) >= 0:
+        warnings.warn(
+            f"rewards of {env.name} come later, but agents of TF-Agents take each for that of the "
+            "last action; give them the environment without DelayedRewards",
+            stacklevel=3,
+        )
     name = env.name
-    if is_bandit(env):
+    if not is_endless(env) and is_bandit(env):
         warnings.warn(
             f"{name} has a horizon, so bandit agents of TF-Agents would also learn from the "
             "resets between episodes; give them a bandit without a horizon",
-            stacklevel=2,
+            stacklevel=3,
         )
-    return TFAgentsEnvironment(env)
 
 
 def is_endless(env: PyEnvironment) -> bool:

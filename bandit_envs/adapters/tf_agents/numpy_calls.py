@@ -51,8 +51,9 @@ def numpy_function(function: Callable[..., Any], tensors: Sequence[tf.Tensor], d
         with _holding_the_only_thread():
             return function(*arrays)
 
-    in_graph = not tf.executing_eagerly()
-    return tf.numpy_function(call if in_graph else function, tensors, dtypes)
+    # Asked for each graph, as asking takes longer than a step of a small environment.
+    holds_the_only_thread = not tf.executing_eagerly() and num_threads() == 1
+    return tf.numpy_function(call if holds_the_only_thread else function, tensors, dtypes)
 
 
 def check_threads(what: str) -> None:
@@ -93,8 +94,8 @@ def num_threads() -> int:
 
 @contextlib.contextmanager
 def _holding_the_only_thread() -> Iterator[None]:
-    """Within it, functions of `tf.function` are not compiled, if there is one thread."""
-    if num_threads() > 1 or CALLS.hold_the_only_thread:
+    """Within it, functions of `tf.function` are not compiled."""
+    if CALLS.hold_the_only_thread:
         yield
         return
     before = tf.config.functions_run_eagerly()

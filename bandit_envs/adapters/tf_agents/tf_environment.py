@@ -14,7 +14,11 @@ from tf_agents.environments import tf_py_environment
 from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
 
-from bandit_envs.adapters.tf_agents.environment import STEPPING, TFAgentsBanditEnvironment
+from bandit_envs.adapters.tf_agents.environment import (
+    STEPPING,
+    TFAgentsBanditEnvironment,
+    warn_of_misuse,
+)
 from bandit_envs.adapters.tf_agents.numpy_calls import as_it_is, numpy_function
 from bandit_envs.arrays import Array
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
@@ -151,6 +155,30 @@ class BanditTFPyEnvironment(tf_py_environment.TFPyEnvironment):
     def _taken(self, spec: tf.TensorSpec, action: tf.Tensor) -> tf.Tensor:
         """Returns an action as the bandit takes it."""
         return tf.cast(action, spec.dtype)
+
+
+def as_tf_environment(env: BanditPyEnvironment[Any] | Wrapper) -> BanditTFPyEnvironment:
+    """Returns a bandit of this package as a `TFPyEnvironment` that is faster in compiled loops.
+
+    It is what `TFPyEnvironment(as_tf_agents(env))` is, with the same streams; and it runs in the
+    order of the program, so that baselines and metrics may stand anywhere in a loop.
+
+    Args:
+        env: a bandit without a horizon. From now on, use it through the result only.
+
+    >>> from bandit_envs import KArmedTestbed
+    >>> environment = as_tf_environment(KArmedTestbed(k=3, batch_size=1, seed=0))
+    >>> @tf.function
+    ... def total_reward():
+    ...     total = tf.constant(0.0)
+    ...     for _ in tf.range(100):
+    ...         total += environment.step(tf.constant([2])).reward[0]
+    ...     return total
+    >>> total_reward().shape
+    TensorShape([])
+    """
+    warn_of_misuse(env)
+    return BanditTFPyEnvironment(env)
 
 
 def bandit_of(name: str, environment: tf_py_environment.TFPyEnvironment) -> PyEnvironment:

@@ -79,12 +79,12 @@ class TrackableDraws(tf.Module):
         """Returns a function, compiled, that draws from the generator.
 
         Args:
-            function: such as `driver.run` or `agent.train`.
+            function: such as `driver.run`, `agent.train`, or one of yours that calls both in a loop
+                over `tf.range`; compiled or not.
         """
-        redirected = self.redirect(function)
-        compiled: Callable[..., Nest] = tf.function(
-            redirected, autograph=False, reduce_retracing=True
-        )
+        plain = getattr(function, "python_function", function)  # of one that is compiled
+        redirected = self.redirect(plain)
+        compiled: Callable[..., Nest] = tf.function(redirected, reduce_retracing=True)
         return compiled
 
     def redirect(self, function: Callable[..., Nest]) -> Callable[..., Nest]:

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import tensorflow as tf
@@ -15,25 +16,36 @@ from tf_agents.environments import py_environment
 from tf_agents.specs import array_spec, tensor_spec
 from tf_agents.trajectories import time_step as ts
 
-from bandit_envs.arrays import Array, Rng
+from bandit_envs.arrays import Array, Rng, as_numbers, check_array
 from bandit_envs.base.actions import ActionKind
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.checks import short_repr
 from bandit_envs.base.kind_of_actions import kind_of_actions
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 
+MeansFunction: TypeAlias = "Callable[[Any, Nest], ArrayLike]"
+"""Returns the means of all actions [B, K], given an environment and its observation [B, ...]."""
 
-def from_tf_agents(env: py_environment.PyEnvironment) -> BanditPyEnvironment[Any]:
+
+def from_tf_agents(
+    env: py_environment.PyEnvironment, expected_rewards: MeansFunction | None = None
+) -> BanditPyEnvironment[Any]:
     """Returns a user's own bandit of TF-Agents as a bandit of this package.
 
     Drivers, wrappers, policies and recorders of this package take it. Its state is a copy of the
     whole environment. What the environment draws from NumPy's global generator is not in the state,
-    so a saved run repeats only if the environment has a generator of its own. Its expected rewards
-    are unknown.
+    so a saved run repeats only if the environment has a generator of its own.
+
+    With `expected_rewards`, regret is exact. The function is called after each reset and step, with
+    the environment as it is then: it may read what is hidden, such as weights that drift.
 
     Args:
         env: a `PyEnvironment` of TF-Agents, batched or not, each of whose steps ends an episode, as
             those of its `BanditPyEnvironment` do. From now on, use it through the result only.
+        expected_rewards: a function of the environment and its observation [B, ...], which draws
+            nothing, and returns the mean reward of each action: [B, K]. A method of the class will
+            do, such as `Mine.means`. By default, the means are unknown.
 
     >>> import numpy as np
     >>> from tf_agents.bandits.environments import bandit_py_environment
@@ -48,26 +60,32 @@ def from_tf_agents(env: py_environment.PyEnvironment) -> BanditPyEnvironment[Any
     >>> env.reset().observation, env.step([2]).reward
     (array([[1.]], dtype=float32), array([1.], dtype=float32))
     """
+    if expected_rewards is not None and not callable(expected_rewards):
+        expected = "expected a function of the environment and its observation"
+        raise TypeError(f"expected_rewards is {short_repr(expected_rewards)}; {expected}")
     if not isinstance(env, py_environment.PyEnvironment):
         raise TypeError(f"env is {env!r}; expected a PyEnvironment of TF-Agents")
-    return UsersBandit(env)
+    return UsersBandit(env, expected_rewards)
 
 
 class _UsersState(NamedTuple):
-    """The environment, which changes in place, and its last time step."""
+    """The environment, which changes in place; its last time step; the means there, if known."""
 
     env: py_environment.PyEnvironment
     time_step: ts.TimeStep
+    means: Array | None
 
 
 class UsersBandit(BanditPyEnvironment[_UsersState]):
     """A user's own bandit of TF-Agents; see `from_tf_agents`.
 
     Args:
-        env: the environment.
+        env, expected_rewards: as for `from_tf_agents`.
     """
 
-    def __init__(self, env: py_environment.PyEnvironment) -> None:
+    def __init__(
+        self, env: py_environment.PyEnvironment, expected_rewards: MeansFunction | None = None
+    ) -> None:
         super().__init__(
             map_structure(from_tf_agents_spec, env.observation_spec()),
             reward_spec=map_structure(from_tf_agents_spec, env.time_step_spec().reward),
@@ -76,18 +94,30 @@ class UsersBandit(BanditPyEnvironment[_UsersState]):
             name=getattr(env, "name", None) or type(env).__name__,
         )
         self._users_env = env
+        self._means_in = expected_rewards
         # A property in TF-Agents' base class, and a method in some of its environments.
         self._is_batched = bool(env.batched() if callable(env.batched) else env.batched)
 
     def _initial_state(self, rng: Rng) -> _UsersState:
-        return _UsersState(self._users_env, self._users_env.reset())
+        return self._state_at(self._users_env, self._users_env.reset())
 
     def _next_episode(self, rng: Rng, state: _UsersState) -> _UsersState:
-        return _UsersState(state.env, state.env.reset())
+        return self._state_at(state.env, state.env.reset())
+
+    def _state_at(self, env: py_environment.PyEnvironment, time_step: ts.TimeStep) -> _UsersState:
+        """Returns the state at a time step, with the means there, which a step may change."""
+        means = None
+        if self._means_in is not None:
+            what = "expected_rewards returned"
+            means = as_numbers(what, self._means_in(env, self._observation_of(time_step))).copy()
+            check_array(what, means, (self.batch_size, self.num_actions, *means.shape[2:]))
+        return _UsersState(env, time_step, means)
 
     def _observe(self, state: _UsersState) -> Nest:
-        observation = state.time_step.observation
-        return self._with_rows("an observation", self.observation_spec(), observation)
+        return self._observation_of(state.time_step)
+
+    def _expected_rewards(self, state: _UsersState) -> Array:
+        return super()._expected_rewards(state) if state.means is None else state.means
 
     def _draw_rewards(self, rng: Rng, state: _UsersState, action: Nest) -> Nest:
         taken = map_structure(self._without_rows, self.action_spec(), action)
@@ -98,7 +128,11 @@ class UsersBandit(BanditPyEnvironment[_UsersState]):
         return self._with_rows("a reward", self.reward_spec(), time_step.reward)
 
     def _next_state(self, rng: Rng, state: _UsersState, action: Nest) -> _UsersState:
-        return _UsersState(state.env, state.env.current_time_step())
+        return self._state_at(state.env, state.env.current_time_step())
+
+    def _observation_of(self, time_step: ts.TimeStep) -> Nest:
+        """Returns the observation of a time step of the environment: arrays [B, ...]."""
+        return self._with_rows("an observation", self.observation_spec(), time_step.observation)
 
     def _without_rows(self, spec: ArraySpec, action: Array) -> Array:
         """Returns an action as the environment takes it: without rows if it is not batched."""

@@ -36,8 +36,8 @@ class StationaryStochasticPerArmPyEnvironment(NewContexts, BanditPyEnvironment[O
         R_t       ~ reward_fn(x_t, z_t(A_t))                      the same function for all rows
 
     Every step has new users and items. The observation is a dict: `global` [B, G], `per_arm`
-    [B, K, P] and, if `num_actions_fn` is given, `num_actions` [B] int32: the first so many arms are
-    available to the row.
+    [B, K, P] and, if `num_actions_fn` is given, `num_actions` [B], of the dtype that it returns:
+    the first so many arms are available to the row.
 
     Random stream: a step draws the rewards, then the global contexts, the arms' and the numbers of
     actions. Functions are called once each in the constructor, then in that order for each row, or
@@ -93,7 +93,8 @@ class StationaryStochasticPerArmPyEnvironment(NewContexts, BanditPyEnvironment[O
             counted = self._counts.spec
             if counted.dtype.kind not in "iu" or counted.shape != (1,):
                 raise TypeError(f"{COUNT} returned {counted}; expected one integer for each row")
-            observation_spec["num_actions"] = BoundedArraySpec((), np.int32, 1, num_arms)
+            largest = min(num_arms, np.iinfo(counted.dtype).max)
+            observation_spec["num_actions"] = BoundedArraySpec((), counted.dtype, 1, largest)
         user = self._contexts.users.spec
         item = self._contexts.items.spec
         self._reward_model = as_reward_model("reward_fn", reward_fn, user, item)
@@ -113,7 +114,7 @@ class StationaryStochasticPerArmPyEnvironment(NewContexts, BanditPyEnvironment[O
         if self._counts is not None:
             numbers = self._counts.sample(rng, self._batch_shape, COUNT)[:, 0]
             counts = numbers.astype(np.int64).clip(1, self.num_actions)
-            contexts["num_actions"] = counts.astype(np.int32)
+            contexts["num_actions"] = counts.astype(self._counts.spec.dtype)
         return contexts
 
     def _expected_rewards(self, state: Observation) -> Array:

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from bandit_envs.arrays import Floats
-from bandit_envs.evaluations.candidates import Candidate, Contender
+from bandit_envs.evaluations.candidates import (
+    Candidate,
+    Contender,
+    first_batch,
+    name_candidate,
+)
 from bandit_envs.evaluations.kinds.log_kind import LogKind
 from bandit_envs.evaluations.logs import OpenLog
 from bandit_envs.logged import BanditLog, Estimator
 from bandit_envs.logged.estimators.estimate import Terms
+from bandit_envs.logged.features import has_items, spec_of_rows
 from bandit_envs.logged.probabilities import tabulate
-from bandit_envs.policies import Policy
+from bandit_envs.logged.translation import see_as
+from bandit_envs.policies import ConstantPolicy, Policy
+from bandit_envs.policies.contextual import ContextualPolicy, lacks_constant
+from bandit_envs.policies.models.constant_feature import LACKS_CONSTANT
+from bandit_envs.policies.models.inputs import InputReader
+from bandit_envs.policies.parts.registry import MOST_PRODUCTS
 
 SAMPLES = 100
 """Choices that are counted of a policy that does not know its probabilities."""
@@ -27,29 +39,48 @@ learn from.
 """
 
 
+LACKS_PRODUCTS = (
+    "is linear, so it ranks items alike in every context; interactions=true of its model adds the "
+    f"products of their columns, as is done by itself up to {MOST_PRODUCTS} of them"
+)
+"""A sentence without its subject, the name of a policy."""
+
+
 class SingleActions(LogKind):
     """One of K actions: policies tell the probabilities of all of them.
 
     Args:
-        num_actions: K.
+        num_models: of rewards, which need rows to learn from: one for each action; or the features
+            of the model that all items share.
     """
 
     name = "single action"
     estimators = (Estimator,)
     learns = True
 
-    def __init__(self, num_actions: int) -> None:
-        self._num_actions = num_actions
+    def __init__(self, num_models: int) -> None:
+        self._num_models = num_models
+
+    @classmethod
+    def of_log(cls, log: OpenLog) -> SingleActions:
+        """Returns the kind of the actions of a log."""
+        empty = log.summary.empty
+        if empty is None or not has_items(empty):
+            return cls(log.summary.num_actions)
+        reader = InputReader(spec_of_rows(empty.observation))
+        return cls(reader.sizes(num_rows=1).num_features)
 
     def default_estimators(self, rows: int) -> Sequence[str]:
-        is_long = rows >= ROWS_OF_AN_ACTION * self._num_actions
+        is_long = rows >= ROWS_OF_AN_ACTION * self._num_models
         return ["dr"] if is_long else ["ips", "snips"]
 
     def title(self, log: OpenLog, estimators: Iterable[str]) -> str:
         return log.title
 
     def enter(self, contender: Contender, log: OpenLog, training_rows: int | None) -> Candidate:
-        return contender.enter(log, training_rows).meet(log)
+        candidate = contender.enter(log, training_rows)
+        remarks = [*candidate.remarks, *find_remarks(candidate, log)]
+        return dataclasses.replace(candidate, remarks=remarks)
 
     def ask(self, policy: Policy, rows: BanditLog, rows_before: int) -> Floats:
         samples = None if policy.knows_probabilities else SAMPLES
@@ -79,3 +110,19 @@ class SingleActions(LogKind):
         # Those of actions that are not available may be infinite.
         means = np.where(table > 0.0, rows.expected_rewards, 0.0)
         return np.asarray((table * means).sum(axis=1))
+
+
+def find_remarks(candidate: Candidate, log: OpenLog) -> Iterator[str]:
+    """Yields what a policy lacks in a log: a constant, products of columns, or its item."""
+    policy = candidate.policy
+    with name_candidate(candidate):
+        observation = see_as(policy.encoding, first_batch(log))
+        if lacks_constant(policy, observation):
+            yield LACKS_CONSTANT
+    encoding = log.summary.encoding
+    is_linear = isinstance(policy, ContextualPolicy) and policy.model.is_linear
+    if is_linear and encoding is not None and encoding.features and encoding.item_features:
+        yield LACKS_PRODUCTS
+    if isinstance(policy, ConstantPolicy) and policy.item is not None:
+        share = 1.0 - log.summary.items.count_offers(policy.item) / log.size
+        yield f"chooses uniformly where its item is not offered: {share:.2g} of the rows"

@@ -28,7 +28,7 @@ from bandit_envs.logged.columns import (
 )
 from bandit_envs.logged.estimators.estimate import Estimate, Terms
 from bandit_envs.logged.estimators.sums import compared_columns, free_columns
-from bandit_envs.logged.features import flat_features_of
+from bandit_envs.logged.features import NO_NAMES, flat_features_of, have_no_names
 from bandit_envs.logged.log import BanditLog, require_numbered_actions
 from bandit_envs.policies.scikit_learn.model import name_failing_estimator
 
@@ -127,12 +127,23 @@ class MarginalizedIPS:
 
         Args:
             log: n decisions.
-            clusters: [K], of the actions, such as brands.
+            clusters: [K], of the actions, such as brands; if actions are items that change from row
+                to row, those of the items of each row, [n, K].
+
+        Raises:
+            ValueError: they are of places, where other items may be in other rows.
         """
-        num_actions = require_numbered_actions(log).num_actions
-        of_action = as_column("clusters", clusters, "iu", np.int64, 1)
-        check_array("clusters has", of_action, (num_actions,))
-        return np.asarray(of_action[log.action][:, np.newaxis] == of_action, np.float64)
+        shape = (len(log), require_numbered_actions(log).num_actions)
+        if np.ndim(clusters) == 1:
+            if have_no_names(log):
+                raise ValueError(f"clusters has shape {np.shape(clusters)}; {NO_NAMES}")
+            of_action = as_column("clusters", clusters, "iu", np.int64, 1)
+            check_array("clusters has", of_action, shape[1:])
+            clusters = np.broadcast_to(of_action, shape)
+        of_row = as_column("clusters", clusters, "iu", np.int64, 2)
+        check_array("clusters has", of_row, shape)
+        chosen = of_row[np.arange(len(log)), log.action]
+        return np.asarray(chosen[:, np.newaxis] == of_row, np.float64)
 
     @staticmethod
     def likelihoods_of_embeddings(
@@ -171,6 +182,8 @@ class MarginalizedIPS:
             log: n decisions, with `embedding`.
             dimensions: those of the embedding that count, from 0; None for all.
         """
+        if have_no_names(log):
+            raise ValueError(f"rows of an action cannot be counted; {NO_NAMES}")
         embedding = _embedding_of(log, dimensions)
         _, kind = np.unique(embedding, axis=0, return_inverse=True)  # [n, 1] in NumPy 2.0 only
         kind = kind.reshape(len(log))

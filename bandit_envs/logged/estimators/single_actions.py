@@ -15,6 +15,7 @@ from bandit_envs.base.checks import check_number
 from bandit_envs.logged.columns import check_distributions, check_reward_range
 from bandit_envs.logged.estimators.estimate import Estimate, EstimateSums, Terms
 from bandit_envs.logged.estimators.sums import ActionSums, compared_columns, free_columns
+from bandit_envs.logged.features import have_no_names
 from bandit_envs.logged.log import BanditLog, require_numbered_actions, require_propensities
 
 ROWS_IN_CACHE = 8192  # whose tables stay in the processor's cache
@@ -104,7 +105,10 @@ class Estimator(abc.ABC):
         changed = self._change(rows.weights, rows.probability)
         weighted = changed * rows.residual
         weights = rows.weights[np.newaxis]  # of one slot
-        actions = ActionSums.from_rows(log.action, np.asarray(probabilities), log.action_names)
+        actions = None
+        if not have_no_names(log):  # else a number is a place, where another item may be
+            table = np.asarray(probabilities)
+            actions = ActionSums.from_rows(log.action, table, log.action_names)
         left_out = None
         unchanged = None
         if not self.self_normalized:

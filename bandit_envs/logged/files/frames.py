@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from bandit_envs.base.extras import import_extra
 from bandit_envs.logged.files.column_layout import TableLayout, check_layout, join_frame, split_log
-from bandit_envs.logged.files.logger_columns import Propensity
-from bandit_envs.logged.files.table_scan import LogRoles, TableScan
-from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.files.item_scan import open_table
+from bandit_envs.logged.files.log_roles import LogRoles, Propensity
+from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.tables.parts import FramePart, Parts
 from bandit_envs.tables.roles import Names
 
@@ -41,8 +41,14 @@ def from_frame(
     drop_missing: bool = False,
     logger: str | None = None,
     balance: bool = False,
+    decision: str | None = None,
+    item: str | None = None,
+    chosen: str = "chosen",
+    item_features: Names | None = None,
+    gather: bool = False,
+    available: str | None = None,
 ) -> BanditLog:
-    """Returns the log in a pandas DataFrame, which has one row a decision.
+    """Returns the log in a pandas DataFrame, which has one row a decision, or one a candidate.
 
     Columns of numbers are features as they are. Those of texts become a feature for each text, and
     those of dates and times become five. `log.encoding` says what became of which column.
@@ -52,10 +58,10 @@ def from_frame(
         action: the column of the actions: integers from 0, or names, which are numbered in sorted
             order.
         reward: the column of the rewards.
-        propensity: the column of the probabilities with which the actions were chosen; None if they
-            are not known. With `logger`, a dict: for each logging policy, by its name, the column
-            of the probabilities with which it takes the logged actions. Without `balance`, only
-            those of its own rows count.
+        propensity: the column of the probabilities with which the actions were chosen, or a number
+            that is the probability in all rows; None if they are not known. With `logger`, a dict:
+            for each logging policy, by its name, the column of the probabilities with which it
+            takes the logged actions. Without `balance`, only those of its own rows count.
         features: the columns of the observation [n, d]; None for all that have a name, and no other
             role.
         num_actions: by default, the largest action plus 1, or the number of names; or 0, if
@@ -68,6 +74,16 @@ def from_frame(
             propensity of its own.
         balance: whether propensities are those of the mixture of all logging policies, as by
             `balance_loggers`, which says what that assumes.
+        decision: the column of the names of the decisions, if a table has one row for each
+            candidate of a decision. These rows are adjacent.
+        item: the column of the items, if actions are items with features. There is no `action`.
+        chosen: the column that is 1 for the chosen candidate, and 0 for others.
+        item_features: the columns of the features of the items; `features` are those of the
+            context. If one of them is None, it is all columns that have no other role; if both are,
+            features are the columns that are the same in all rows of each decision.
+        gather: whether rows of a decision may stand anywhere. All are read into memory.
+        available: the column of the actions that were available in each row: lists, which are JSON
+            in CSV, such as `["hats", "shoes"]`. By default, all were.
 
     Raises:
         ValueError: a column is missing, or has a value that cannot be; missing values are counted
@@ -77,26 +93,32 @@ def from_frame(
         UserWarning: a column without a name is not a feature, or a column of dates in another form
             is read as texts.
     """
-    if features is None and logger is None and KEY in frame.attrs:
+    if features is None and logger is None and item is None and KEY in frame.attrs:
         layout: TableLayout = check_layout(frame.attrs[KEY]).copy()
         layout["rows"] = len(frame)  # some may have been filtered
         return join_frame(layout, frame)
-    scan = TableScan.open(
+    columns = LogRoles.of(
+        reward=reward,
+        propensity=propensity,
+        features=features,
+        action=action,
+        embedding=embedding,
+        logger=logger,
+        balance=balance,
+        decision=decision,
+        item=item,
+        chosen=chosen,
+        item_features=item_features,
+        available=available,
+    )
+    scan = open_table(
         "frame",
         Parts([FramePart(frame)]),
-        LogRoles.of(
-            features,
-            propensity,
-            logger,
-            balance,
-            action=action,
-            reward=reward,
-            embedding=embedding,
-        ),
+        columns,
         num_actions=num_actions,
         drop_missing=drop_missing,
+        gather=gather,
     )
     for problem in scan.doubts:
         warnings.warn(problem, stacklevel=2)
-    (log,) = scan
-    return log
+    return concatenate(list(scan))

@@ -9,18 +9,19 @@ from pathlib import Path
 from typing import TypeAlias
 
 from bandit_envs.base.checks import check_integer
-from bandit_envs.logged.files.decision_tables import is_decisions
-from bandit_envs.logged.files.decisions import DecisionScan
+from bandit_envs.logged.files.item_scan import open_table
 from bandit_envs.logged.files.log_files import LOG_SUFFIXES, WrittenScan, check_suffix, is_written
-from bandit_envs.logged.files.logger_columns import Propensity
+from bandit_envs.logged.files.log_roles import LogRoles, Propensity
 from bandit_envs.logged.files.scan import BATCH_ROWS
-from bandit_envs.logged.files.table_scan import LogRoles, TableScan
+from bandit_envs.logged.files.served.decision_file import DecisionScan
+from bandit_envs.logged.files.served.decision_tables import is_decisions
+from bandit_envs.logged.files.table_scan import UsersScan
 from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.tables.folders import find_parts
 from bandit_envs.tables.roles import Names
 from bandit_envs.tables.suffixes import TABLE_SUFFIXES
 
-FileScan: TypeAlias = WrittenScan | TableScan | DecisionScan
+FileScan: TypeAlias = WrittenScan | UsersScan | DecisionScan
 """A log in files, as `scan_log` returns it."""
 
 
@@ -39,6 +40,12 @@ def scan_log(
     only: str | None = None,
     logger: str | None = None,
     balance: bool = False,
+    decision: str | None = None,
+    item: str | None = None,
+    chosen: str = "chosen",
+    item_features: Names | None = None,
+    gather: bool = False,
+    available: str | None = None,
 ) -> FileScan:
     """Returns an iterable over the batches of a log.
 
@@ -56,8 +63,8 @@ def scan_log(
         batch_rows: the most rows of a batch. The last batch of a file may have fewer.
         action: the column of the actions, as for `from_frame`.
         reward: the column of the rewards.
-        propensity: the column of the propensities; None if they are not known. With `logger`, a
-            dict as for `from_frame`.
+        propensity: the column of the propensities, or the one of all rows; None if they are not
+            known. With `logger`, a dict as for `from_frame`.
         features: the columns of the observation; None for all that have no other role. Of Parquet
             files, no other columns are read.
         num_actions: the number of actions of a table. By default, the extra pass finds the largest
@@ -77,6 +84,13 @@ def scan_log(
             proportion to their rows. `balance_loggers` says what that assumes. A part of the log
             may have other proportions: `balance` of what is returned counts those of some rows, as
             `evaluate` and `learn` do of the rows that they use.
+        decision: as for `from_frame`, as are the arguments after it. A decision may go on in the
+            next file.
+        item: the column of the items, if actions are items with features.
+        chosen: the column that is 1 for the chosen candidate.
+        item_features: the columns of the features of the items.
+        gather: whether rows of a decision may stand anywhere.
+        available: the column of lists of the actions that were available.
 
     Raises:
         ValueError: there is no log, a folder has other files, or without `features`, the first file
@@ -93,8 +107,21 @@ def scan_log(
     [2, 2, 1]
     """
     check_integer("batch_rows", batch_rows, minimum=1)
-    roles = {"action": action, "reward": reward, "embedding": embedding, "time": time}
-    columns = LogRoles.of(features, propensity, logger, balance, **roles)
+    columns = LogRoles.of(
+        reward=reward,
+        propensity=propensity,
+        features=features,
+        time=time,
+        action=action,
+        embedding=embedding,
+        logger=logger,
+        balance=balance,
+        decision=decision,
+        item=item,
+        chosen=chosen,
+        item_features=item_features,
+        available=available,
+    )
     folder = Path(path)
     given = {
         "action": action != "action",
@@ -104,24 +131,27 @@ def scan_log(
         "drop_missing": drop_missing,
         "embedding": bool(embedding),
         "logger": logger is not None,
+        "item": item is not None,
+        "available": available is not None,
     }
     if is_decisions(folder) and not folder.is_dir():
         _refuse_given({**given, "features": features is not None}, "a DecisionService", path)
         return DecisionScan.open(folder, batch_rows, time)
-    if features is None:
+    if features is None and item is None:
         if not folder.is_dir() and folder.exists():
             check_suffix(folder)
         parts = find_parts(folder, LOG_SUFFIXES, only)
         if is_written(parts.found[0]):
             _refuse_given(given, "write_log", path)
             return WrittenScan(parts, batch_rows, time)
-    return TableScan.open(
+    return open_table(
         "it",
         find_parts(folder, TABLE_SUFFIXES, only),
         columns,
         num_actions=num_actions,
         drop_missing=drop_missing,
         batch_rows=batch_rows,
+        gather=gather,
     )
 
 
@@ -151,6 +181,12 @@ def read_log(
     embedding: Names = (),
     logger: str | None = None,
     balance: bool = False,
+    decision: str | None = None,
+    item: str | None = None,
+    chosen: str = "chosen",
+    item_features: Names | None = None,
+    gather: bool = False,
+    available: str | None = None,
 ) -> BanditLog:
     """Reads what `write_log` wrote, a table, or all such files in a folder, by their names' order.
 
@@ -174,11 +210,17 @@ def read_log(
         only=only,
         logger=logger,
         balance=balance,
+        decision=decision,
+        item=item,
+        chosen=chosen,
+        item_features=item_features,
+        gather=gather,
+        available=available,
     )
     if isinstance(scan, WrittenScan):
         return scan.read()
     batches = list(scan)
-    if isinstance(scan, TableScan):
+    if isinstance(scan, UsersScan):
         for problem in scan.doubts:
             warnings.warn(problem, stacklevel=2)
     if isinstance(scan, DecisionScan) and not batches:

@@ -26,6 +26,7 @@ from bandit_envs.tables.cells import (
     read_numbers,
     read_reals,
 )
+from bandit_envs.tables.decisions.candidate_rows import check_same
 from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.encoding_search import EncodingSearch
 from bandit_envs.tables.errors import check_column
@@ -196,11 +197,9 @@ def _sort_slots(frame: DataFrame, roles: Roles, slate: str) -> tuple[DataFrame, 
         found = f"slate {names[row]!r} has {table[row, column]} rows of slot {written!r}"
         raise ValueError(f"{found}; expected one, as of each of the {len(known)} slots")
     ordered = frame.iloc[np.lexsort((slots, slates))]
-    for name in (*roles.features, *roles.all_of("propensity")):
-        values = ordered[name].to_numpy().reshape(table.shape)
-        is_same = np.equal(values, values[:, :1]).astype(bool).reshape(-1)
-        expected = "the same value in all rows of a slate, as features have and its propensity"
-        check_column(ordered, name, is_same, expected)
+    is_first = np.arange(len(ordered)) % len(known) == 0
+    whole = (*roles.features, *roles.all_of("propensity"))
+    check_same(ordered, whole, is_first, slate, "slate")
     return ordered, len(known)
 
 

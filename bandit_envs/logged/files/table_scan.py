@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import abc
 import collections
 import dataclasses
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from bandit_envs.arrays import Array, Floats
+import numpy as np
+
+from bandit_envs.arrays import Array, Floats, Mask
 from bandit_envs.base.checks import check_integer
 from bandit_envs.logged.columns import BadValueError
-from bandit_envs.logged.files.logger_columns import LoggerColumns, Propensity
+from bandit_envs.logged.files.log_roles import LoggerColumns, LogRoles
 from bandit_envs.logged.files.scan import BATCH_ROWS, Scan, are_parquet
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.tables.cells import (
@@ -22,13 +25,13 @@ from bandit_envs.tables.cells import (
     read_numbers,
     read_reals,
 )
+from bandit_envs.tables.decisions.lists import flatten, flatten_column
 from bandit_envs.tables.encoding import TableEncoding, TextColumn
 from bandit_envs.tables.encoding_search import EncodingSearch
-from bandit_envs.tables.errors import bad_value
+from bandit_envs.tables.errors import bad_value, check_column
 from bandit_envs.tables.missing import MissingValues
 from bandit_envs.tables.parts import Part, Parts
 from bandit_envs.tables.roles import (
-    Names,
     Roles,
     check_column_names,
     describe_unnamed,
@@ -39,69 +42,75 @@ from bandit_envs.tables.times import TimesOfRows
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-SHARED = ("embedding", "time")
-"""Roles whose columns may have another role, too."""
-
-
-class LogRoles(NamedTuple):
-    """What the columns of a log are, and those of several logging policies if it has some."""
-
-    roles: Roles
-    loggers: LoggerColumns | None
-
-    @classmethod
-    def of(
-        cls,
-        features: Names | None,
-        propensity: Propensity,
-        logger: str | None,
-        balance: bool,
-        **roles: Any,
-    ) -> LogRoles:
-        """Returns the roles that a user names, as for `from_frame`.
-
-        Args:
-            features: the columns of the observation; None for all that have no other role.
-            propensity: the column of the propensities, or those of several logging policies.
-            logger: the column that says which logging policy a row is of.
-            balance: whether propensities are those of the mixture of logging policies.
-            roles: the column or columns of each other role, such as `action`.
-
-        Raises:
-            ValueError: a column has two roles, or logging policies have no propensities.
-        """
-        loggers = LoggerColumns.of(logger, propensity, balance)
-        columns: Names | None
-        if isinstance(propensity, Mapping):
-            columns = tuple(dict.fromkeys(propensity.values()))
-        else:
-            columns = propensity
-        named = Roles.of(features, SHARED, **roles, propensity=columns, logger=logger)
-        return cls(named, loggers)
-
 
 @dataclasses.dataclass(frozen=True)
-class TableScan(Scan):
-    """A log in a user's table. `open` finds how its columns become numbers.
+class UsersScan(Scan):
+    """A log in a user's table, of any kind.
 
     Args:
         parts: of the table, in order: CSV or Parquet files, or a data frame.
         roles: what its columns are.
-        loggers: the columns of several logging policies; None for one.
         batch_rows: the most rows of a batch.
-        num_actions: 0 if actions are real numbers.
-        drop_missing: whether rows that miss values are left out; by default, they are an error.
+        drop_missing: whether decisions that miss values are left out; by default, they are an
+            error.
         encoding: how columns become numbers.
-        num_unread: how many columns of features `keep_features` has left out.
     """
 
     parts: Parts[Part]
     roles: Roles
-    loggers: LoggerColumns | None
     batch_rows: int
-    num_actions: int
     drop_missing: bool
     encoding: TableEncoding
+
+    def __iter__(self) -> Iterator[BanditLog]:
+        for number in range(len(self.parts.found)):
+            yield from self.scan_part(number)
+
+    @property
+    def features(self) -> Sequence[str]:  # type: ignore[override]
+        return self.encoding.names
+
+    @property
+    def time(self) -> str | None:  # type: ignore[override]
+        return self.roles.one_of("time")
+
+    @property
+    def condition(self) -> str:  # type: ignore[override]
+        return " without missing values" if self.drop_missing else ""
+
+    @property
+    def doubts(self) -> list[str]:
+        """Columns that are perhaps read in another way than they are meant, in words."""
+        unnamed = self.roles.unnamed
+        found = [describe_unnamed(unnamed)] if unnamed else []
+        return [*found, *self.encoding.find_other_dates()]
+
+    def remarks(self) -> list[str]:
+        lines = super().remarks()
+        if self.drop_missing:
+            lines.append(self.find_missing().describe_left_out())
+        return [*lines, *self.doubts]
+
+    @abc.abstractmethod
+    def find_missing(self) -> MissingValues:
+        """Returns which values the columns miss."""
+
+
+@dataclasses.dataclass(frozen=True)
+class TableScan(UsersScan):
+    """A log in a table with a row for each decision. `open` finds how columns become numbers.
+
+    Args:
+        parts: as in the base class, as are others that are not named here.
+        num_actions: 0 if actions are real numbers.
+        propensity: of all decisions; None if a column has them, or they are not known.
+        loggers: the columns of several logging policies; None for one.
+        num_unread: how many columns of features `keep_features` has left out.
+    """
+
+    num_actions: int
+    propensity: float | None = None
+    loggers: LoggerColumns | None = None
     num_unread: int = 0
 
     @classmethod
@@ -138,11 +147,17 @@ class TableScan(Scan):
             check_column_names(table, roles.names(), found)
         search = EncodingSearch(
             parts=parts,
-            actions=() if num_actions == 0 else roles.all_of("action"),
+            actions=() if num_actions == 0 else roles.all_of("action") + roles.all_of("available"),
             features=roles.features,
             batch_rows=batch_rows,
+            lists=roles.all_of("available"),
         )
         encoding, number = search.find(num_actions)
+        if not number and roles.all_of("available"):
+            expected = "numbered or named actions"
+            raise ValueError(
+                f"available is given, and actions are real numbers; expected {expected}"
+            )
         if not number and columns.loggers is not None and columns.loggers.balance:
             expected = "numbered or named actions, as nothing tests a mixture of others"
             raise ValueError(f"balance is True, and actions are real numbers; expected {expected}")
@@ -152,6 +167,7 @@ class TableScan(Scan):
             loggers=columns.loggers,
             batch_rows=batch_rows,
             num_actions=number,
+            propensity=columns.propensity,
             drop_missing=drop_missing,
             encoding=encoding,
         )
@@ -160,41 +176,14 @@ class TableScan(Scan):
         rows = scan._count_loggers(columns.loggers)
         return scan._replace(loggers=columns.loggers.with_all_rows(rows))
 
-    def __iter__(self) -> Iterator[BanditLog]:
-        for number in range(len(self.parts.found)):
-            yield from self.scan_part(number)
-
     def scan_part(self, number: int) -> Iterator[BanditLog]:
         part = self.parts.found[number]
         for frame in self._complete_frames(part, self.roles.names()):
             with part.reading():
                 yield self._make_batch(frame)
 
-    @property
-    def features(self) -> Sequence[str]:  # type: ignore[override]
-        return self.roles.features
-
-    @property
-    def time(self) -> str | None:  # type: ignore[override]
-        return self.roles.one_of("time")
-
-    @property
-    def condition(self) -> str:  # type: ignore[override]
-        return " without missing values" if self.drop_missing else ""
-
-    @property
-    def doubts(self) -> list[str]:
-        """Columns that are perhaps read in another way than they are meant, in words."""
-        unnamed = self.roles.unnamed
-        found = [describe_unnamed(unnamed)] if unnamed else []
-        return [*found, *self.encoding.find_other_dates()]
-
     def remarks(self) -> list[str]:
         lines = super().remarks()
-        if self.drop_missing:
-            missing = self.find_missing()
-            lines.append(f"{missing.rows} of {missing.size} rows miss values, and are left out")
-        lines += self.doubts
         if self.loggers is not None:
             found = f"logging policies: {self.loggers}"
             if self.loggers.balance:
@@ -208,7 +197,6 @@ class TableScan(Scan):
         return self._replace(batch_rows=min(self.batch_rows, rows, max(1, numbers // width)))
 
     def find_missing(self) -> MissingValues:
-        """Returns which values the columns miss."""
         names = self.roles.names()
         found = MissingValues(size=0, rows=0, columns={})
         for part in self.parts.found:
@@ -289,23 +277,45 @@ class TableScan(Scan):
             return BanditLog(
                 observation=self.encoding.read(frame),
                 action=self._read_actions(frame),
-                reward=read_numbers(frame, self._column_of("reward")),
+                reward=read_numbers(frame, self.roles.column_of("reward")),
                 propensity=self._read_propensities(frame, own),
+                available=self._read_available(frame),
                 num_actions=self.num_actions,
                 embedding=read_categories(frame, self.roles.all_of("embedding")),
                 own_propensity=own if is_mixed else None,
                 encoding=self.encoding,
             )
         except BadValueError as error:
-            column = self._column_of(error.name)
+            column = self.roles.column_of(error.name)
             raise bad_value(frame, column, error.row, error.expected) from error
 
     def _read_actions(self, frame: DataFrame) -> Any:
         """Returns the actions: [n]."""
-        column = self._column_of("action")
+        column = self.roles.column_of("action")
         if self.encoding.actions:
             return read_names(frame, column, self.encoding.actions)
         return read_integers(frame, column) if self.num_actions else read_reals(frame, column)
+
+    def _read_available(self, frame: DataFrame) -> Mask | None:
+        """Returns which actions are available, [n, K]; None if no column says it.
+
+        Raises:
+            ValueError: a list has an entry that is not an action.
+        """
+        column = self.roles.one_of("available")
+        if column is None:
+            return None
+        entries = flatten_column(frame, column)
+        if self.encoding.actions:
+            actions = read_names(entries, column, self.encoding.actions)
+        else:
+            actions = read_integers(entries, column)
+            is_good = (actions >= 0) & (actions < self.num_actions)
+            check_column(entries, column, is_good, f"0 to {self.num_actions - 1}")
+        mask = np.zeros((len(frame), self.num_actions), np.bool_)
+        sizes = flatten(frame, column)[0]
+        mask[np.repeat(np.arange(len(frame)), sizes), actions] = True
+        return mask
 
     def _read_propensities(self, frame: DataFrame, own: Floats | None) -> Any:
         """Returns the propensities, [n]; None if they are not known.
@@ -316,13 +326,10 @@ class TableScan(Scan):
         """
         if self.loggers is not None:
             return self.loggers.mix(frame) if self.loggers.balance else own
+        if self.propensity is not None:
+            return np.full(len(frame), self.propensity)
         column = self.roles.one_of("propensity")
         return None if column is None else read_numbers(frame, column)
-
-    def _column_of(self, role: str) -> str:
-        """Returns the column of a role that has one."""
-        (name,) = self.roles.all_of(role)
-        return name
 
     def _complete_frames(
         self, part: Part, names: Sequence[str], others: Sequence[str] = ()
@@ -348,7 +355,7 @@ class TableScan(Scan):
         """Yields some columns of a part."""
         texts = [each.name for each in self.encoding.features if isinstance(each, TextColumn)]
         texts += self.roles.all_of("action") if self.encoding.actions else ()
-        texts += self.roles.all_of("logger")
+        texts += (*self.roles.all_of("logger"), *self.roles.all_of("available"))
         with part.reading():
             yield from part.frames(names, self.batch_rows, texts)
 

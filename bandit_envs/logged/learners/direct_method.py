@@ -5,13 +5,11 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import numpy as np
-
-from bandit_envs.logged.features import context_of
 from bandit_envs.logged.learners.fits.action_sums import (
     ridge_policy,
     sum_logged_rewards,
 )
+from bandit_envs.logged.learners.fits.pairs import logged_pairs
 from bandit_envs.logged.learners.fits.policies import (
     policy_of_regressions,
 )
@@ -34,7 +32,7 @@ class DirectMethodLearner(Learner):
         argmax_a  q_a(x)
 
     where q_a is a regression of the rewards of the action a. An action that was never logged is
-    chosen only if no other is available.
+    chosen only if no other is available. Items with features share one regression.
 
     Args:
         regressor: of scikit-learn, of which each action gets a copy; or a classifier of rewards.
@@ -45,6 +43,7 @@ class DirectMethodLearner(Learner):
 
     Source: Beygelzimer & Langford, The offset tree (2009), the regression approach.
 
+    >>> import numpy as np
     >>> log = BanditLog(np.ones((4, 1)), [0, 1, 0, 1], [1.0, 2.0, 1.0, 2.0], [0.5] * 4)
     >>> policy = DirectMethodLearner().fit(log)
     >>> policy.num_actions
@@ -62,12 +61,10 @@ class DirectMethodLearner(Learner):
         if self.streams:
             return self._fit_parts(functools.partial(pass_here, [log]), batch_size, seed)
         rng = generator(seed)
-        context = context_of(require_rows(log))
         models: list[Any] = []
-        for action in range(log.num_actions):
-            rows = np.flatnonzero(log.action == action)
+        for action, features, rewards in logged_pairs(require_rows(log)):
             regressor = copy_estimator(self._regressor, rng)
-            models.append(fit_regressor(regressor, context[rows], log.reward[rows], action))
+            models.append(fit_regressor(regressor, features, rewards, action))
         return policy_of_regressions(models, log, batch_size, rng)
 
     def _fit_parts(self, over: PassOverParts, batch_size: int, seed: Seed) -> ContextualPolicy:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import numpy as np
-
-from bandit_envs.logged.features import context_of
 from bandit_envs.logged.learners.fits.action_sums import (
     correct_rewards,
     ridge_policy,
     sum_all_rewards,
 )
+from bandit_envs.logged.learners.fits.pairs import all_pairs, count_models, logged_pairs
 from bandit_envs.logged.learners.fits.policies import (
     policy_of_regressions,
 )
@@ -46,7 +44,8 @@ class DoublyRobustLearner(Learner):
         q(x_i, a) + 1{a = a_i} (r_i - q(x_i, a)) / p_i
 
     and q are cross-fitted predictions of the rewards. So the propensities correct a bad q. An
-    action that was never logged is chosen only if no other is available.
+    action that was never logged is chosen only if no other is available. Items with features share
+    one regression, of all that were offered.
 
     Args:
         model: of the rewards, q, as for `RewardRegression`.
@@ -58,6 +57,7 @@ class DoublyRobustLearner(Learner):
 
     Source: Dudik, Langford & Li, Doubly robust policy evaluation and learning (2011), section 4.
 
+    >>> import numpy as np
     >>> log = BanditLog(np.ones((6, 1)), [0, 1] * 3, [1.0, 2.0] * 3, [0.5] * 6)
     >>> policy = DoublyRobustLearner().fit(log)
     >>> policy.num_actions
@@ -75,15 +75,15 @@ class DoublyRobustLearner(Learner):
     def _fit(self, log: BanditLog, batch_size: int, seed: Seed) -> ContextualPolicy:
         if self.streams:
             return self._fit_parts(functools.partial(pass_here, [log]), batch_size, seed)
-        context = context_of(log)
         rewards = correct_rewards(RewardRegression(self._model).predict(log), log)
-        is_logged = np.bincount(log.action, minlength=log.num_actions) > 0
+        is_logged = {pairs.model for pairs in logged_pairs(log) if len(pairs.rewards)}
         regressor = RidgeRegression() if self._regressor is None else self._regressor
         rng = generator(seed)
-        models: list[Any] = [NEVER] * log.num_actions
-        for action in np.flatnonzero(is_logged).tolist():
-            made = copy_estimator(regressor, rng)
-            models[action] = fit_regressor(made, context, rewards[:, action], action)
+        models: list[Any] = [NEVER] * count_models(log)
+        for action, features, targets in all_pairs(log, rewards):
+            if action in is_logged:
+                made = copy_estimator(regressor, rng)
+                models[action] = fit_regressor(made, features, targets, action)
         return policy_of_regressions(models, log, batch_size, rng)
 
     def _fit_parts(self, over: PassOverParts, batch_size: int, seed: Seed) -> ContextualPolicy:

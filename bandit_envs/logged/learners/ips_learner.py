@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bandit_envs.base.checks import check_number
-from bandit_envs.logged.features import context_of
+from bandit_envs.logged.features import context_of, has_items
 from bandit_envs.logged.learners.fits.policies import greedy_policy
 from bandit_envs.logged.learners.learner import Learner
 from bandit_envs.logged.log import BanditLog, require_propensities, require_rows
@@ -59,7 +59,10 @@ class IPSLearner(Learner):
             ValueError: a reward is below the baseline, none is above it, or the classifier cannot
                 learn from these rows.
         """
-        context = context_of(require_rows(log))
+        if has_items(require_rows(log)):
+            advice = "policy_gradient climbs the value that IPS estimates"
+            raise ValueError(f"log is of items, which are no classes; {advice}")
+        context = context_of(log)
         weights = self._weigh(log)
         rows = np.flatnonzero(weights)
         labels = log.action[rows]

@@ -48,7 +48,7 @@ class Learner(abc.ABC):
         """Returns a policy that learned from a log, and learns no more.
 
         Args:
-            log: n decisions, whose observations are contexts without features of the actions.
+            log: n decisions.
             batch_size: the number of rows of the policy.
             seed: of the policy's draws, and of estimators whose `random_state` is None.
         """

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from bandit_envs.base.checks import check_integer
-from bandit_envs.logged.features import check_tells_items
+from bandit_envs.logged.features import fit_items
 from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.logged.seen_rows import SeenRows, remember, remember_batches
-from bandit_envs.logged.translation import translate_log
+from bandit_envs.logged.translation import show, translate_log
 from bandit_envs.nests import map_structure
 from bandit_envs.policies import Policy
 from bandit_envs.trajectories import Trajectory, restart, termination
@@ -26,7 +26,8 @@ def learn_from_log(
     themselves, and the log is of one problem, the policy must have one row.
 
     Args:
-        policy: has the log's number of actions. The copy goes on from what it has learned.
+        policy: has the log's number of actions; or it is for items with features, whose number
+            may be any. The copy goes on from what it has learned.
         log: decisions, or batches of them in order, such as `scan_log` returns.
         batch_rows: how many decisions a policy whose rows share a model learns at a time; None for
             its `log_rows`. Those that forget, such as with `gamma` below 1, forget once a batch.
@@ -44,17 +45,18 @@ def learn_from_log(
     batches = remember_batches([log] if isinstance(log, BanditLog) else log, seen)
     for batch in align_batches(batches, learner.batch_size):
         learner.encoding = learner.encoding or batch.encoding
-        learn_batch(learner, translate_log(batch, learner.encoding))
+        translated = translate_log(batch, learner.encoding)
+        learner = fit_items(learner, translated)
+        _learn_batch(learner, translated)
+    if learner.num_actions != policy.num_actions:
+        learner = learner.for_items(policy.num_actions)
     return remember(learner.replicate(policy.batch_size), seen)
 
 
-def learn_batch(policy: Policy, log: BanditLog) -> None:
+def _learn_batch(policy: Policy, log: BanditLog) -> None:
     """Lets a policy learn from decisions, of which the first belongs to its first row."""
-    if policy.num_actions != log.num_actions:
-        raise ValueError(f"policy has {policy.num_actions} actions; expected {log.num_actions}")
-    check_tells_items(policy, log)
     size = policy.batch_size
-    observations = log.seen()
+    observations = show(policy, log)
     before = restart((), size)
     after = termination((), np.zeros(size))
     for start in range(0, len(log), size):

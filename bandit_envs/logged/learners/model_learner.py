@@ -5,7 +5,7 @@ Experimental: these names may change in any minor version.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from bandit_envs.logged.features import spec_of_rows
 from bandit_envs.logged.learners.learner import Learner
@@ -18,6 +18,7 @@ from bandit_envs.logged.log import (
 )
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.models import Model
+from bandit_envs.policies.parts.registry import Columns
 from bandit_envs.policies.rules import Greedy, Rule
 from bandit_envs.seeding import Seed
 
@@ -37,7 +38,8 @@ class ModelLearner(Learner):
     Args:
         model: of the rewards, such as `Logistic()`.
         rule: how to choose; by default the largest prediction.
-        named: in place of the model, for a log whose features have names; None for the same.
+        named: returns what takes the place of the model for the columns of a log whose features
+            have names; None for the same.
 
     Raises:
         TypeError: the rule needs what the model cannot do, or the model does not learn.
@@ -52,13 +54,17 @@ class ModelLearner(Learner):
     """
 
     def __init__(
-        self, model: Model, rule: Rule | None = None, *, named: Model | None = None
+        self,
+        model: Model,
+        rule: Rule | None = None,
+        *,
+        named: Callable[[Columns], Model] | None = None,
     ) -> None:
         self._rule = Greedy() if rule is None else rule
         if not isinstance(self._rule, Rule):
             raise TypeError(f"rule is {rule!r}; expected a Rule, such as Greedy()")
         self._model = self._check_model(model)
-        self._named = self._model if named is None else self._check_model(named)
+        self._named = named
 
     def _check_model(self, model: Model) -> Model:
         """Returns a model that learns, and can do what the rule needs; TypeError for others."""
@@ -86,10 +92,14 @@ class ModelLearner(Learner):
         self, sample: BanditLog, batches: Iterable[BanditLog], batch_size: int, seed: Seed
     ) -> ContextualPolicy:
         """Returns a policy that has learned from batches, of which `sample` is the first."""
+        spec = spec_of_rows(require_numbered_actions(require_rows(sample)).seen())
+        model = self._model
+        if self._named is not None and sample.names_features:
+            model = self._check_model(self._named(Columns.of(spec, have_names=True)))
         policy = ContextualPolicy(
-            self._named if sample.names_features else self._model,
+            model,
             self._rule,
-            observation_spec=spec_of_rows(require_numbered_actions(require_rows(sample)).seen()),
+            observation_spec=spec,
             num_actions=sample.num_actions,
             batch_size=batch_size,
             seed=seed,

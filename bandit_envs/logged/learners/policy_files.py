@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bandit_envs.arrays import Array, Floats
+from bandit_envs.arrays import Array
 from bandit_envs.base.archives import CONTENT_ERRORS
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.saving import (
@@ -21,9 +21,10 @@ from bandit_envs.base.saving import (
     load_state,
     save_state,
 )
+from bandit_envs.logged.features import spec_of_rows
+from bandit_envs.logged.learners.applied import Decided, decide
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.logged.summary import LogSummary
-from bandit_envs.logged.translation import find_new_names
 from bandit_envs.nests import Nest
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.linear import LinearThompsonSamplingPolicy, LinUCBPolicy
@@ -33,19 +34,14 @@ from bandit_envs.policies.parts.written_parts import PartReader, WrittenPart, wr
 from bandit_envs.policies.policy import Policy
 from bandit_envs.policies.rules import Rule
 from bandit_envs.seeding import Seed
-from bandit_envs.specs import ArraySpec
-from bandit_envs.tables.encoding import TableEncoding, TextColumn
-from bandit_envs.tables.missing import MissingValues
-from bandit_envs.tables.roles import check_column_names
-from bandit_envs.trajectories import restart
+from bandit_envs.tables.decisions.new_decisions import CandidateScan, scan_candidates
+from bandit_envs.tables.encoding import TableEncoding
+from bandit_envs.tables.whole_table import AnyTable
 
 SUFFIX = ".npz"
 KEY = "bandit_envs.policy"
 FORMAT = 1
 """Raised whenever the layout of these files changes."""
-
-ROWS = 1024
-"""How many rows of a table are shown to a policy at a time."""
 
 CLASSES = (ContextualPolicy, LinUCBPolicy, LinearThompsonSamplingPolicy)
 """What is written: policies that their model, their rule and what they know make again."""
@@ -114,46 +110,97 @@ class SavedPolicy:
             problem = f"a policy of the sizes {dict(self.sizes)} takes too much memory"
             raise ValueError(problem) from error
 
-    def choose(self, table: Any, seed: Seed = None) -> Array:
-        """Returns what the policy does in each row of a table: [n], by name if actions have names.
+    def choose(
+        self,
+        table: AnyTable,
+        seed: Seed = None,
+        *,
+        decision: str | None = None,
+        item: str | None = None,
+        drop_missing: bool = False,
+    ) -> Array:
+        """Returns what the policy does in each decision of a table: [n], by name if there is one.
 
-        The policy does not learn. It finds the columns of its features by their names.
+        The policy does not learn. `scan` and `decide` are the same in batches, with probabilities.
 
         Args:
-            table: a pandas DataFrame; other columns than those of the features do not count.
+            table: as for `scan`.
             seed: of a policy that draws its actions.
+            decision: as for `scan`.
+            item: as for `scan`.
+            drop_missing: as for `scan`.
+
+        Raises:
+            ValueError: as by `scan` and `decide`.
+
+        Warns:
+            UserWarning: the table has texts that the policy does not know, whose features are 0.
+        """
+        scan = self.scan(table, decision=decision, item=item, drop_missing=drop_missing)
+        for problem in scan.problems:
+            warnings.warn(problem, stacklevel=2)
+        chosen = [decided.chosen for decided in self.decide(scan, seed)]
+        if not chosen:
+            return np.array(self.encoding.actions if self.encoding else ())[:0]
+        joined = np.concatenate(chosen)
+        return joined.astype(np.str_) if joined.dtype == object else joined
+
+    def scan(
+        self,
+        table: AnyTable,
+        *,
+        decision: str | None = None,
+        item: str | None = None,
+        only: str | None = None,
+        drop_missing: bool = False,
+    ) -> CandidateScan:
+        """Returns the decisions of a table, which are still to be made, as the policy reads them.
+
+        It finds the columns of its features by their names. The table needs no actions, rewards and
+        propensities. `problems` of the result says which texts the policy does not know, whose
+        features are 0.
+
+        Args:
+            table: a pandas DataFrame; or the path of a CSV or Parquet file, or of a folder of such
+                files, which is read in batches. Other columns do not count.
+            decision: the column of the names of the decisions. With `item`, the rows of one
+                decision are its candidates.
+            item: the column of the items, if the policy chooses among items with features.
+            only: a pattern of the files of a folder that are read.
+            drop_missing: whether decisions that miss values are left out.
 
         Raises:
             ValueError: the policy has learned from no table; or this one lacks a column, or has a
                 cell that is missing or of another kind.
-
-        Warns:
-            UserWarning: it has texts that the policy does not know, whose features are 0.
         """
         if self.encoding is None:
             problem = "the policy has learned from no table, so columns have no names"
             raise ValueError(f"{problem}; expected features as arrays, for what `make` returns")
-        check_column_names("table", self.encoding.names, list(table))
-        missing = MissingValues.from_frame(table, self.encoding.names)
-        missing.check_none("fill them in, or leave these rows out")
-        features = self.encoding.read(table)
-        for problem in find_new_names(self.encoding, _with_texts_of(table, self.encoding)):
-            warnings.warn(f"the policy {problem}", stacklevel=2)
-        actions = self._act(features, seed)
-        names = self.encoding.actions
-        return np.array(names)[actions] if names else actions
+        return scan_candidates(
+            table,
+            self.encoding,
+            decision=decision,
+            item=item,
+            only=only,
+            drop_missing=drop_missing,
+        )
 
-    def _act(self, features: Floats, seed: Seed) -> Array:
-        """Returns the actions of the policy in rows of features [n, D]: [n]."""
-        number = len(features)
-        size = max(1, min(ROWS, number))
-        policy = self.make(ArraySpec(features.shape[1:], np.float64), size, seed)
-        actions = np.empty(number, np.int64)
-        for start in range(0, number, size):
-            rows = np.arange(start, start + size) % number  # the last ones are filled up
-            found = policy.action(restart(features[rows], size))
-            actions[start : start + size] = found[: number - start]
-        return actions
+    def decide(self, decisions: CandidateScan, seed: Seed = None) -> Iterator[Decided]:
+        """Yields what the policy does in decisions, in batches. It does not learn.
+
+        Args:
+            decisions: what `scan` returns.
+            seed: of a policy that draws its actions.
+
+        Raises:
+            ValueError: a decision misses a value, or has one of another kind.
+        """
+
+        def make(observation: Nest, batch_size: int) -> Policy:
+            return self.make(spec_of_rows(observation), batch_size, seed)
+
+        actions = () if self.encoding is None else self.encoding.actions
+        return decide(make, decisions, actions)
 
     def _make(self, observation_spec: Nest, batch_size: int, seed: Seed) -> Policy:
         """Returns what `make` does, once the sizes of observations are known to fit."""
@@ -162,7 +209,7 @@ class SavedPolicy:
             self.model,
             self.rule,
             observation_spec=observation_spec,
-            num_actions=self.sizes["num_actions"],
+            num_actions=self._reader(observation_spec).num_actions,
             batch_size=self.sizes["batch_size"] if independent_rows else batch_size,
             seed=seed,
             independent_rows=independent_rows,
@@ -174,9 +221,15 @@ class SavedPolicy:
         policy.encoding = self.encoding
         return policy.replicate(batch_size) if policy.batch_size != batch_size else policy
 
+    def _reader(self, observation_spec: Nest) -> InputReader:
+        """Returns what reads observations, of any number of items if actions are items."""
+        is_of_items = isinstance(observation_spec, Mapping) and "per_arm" in observation_spec
+        any_number = is_of_items and not self.model.predictor.has_own_weights
+        return InputReader(observation_spec, None if any_number else self.sizes["num_actions"])
+
     def _check_spec(self, observation_spec: Nest) -> None:
         """Raises ValueError if the policy has learned from observations of other sizes."""
-        sizes = InputReader(observation_spec, self.sizes["num_actions"]).sizes(num_rows=1)
+        sizes = self._reader(observation_spec).sizes(num_rows=1)
         found = {"context_dim": sizes.context_dim, "action_dim": sizes.action_dim}
         for name, size in found.items():
             if size != self.sizes[name]:
@@ -293,17 +346,6 @@ def read_policy(
         learned = decode_state(learned.tobytes(), str(path), trusted)
     known = {"model": model, "rule": rule, "learned": learned}
     return SavedPolicy(**{**content, **known, "encoding": _read_encoding(path, content)})
-
-
-def _with_texts_of(table: Any, encoding: TableEncoding) -> TableEncoding:
-    """Returns an encoding whose columns of texts have the texts of another table."""
-    columns = [
-        TextColumn(column.name, tuple({*map(str, table[column.name])}))
-        if isinstance(column, TextColumn)
-        else column
-        for column in encoding.features
-    ]
-    return dataclasses.replace(encoding, features=tuple(columns))
 
 
 def _read_encoding(path: str | os.PathLike[str], content: dict[str, Any]) -> TableEncoding | None:

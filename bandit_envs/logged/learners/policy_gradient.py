@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import check_integer, check_number, check_positive
 from bandit_envs.logged.estimators.single_actions import Estimator, InversePropensityScoring
-from bandit_envs.logged.features import context_of
 from bandit_envs.logged.learners.fits.objectives import Objective
+from bandit_envs.logged.learners.fits.pairs import (
+    count_models,
+    model_features,
+    of_features,
+    offered_items,
+)
 from bandit_envs.logged.learners.fits.policies import policy_of
 from bandit_envs.logged.learners.learner import Learner
 from bandit_envs.logged.log import BanditLog, require_rows
@@ -24,9 +30,10 @@ class PolicyGradientLearner(Learner):
         pi(a | x) proportional to exp(w_a . [1, x])
         w <- w + step_size (gradient of (V(pi) - variance_penalty se(V(pi))) - penalty w)
 
-    from w = 0, with features scaled to mean 0 and standard deviation 1 while it learns. V is what
-    the objective estimates on the whole log, of rewards less the baseline, and se its standard
-    error.
+    with one w for all items if these have features z, w . [1, x, z], and of the actions that were
+    available; from w = 0, with features scaled to mean 0 and standard deviation 1 while it learns.
+    V is what the objective estimates on the whole log, of rewards less the baseline, and se its
+    standard error.
 
     Args:
         objective: an estimator, by default `InversePropensityScoring()`. It may limit or shrink
@@ -73,17 +80,33 @@ class PolicyGradientLearner(Learner):
         self._model = model
 
     def _fit(self, log: BanditLog, batch_size: int, seed: Seed) -> ContextualPolicy:
-        context = context_of(require_rows(log))
-        mean = context.mean(axis=0)
-        std = spread_of(context)
+        found = model_features(require_rows(log))
+        offered = offered_items(log)
+        known = found if found.ndim == 2 else found[offered]
+        mean = known.mean(axis=0)
+        std = spread_of(known)
         std[std == 0.0] = 1.0
-        features = np.column_stack([np.ones(len(log)), (context - mean) / std])
+        ones = np.ones((*found.shape[:-1], 1))
+        features = np.concatenate([ones, (found - mean) / std], axis=-1)
         climbed = self._objective.of_log(log, self._model, self._baseline)
-        weights = np.zeros((log.num_actions, features.shape[1]))
+        weights = np.zeros((count_models(log), features.shape[-1]))
         for _ in range(self._num_steps):
-            _, by_score = climbed(features @ weights.T)
-            weights += self._step_size * (by_score.T @ features - self._penalty * weights)
+            _, by_score = climbed(np.where(offered, _scores(features, weights), -np.inf))
+            gradient = _sum_products(by_score, features)
+            weights += self._step_size * (gradient - self._penalty * weights)
         weights[:, 1:] /= std
         weights[:, 0] -= weights[:, 1:] @ mean
         rule = Softmax(temperature=1.0, cooling=1.0)
-        return policy_of(LinearScores(weights), rule, log, batch_size, seed)
+        return policy_of(of_features(LinearScores(weights), log), rule, log, batch_size, seed)
+
+
+def _scores(features: Floats, weights: Floats) -> Floats:
+    """Returns w . x of all actions, [n, K], of features [n, d], or of items, [n, K, d]."""
+    return np.asarray(features @ weights.T if features.ndim == 2 else features @ weights[0])
+
+
+def _sum_products(by_score: Floats, features: Floats) -> Floats:
+    """Returns what derivatives by scores [n, K] are as those by weights."""
+    if features.ndim == 2:
+        return np.asarray(by_score.T @ features)
+    return np.asarray(np.einsum("nk,nkd->d", by_score, features)[np.newaxis])

@@ -160,6 +160,8 @@ class BestArmPolicy(Policy):
     not count, rows that had stopped go on, unless their steps are spent. A row does not stop
     before it has compared two actions.
 
+    Bounds hold if mean rewards stay the same. Those of `SplitTestPolicy` hold if they move, too.
+
     A subclass implements `_exploration_scores` or `_select`, and these two as it needs them:
 
         _initial_plan()       -> plan     what it remembers besides the pulls; default: None

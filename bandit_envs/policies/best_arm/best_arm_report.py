@@ -51,6 +51,7 @@ class BestArmReport:
             )
         else:
             lines.append("All intervals hold at once, after every step and at the stop.")
+            lines.append("They and the stop assume that mean rewards stay the same over time.")
         lines.append("Means are biased by a stop: the best one's is too large on average.")
         return "\n".join(lines)
 

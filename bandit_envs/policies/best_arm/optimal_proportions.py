@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_envs.arrays import Floats, Indices, check_array
-from bandit_envs.base.checks import check_numbers, short_repr
+from bandit_envs.base.checks import check_number, check_numbers, short_repr
+from bandit_envs.policies.best_arm.near_ties import time_with_tolerance
 from bandit_envs.policies.best_arm.reward_laws import RewardLaw, law_of
 from bandit_envs.policies.draws import row_sums
 
@@ -44,7 +45,9 @@ class CharacteristicTime(NamedTuple):
     proportions: Floats
 
 
-def characteristic_time(means: ArrayLike, reward_std: float | None = None) -> CharacteristicTime:
+def characteristic_time(
+    means: ArrayLike, reward_std: float | None = None, tolerance: float = 0.0
+) -> CharacteristicTime:
     """Returns how hard it is to find the best of several actions, and how to choose for it.
 
         1 / T* = max_w min_b  w_a kl(mean_a, m) + w_b kl(mean_b, m)
@@ -57,6 +60,8 @@ def characteristic_time(means: ArrayLike, reward_std: float | None = None) -> Ch
         means: [K], or [B, K] for a problem a row, K at least 2; without `reward_std` above 0 and
             below 1. If two actions are the best, T* is infinite, and each gets a half.
         reward_std: the standard deviation of normal rewards; None for rewards of 1 or 0.
+        tolerance: by how much the answer may be worse than the best action. T* is smaller then, and
+            finite if several actions are the best.
 
     Source: Garivier & Kaufmann, Optimal Best Arm Identification with Fixed Confidence (2016),
     theorem 5. It is solved by Newton's method for all rows at once.
@@ -75,6 +80,11 @@ def characteristic_time(means: ArrayLike, reward_std: float | None = None) -> Ch
     if not ((table > low) & (table < high)).all():
         expected = f"expected numbers above {low} and below {high}"
         raise ValueError(f"means are {short_repr(means)}; {expected}")
+    if check_number("tolerance", tolerance, 0.0, 0.999 if reward_std is None else np.inf) > 0.0:
+        found = [time_with_tolerance(row, reward_std, tolerance) for row in table]
+        time = np.array([each for each, _ in found])
+        weights = np.array([each for _, each in found])
+        return _of_shape(means, time, weights)
     leaders = table.argmax(axis=1)
     weights, time = optimal_weights(law, table, leaders, tolerance=1e-10)
     ties = np.count_nonzero(table == table.max(axis=1, keepdims=True), axis=1) > 1
@@ -82,6 +92,11 @@ def characteristic_time(means: ArrayLike, reward_std: float | None = None) -> Ch
         is_best = table[row] == table[row].max()
         weights[row] = is_best / np.count_nonzero(is_best)
         time[row] = np.inf
+    return _of_shape(means, time, weights)
+
+
+def _of_shape(means: ArrayLike, time: Floats, weights: Floats) -> CharacteristicTime:
+    """Returns what was found; that of a single problem has no dimension B."""
     if np.ndim(means) == 1:
         return CharacteristicTime(time[0], weights[0])
     return CharacteristicTime(time, weights)

@@ -37,12 +37,13 @@ class LikelihoodRatioTestPolicy(ChernoffPolicy):
     Means are comparable if all actions were available on the same days, and rates that vary over
     days do no harm then. An action that joins later is the only choice until it has been chosen as
     often as the others. If that is on days when all actions earn more, such as a weekend, it seems
-    better than it is. So begin a new test when an action joins.
+    better than it is: use `SplitTestPolicy` there.
 
     Args:
         delta: the largest probability of error, at most 1.
         reward_std: the standard deviation of normal rewards; None for rewards from 0 to 1.
         threshold: level_t. "practical" is ln((ln t + 1) / delta), "chernoff" is the proven one.
+        tolerance: by how much the answer may be worse than the best action.
         **options: `num_actions`, `batch_size`, `seed` and `count_pending`, as in `Policy`.
 
     Source: Chernoff, Sequential Design of Experiments (1959); Garivier & Kaufmann (2016).
@@ -75,12 +76,14 @@ class TrackAndStopPolicy(ChernoffPolicy):
 
     The proportions w* are those of `characteristic_time`. It stops by Chernoff's rule, as
     `LikelihoodRatioTestPolicy` does. For small delta, no rule that is right as often takes fewer
-    steps on average.
+    steps on average. Mean rewards must stay the same: its shares change, and so it compares rewards
+    of different times.
 
     Args:
         delta: the largest probability of error, at most 1.
         reward_std: the standard deviation of normal rewards; None for rewards from 0 to 1.
         threshold: level_t. "practical" is ln((ln t + 1) / delta), "chernoff" is the proven one.
+        tolerance: by how much the answer may be worse than the best action.
         **options: `num_actions`, `batch_size`, `seed` and `count_pending`, as in `Policy`.
 
     Source: Garivier & Kaufmann, Optimal Best Arm Identification with Fixed Confidence (2016).
@@ -139,6 +142,7 @@ class CTrackingPolicy(ChernoffPolicy):
         delta: the largest probability of error, at most 1.
         reward_std: the standard deviation of normal rewards; None for rewards from 0 to 1.
         threshold: level_t. "practical" is ln((ln t + 1) / delta), "chernoff" is the proven one.
+        tolerance: by how much the answer may be worse than the best action.
         **options: `num_actions`, `batch_size`, `seed` and `count_pending`, as in `Policy`.
 
     Source: Garivier & Kaufmann, Optimal Best Arm Identification with Fixed Confidence (2016). The
@@ -268,6 +272,7 @@ class TopTwoThompsonSamplingPolicy(ChernoffPolicy):
         beta: the probability of the action that looks best, from 0 to 1.
         reward_std: the standard deviation of normal rewards; None for rewards from 0 to 1.
         threshold: level_t. "practical" is ln((ln t + 1) / delta), "chernoff" is the proven one.
+        tolerance: by how much the answer may be worse than the best action.
         **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
 
     Source: Russo, Simple Bayesian Algorithms for Best-Arm Identification (2016), without a stop.
@@ -286,10 +291,11 @@ class TopTwoThompsonSamplingPolicy(ChernoffPolicy):
         beta: float = 0.5,
         reward_std: float | None = None,
         threshold: str = "practical",
+        tolerance: float = 0.0,
         **options: typing.Unpack[PolicyOptions],
     ) -> None:
         self._beta = check_number("beta", beta, 0.0, 1.0)
-        super().__init__(delta, reward_std, threshold, **options)
+        super().__init__(delta, reward_std, threshold, tolerance, **options)
 
     def _select(self, rng: Rng, learned: Search, time_step: TimeStep) -> Actions:
         available = self._available(time_step.observation)

@@ -12,6 +12,7 @@ from bandit_envs.arrays import Indices, Mask
 from bandit_envs.base.actions import ActionKind
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.state import Stateful
+from bandit_envs.policies.learned.layout import check_layout
 from bandit_envs.policies.learned.more_actions import StartsWarm, Warm, add_actions, check_warm
 from bandit_envs.policies.learned.pending import change_pending, pad_pending, pending_of_rows
 from bandit_envs.policies.learned.rows import check_rows, repeat_rows
@@ -161,6 +162,31 @@ class Servable(Stateful, abc.ABC):
                 raise ValueError(found) from error
         pending = pad_pending(state.pending, num_actions)
         copied._state = state._replace(learned=learned, pending=pending)
+        return copied
+
+    def for_items(self: Self, num_items: int) -> Self:
+        """Returns a policy that knows the same, and chooses among so many items.
+
+        What it knows must be of features of items, and of no single action: then the number of
+        items does not matter. It is the policy itself if it chooses among so many.
+
+        Args:
+            num_items: how many items a row has at most, K.
+
+        Raises:
+            ValueError: what it knows depends on the number of actions.
+        """
+        if num_items == self.num_actions:
+            return self
+        copied = copy.copy(self)
+        copied._set_num_actions(check_integer("num_items", num_items, minimum=1))
+        try:
+            check_layout("it knows", self._state.learned, copied._initial())
+        except (TypeError, ValueError) as error:
+            found = f"policy has {self.num_actions} actions"
+            raise ValueError(f"{found}; expected {num_items}, as {error}") from error
+        learned = copy.deepcopy(self._state)
+        copied._state = learned._replace(pending=None)
         return copied
 
     def _initial(self) -> Any:

@@ -159,6 +159,7 @@ class BayesianRidge(ValueModel):
     dtype: str = dataclasses.field(default="float64", kw_only=True)
 
     can_have_rows: ClassVar[bool] = True
+    is_linear: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_positive("a0", self.a0, MIN_STD, MAX_PARAMETER)

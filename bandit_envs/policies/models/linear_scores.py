@@ -17,10 +17,12 @@ from bandit_envs.policies.models.value_model import NEVER, ValueModel
 class LinearScores(ValueModel):
     """Linear scores with fixed weights; it does not learn.
 
-        score_a(x) = w_a . [1, x]    of a context x
+        score_a(x) = w_a . [1, x]       of a context x
+        score_a(x) = w . [1, x, z_a]    if actions have features z_a
 
     Args:
-        weights: [K, 1 + d]; those of the constant come first.
+        weights: [K, 1 + d], or [1, 1 + d] for features of actions; those of the constant come
+            first.
 
     >>> LinearScores([[0.0, 1.0], [0.5, 0.0]]).weights.shape
     (2, 2)
@@ -46,9 +48,7 @@ class LinearScores(ValueModel):
         return f"LinearScores(weights={show(self.weights)})"
 
     def initial(self, sizes: ModelSizes, rng: Rng) -> Any:
-        expected = (sizes.num_actions, 1 + sizes.num_features)
-        if sizes.action_dim is not None:
-            raise ValueError("observation_spec has features of actions; expected a context")
+        expected = (sizes.num_outputs, 1 + sizes.num_features)
         if self.weights.shape != expected:
             found = f"weights has shape {self.weights.shape}"
             raise ValueError(f"{found}; expected {expected}, for a constant and the features")
@@ -65,4 +65,4 @@ class LinearScores(ValueModel):
         return learned
 
     def means(self, learned: Any, inputs: Inputs) -> Floats:
-        return np.asarray(learned[:, 0] + inputs.context @ learned[:, 1:].T)
+        return np.asarray(learned[:, 0] + inputs.products(learned[np.newaxis, :, 1:]))

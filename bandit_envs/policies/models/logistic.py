@@ -81,6 +81,7 @@ class Logistic(ValueModel):
 
     reward_range: ClassVar[tuple[float, float]] = (0.0, 1.0)  # type: ignore[misc]
     can_have_rows: ClassVar[bool] = True
+    is_linear: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", check_dtype(self.dtype))

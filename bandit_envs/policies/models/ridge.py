@@ -73,7 +73,8 @@ class Ridge(ValueModel):
 
         r ~ v + theta . (x - m)    with the variance  1 / n + (x - m) . A^-1 (x - m)
 
-    Before the first row, bounds and draws are larger than those of all models with rows.
+    Before the first row, bounds and draws are larger than all rewards. Rules then let the action
+    share the choices with the best one, until its first reward is known.
 
     A model of D features keeps D^2 numbers. With `diagonal`, it keeps 2 D: the diagonal of A alone.
     Before the rows of a step, weights are taken for independent, N(theta[i], 1 / A[i, i]), and
@@ -111,6 +112,7 @@ class Ridge(ValueModel):
     intercept: bool = dataclasses.field(default=False, kw_only=True)
 
     can_have_rows: ClassVar[bool] = True
+    is_linear: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number("gamma", self.gamma, 0.0, 1.0)

@@ -25,6 +25,9 @@ class Model(abc.ABC):
     """The parameters that may be a text that names code, such as "module:name", and what makes them
     of it. Files hold what was made, as reading them imports nothing that they name."""
 
+    is_linear: ClassVar[bool] = False
+    """Whether it orders actions by a linear function of features."""
+
     @property
     def needs_constant(self) -> bool:
         """Whether it learns the mean of rewards only if features have a constant."""

@@ -3,24 +3,74 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
+from bandit_envs.base.checks import check_bool
 from bandit_envs.names.notation import parse_choice
 from bandit_envs.names.registry import Entry, signature
 from bandit_envs.names.users_models import find_users
+from bandit_envs.nests import Nest
+from bandit_envs.policies.models.inputs import InputReader
+from bandit_envs.policies.models.maps import Interactions
 from bandit_envs.policies.models.value_model import Model
 from bandit_envs.policies.rules.rule import Rule
 
 __all__ = [
     "MODELS",
     "RULES",
+    "Columns",
     "complete",
+    "make_linear",
     "make_model",
     "make_rule",
     "name_pairs",
+    "parameters_of",
 ]
+
+MOST_PRODUCTS = 1000
+"""With more products of the columns of contexts and items, linear models would be slow and large.
+
+They keep a square matrix of all features.
+"""
+
+INTERACTIONS = inspect.Parameter(
+    "interactions", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=bool
+)
+"""The parameter of linear models in texts: whether they learn from `Interactions`."""
+
+
+class Columns(NamedTuple):
+    """What is known of the columns that a model is built for.
+
+    Fields:
+        have_names: whether features are columns of a table; else they are arrays.
+        num_products: how many products there are of a number of the context and one of an item; 0
+            if actions are no items.
+    """
+
+    have_names: bool = False
+    num_products: int = 0
+
+    @classmethod
+    def of(cls, observation_spec: Nest, have_names: bool) -> Columns:
+        """Returns what is known of the columns of observations."""
+        if not (have_names and isinstance(observation_spec, Mapping)):
+            return cls(have_names)
+        if "per_arm" not in observation_spec:
+            return cls(have_names)
+        sizes = InputReader(observation_spec).sizes(num_rows=1)
+        return cls(have_names, sizes.context_dim * (sizes.action_dim or 0))
+
+    @property
+    def need_products(self) -> bool:
+        """Whether linear models would rank items alike in every context, and need not."""
+        return self.have_names and 0 < self.num_products <= MOST_PRODUCTS
+
+
+ARRAYS = Columns()
 
 
 class ModelPart(Entry):
@@ -28,6 +78,9 @@ class ModelPart(Entry):
 
     what = "model"
     kinds = (Model,)
+
+    def _all_parameters(self) -> Mapping[str, inspect.Parameter]:
+        return parameters_of(self.make)
 
 
 class RulePart(Entry):
@@ -113,17 +166,17 @@ def _find_by_words(text: str, table: Mapping[str, Entry]) -> str | None:
     return most if shared[most] else None
 
 
-def make_model(text: str, names_features: bool = False) -> Model:
+def make_model(text: str, columns: Columns = ARRAYS) -> Model:
     """Returns the model that a text names, such as "ridge:gamma=0.99" or "module:Class".
 
     Args:
         text: as users write it.
-        names_features: whether it is for features with names: see `complete`.
+        columns: that it is for: see `complete`.
 
     Raises:
         ValueError: there is no such model, or it does not take these parameters.
     """
-    model: Model = _make(ModelPart, text, MODELS, names_features)
+    model: Model = _make(ModelPart, text, MODELS, columns)
     return model
 
 
@@ -137,50 +190,75 @@ def make_rule(text: str) -> Rule:
     return rule
 
 
-def complete(make: Any, arguments: Mapping[str, Any], names_features: bool) -> dict[str, Any]:
+def parameters_of(make: Any) -> Mapping[str, inspect.Parameter]:
+    """Returns the parameters of a class of models, or of a function that returns one.
+
+    Those of a linear model are followed by `interactions`.
+    """
+    known = signature(make).parameters
+    is_linear = isinstance(make, type) and issubclass(make, Model) and make.is_linear
+    return {**known, INTERACTIONS.name: INTERACTIONS} if is_linear else known
+
+
+def make_linear(make: Any, arguments: Mapping[str, Any]) -> Model:
+    """Returns a model of arguments that `parameters_of` knows."""
+    given = dict(arguments)
+    is_asked = False
+    if INTERACTIONS.name in given and INTERACTIONS.name not in signature(make).parameters:
+        is_asked = check_bool(INTERACTIONS.name, given.pop(INTERACTIONS.name))
+    model: Model = make(**given)
+    return Interactions(model) if is_asked else model
+
+
+def complete(
+    parameters: Mapping[str, inspect.Parameter], arguments: Mapping[str, Any], columns: Columns
+) -> dict[str, Any]:
     """Returns the arguments of a policy or a model for features with names, or without.
 
     Columns of tables have no constant. So a model of such features has an intercept, unless its
-    arguments say otherwise, and so has a model inside it. A model of arrays has what its arguments
-    say.
+    arguments say otherwise, and so has a model inside it. A linear model of items learns from
+    products of the columns of contexts and items, too: else it ranks items alike in every context.
+    A model of arrays has what its arguments say.
 
     >>> from bandit_envs.policies.models import Ridge
-    >>> complete(Ridge, {"gamma": 0.9}, names_features=True)
+    >>> complete(parameters_of(Ridge), {"gamma": 0.9}, Columns(have_names=True))
     {'gamma': 0.9, 'intercept': True}
 
     Args:
-        make: the class of the policy or the model, or a function that returns one.
+        parameters: of the policy or the model.
         arguments: that a user has given.
-        names_features: whether features are columns with names.
+        columns: of the features.
     """
     found = dict(arguments)
-    if not names_features:
+    if not columns.have_names:
         return found
-    for name, parameter in signature(make).parameters.items():
-        if name == "intercept" and parameter.default is False:
+    for name, parameter in parameters.items():
+        is_wanted = name == "intercept" and parameter.default is False
+        is_wanted |= parameter is INTERACTIONS and columns.need_products
+        if is_wanted:
             found.setdefault(name, True)
         elif name not in found and isinstance(parameter.default, Model):
-            found[name] = _completed(parameter.default)
+            found[name] = _completed(parameter.default, columns)
     return found
 
 
-def _completed(model: Model) -> Model:
-    """Returns a model that is the default of a parameter, for features with names."""
+def _completed(model: Model, columns: Columns) -> Model:
+    """Returns a model inside another one, the default of a parameter, for some columns."""
     if not dataclasses.is_dataclass(model):
         return model
-    completed: Model = dataclasses.replace(model, **complete(type(model), {}, True))
+    known = signature(type(model)).parameters
+    completed: Model = dataclasses.replace(model, **complete(known, {}, columns))
     return completed
 
 
-def _make(
-    kind: type[Any], text: str, table: Mapping[str, Any], names_features: bool = False
-) -> Any:
+def _make(kind: type[Any], text: str, table: Mapping[str, Any], columns: Columns = ARRAYS) -> Any:
     """Returns an instance of an entry, whose parameters may name other models and rules."""
     name, parameters = parse_choice(kind.what, text, table)
     entry = find_users(kind, name) if ":" in name else kind.find(name, table)
-    values = complete(entry.make, entry.check(parameters), names_features)
+    values = complete(entry.parameters(), entry.check(parameters), columns)
     if isinstance(values.get("model"), str):
-        values["model"] = make_model(values["model"], names_features)
+        inner = columns._replace(num_products=0)  # the outer model decides what it is given
+        values["model"] = make_model(values["model"], inner)
     if isinstance(values.get("rule"), str):
         values["rule"] = make_rule(values["rule"])
-    return entry.make(**values)
+    return make_linear(entry.make, values)

@@ -17,6 +17,7 @@ from bandit_envs.policies.draws import (
     check_exploration,
     draw_indices,
     explore,
+    hope_for_best,
     index_probabilities,
 )
 from bandit_envs.policies.models.inputs import Inputs
@@ -127,6 +128,10 @@ class Rule(abc.ABC):  # noqa: B024  # one of two methods is enough
         """Returns numbers that order actions, available or not: [B, K]. A slate has the largest."""
         raise NotImplementedError(f"{type(self).__name__} has no index of actions")
 
+    def scores(self, seen: Predictions) -> Floats:
+        """Returns what orders the actions without a draw: [B, K]; by default, the means."""
+        return seen.means()
+
     def initial(self, num_rows: int, num_actions: int) -> Any:
         """Returns what the rule keeps, before the first reward: a nest of arrays [R, ...].
 
@@ -181,6 +186,9 @@ class Rule(abc.ABC):  # noqa: B024  # one of two methods is enough
 class IndexRule(Rule):
     """Chooses an available action with the largest index; ties are broken uniformly at random.
 
+    An action of which a model knows nothing has an index above all rewards, as of 1e150. It ties
+    with the best of the others. An infinite index comes first.
+
     A subclass implements `index`. If it overrides `exploration`, it chooses any available action,
     all equally likely, with that probability; or, where slates are shown, any slate.
     """
@@ -194,12 +202,15 @@ class IndexRule(Rule):
         return 0.0
 
     def select(self, rng: Rng, seen: Predictions, available: Mask | None) -> Actions:
-        index = seen.checked("index", self.index(seen))
+        index = hope_for_best(seen.checked("index", self.index(seen)), available)
         best = argmax_random_ties(rng, index, available)
         epsilon = check_exploration("exploration", self.exploration(seen), len(index))
         if isinstance(epsilon, float) and epsilon == 0.0:
             return best
         return explore(rng, best, epsilon, available, index.shape[1])
+
+    def scores(self, seen: Predictions) -> Floats:
+        return self.index(seen)
 
     def rank(self, rng: Rng, seen: Predictions) -> Floats:
         index = self.index(seen)
@@ -210,7 +221,7 @@ class IndexRule(Rule):
         return np.where(explores[:, np.newaxis], 0.0, index)  # all of a row are ties
 
     def probabilities(self, seen: Predictions, available: Mask | None) -> Floats:
-        index = seen.checked("index", self.index(seen))
+        index = hope_for_best(seen.checked("index", self.index(seen)), available)
         epsilon = check_exploration("exploration", self.exploration(seen), len(index))
         return index_probabilities(index, epsilon, available)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from bandit_envs.arrays import Mask
+from bandit_envs.arrays import Floats, Mask
 from bandit_envs.base.checks import short_repr
 from bandit_envs.policies.models.value_model import ValueModel
 from bandit_envs.policies.policy import Actions
@@ -54,6 +54,9 @@ class RuleAround(Rule):
 
     def knows_probabilities(self, model: ValueModel) -> bool:
         return self.rule.knows_probabilities(model)
+
+    def scores(self, seen: Predictions) -> Floats:
+        return self.rule.scores(seen)
 
     def initial(self, num_rows: int, num_actions: int) -> Any:
         return self.rule.initial(num_rows, num_actions)

@@ -9,7 +9,12 @@ import numpy as np
 
 from bandit_envs.arrays import Floats, Mask, Rng
 from bandit_envs.base.checks import MAX_PARAMETER, check_number
-from bandit_envs.policies.draws import argmax_random_ties, largest_values, uniform
+from bandit_envs.policies.draws import (
+    argmax_random_ties,
+    hope_for_best,
+    largest_values,
+    uniform,
+)
 from bandit_envs.policies.models.value_model import ValueModel
 from bandit_envs.policies.policy import Actions
 from bandit_envs.policies.rules.rule import Predictions, Rule
@@ -56,7 +61,8 @@ class ThompsonSampling(Rule):
     def select(self, rng: Rng, seen: Predictions, available: Mask | None) -> Actions:
         if self.knows_probabilities(seen.model):
             return super().select(rng, seen, available)
-        return argmax_random_ties(rng, seen.draw(rng, self.alpha), available)
+        drawn = hope_for_best(seen.draw(rng, self.alpha), available)
+        return argmax_random_ties(rng, drawn, available)
 
     def rank(self, rng: Rng, seen: Predictions) -> Floats:
         return seen.draw(rng, self.alpha)

@@ -11,7 +11,7 @@ import numpy as np
 
 from bandit_envs.arrays import Floats, Rng
 from bandit_envs.base.checks import check_number, short_repr
-from bandit_envs.policies.models.inputs import Inputs, ModelSizes, TrainingRows
+from bandit_envs.policies.models.inputs import Inputs, Items, ModelSizes, TrainingRows
 from bandit_envs.policies.models.value_model import NEVER, ValueModel
 from bandit_envs.policies.scikit_learn.model import (
     ScikitLearnModel,
@@ -77,6 +77,8 @@ class FittedClassifier(FittedModel):
         object.__setattr__(self, "classifier", copy_unseeded(classifier))
 
     def initial(self, sizes: ModelSizes, rng: Rng) -> Classifier:
+        if sizes.action_dim is not None:
+            raise ValueError("observation_spec has features of actions; expected a context")
         _check_fitted("classifier", self.classifier, sizes)
         largest = sizes.num_actions - 1
         classes = np.asarray(self.classifier.classes_)
@@ -105,12 +107,13 @@ class FittedRegressions(FittedModel):
 
     Experimental: it may change in any minor version.
 
-        q_a(x)
+        q_a(x)      of a context x
+        q(x, z_a)   if actions have features z_a
 
     Args:
-        models: [K], fitted to contexts [n, d]: regressors of scikit-learn, classifiers whose
-            classes are rewards, or numbers, which are the predictions themselves. The model has
-            copies.
+        models: [K], fitted to contexts [n, d]; or [1], fitted to [x, z] of actions: regressors of
+            scikit-learn, classifiers whose classes are rewards, or numbers, which are the
+            predictions themselves. The model has copies.
 
     Source: Beygelzimer & Langford, The offset tree (2009), for policies by predicted rewards.
 
@@ -134,9 +137,10 @@ class FittedRegressions(FittedModel):
         return FittedRegressions([*self.models, *more])
 
     def initial(self, sizes: ModelSizes, rng: Rng) -> Regressions:
-        if len(self.models) != sizes.num_actions:
+        if len(self.models) != sizes.num_outputs:
             found = f"there are {len(self.models)} models"
-            raise ValueError(f"{found}; expected {sizes.num_actions}, one for each action")
+            expected = "one for each action" if sizes.action_dim is None else "for all items"
+            raise ValueError(f"{found}; expected {sizes.num_outputs}, {expected}")
         constants = np.zeros(len(self.models))
         leaves: list[ScikitLearnModel | None] = []
         for action, model in enumerate(self.models):
@@ -149,11 +153,24 @@ class FittedRegressions(FittedModel):
         return Regressions(tuple(leaves), constants)
 
     def means(self, learned: Regressions, inputs: Inputs) -> Floats:
+        if isinstance(inputs, Items):
+            return _predict_items(learned, inputs)
         values = np.tile(learned.constants, (len(inputs.context), 1))
         for action, model in enumerate(learned.models):
             if model is not None:
                 values[:, action] = predict_means(model.estimator, inputs.context)
         return values
+
+
+def _predict_items(learned: Regressions, inputs: Items) -> Floats:
+    """Returns the predictions of the only model for all items: [B, K]."""
+    features = inputs.features()
+    shape = features.shape[:2]
+    (model,) = learned.models
+    if model is None:
+        return np.full(shape, learned.constants[0])
+    flat = features.reshape(shape[0] * shape[1], features.shape[2])
+    return np.asarray(predict_means(model.estimator, flat)).reshape(shape)
 
 
 def _check_model(name: str, model: Any) -> Any:
@@ -168,8 +185,6 @@ def _check_fitted(name: str, estimator: Any, sizes: ModelSizes) -> None:
 
     An estimator that does not tell of how many features they were passes.
     """
-    if sizes.action_dim is not None:
-        raise ValueError("observation_spec has features of actions; expected a context")
     found = getattr(estimator, "n_features_in_", sizes.num_features)
     if found != sizes.num_features:
         expected = f"observation_spec has {sizes.num_features}"

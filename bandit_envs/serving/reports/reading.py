@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.arrays import Floats, Indices, Mask
+from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import MAX_REWARD, check_confidence, check_number, short_repr
-from bandit_envs.logged.files.decision_tables import open_to_read, unpack_masks
-from bandit_envs.logged.files.decisions import OF_REWARDS, DecisionFile, parse_json
-from bandit_envs.logged.files.typed_queries import (
+from bandit_envs.logged.files.served.decision_file import OF_REWARDS, DecisionFile, parse_json
+from bandit_envs.logged.files.served.decision_tables import open_to_read
+from bandit_envs.logged.files.served.seen import SeenActions, SeenItems
+from bandit_envs.logged.files.served.typed_queries import (
     ACTION,
     BYTES,
     FLAG,
@@ -32,6 +33,13 @@ from bandit_envs.names.visible import visible
 from bandit_envs.serving.reports.periods import Periods
 from bandit_envs.serving.reports.report import ServiceReport
 from bandit_envs.serving.reports.report_rows import ActionReport, PeriodReport
+from bandit_envs.serving.reports.served_test import make_test, replay_test
+from bandit_envs.serving.reports.shown_actions import (
+    FixedActions,
+    ItemRows,
+    MostChosenItems,
+    ShownActions,
+)
 from bandit_envs.serving.reports.summing import (
     DecisionRows,
     DecisionSums,
@@ -137,27 +145,35 @@ def read_report(
     known_range = facts.reward_range if reward_range is None else _check_range(reward_range)
     is_bounded = max(map(abs, known_range)) < MAX_REWARD
     periods = Periods.between(facts.first_time, facts.last_time)
-    decisions = DecisionSums(periods, len(file.encoding.actions))
-    for decision_rows in _scan_decisions(file):
+    shown = _find_shown(file, periods)
+    decisions = DecisionSums(periods, shown.number)
+    for decision_rows in _scan_decisions(file, shown):
         decisions.add(decision_rows)
     rewards = RewardsByPeriod(
         periods,
-        len(file.encoding.actions),
-        num_first=file.num_first,
+        shown.number,
+        usual_number=shown.usual_number,
         has_contexts=facts.has_contexts,
         reward_range=known_range if is_bounded else None,
         confidence=confidence,
     )
-    for reward_rows in _scan_rewards(file):
+    for reward_rows in _scan_rewards(file, shown):
         rewards.add(reward_rows)
     rewards.finish()
-    found = _make_report(file, facts, periods, decisions, rewards)
+    found = _make_report(shown, facts, periods, decisions, rewards)
+    test = make_test(facts.policy)
     is_too_short = policies is not None and found.rewards < FEWEST_REWARDS
     return dataclasses.replace(
         found,
+        name=file.path.name,
         reward_range=known_range if is_bounded else None,
         confidence=confidence,
         notes=[*found.notes, TOO_SHORT] if is_too_short else found.notes,
+        test=(
+            None
+            if test is None
+            else replay_test(test, file.encoding.actions, _scan_rewards(file, shown))
+        ),
         evaluation=(
             None if is_too_short else _evaluate(file.path, policies, estimators, confidence)
         ),
@@ -165,17 +181,17 @@ def read_report(
 
 
 def _make_report(
-    file: DecisionFile,
+    shown: ShownActions,
     facts: FileFacts,
     periods: Periods,
     decisions: DecisionSums,
     rewards: RewardsByPeriod,
 ) -> ServiceReport:
     """Returns what the sums over a file tell."""
-    actions = _report_actions(file, facts, decisions, rewards)
+    actions = _report_actions(shown, decisions, rewards)
     ages = _find_ages(decisions, facts)
     return ServiceReport(
-        name=file.path.name,
+        name="",
         policy=facts.policy,
         time=max(time.time(), facts.last_time),
         decisions=int(decisions.chosen.sum()),
@@ -190,9 +206,25 @@ def _make_report(
         has_contexts=facts.has_contexts,
         period=periods.name,
         actions=actions,
-        periods=_report_periods(periods, actions, decisions, rewards),
-        notes=list(_note(actions, decisions, facts)),
+        periods=_report_periods(periods, shown, actions, decisions, rewards),
+        notes=[*_note(shown, actions, decisions, facts), *filter(None, [shown.remark])],
+        num_items=shown.num_items,
     )
+
+
+def _find_shown(file: DecisionFile, periods: Periods) -> ShownActions:
+    """Returns which actions or items the report shows."""
+    if isinstance(file.seen, SeenActions):
+        return FixedActions(file, file.seen)
+    assert isinstance(file.seen, SeenItems)
+    return MostChosenItems(file, file.seen, periods, _scan_items(file))
+
+
+def _scan_items(file: DecisionFile) -> Iterator[ItemRows]:
+    """Yields all decisions among items, in their order."""
+    for rows in file.scan_rows(DECISIONS, BATCH_ROWS):
+        _, times, actions, _, available, _ = zip(*rows)
+        yield ItemRows(np.array(times), np.array(actions), available)
 
 
 def _check_range(given: Any) -> tuple[float, float]:
@@ -242,49 +274,40 @@ def _parse_range(text: str, path: Path) -> tuple[float, float]:
     raise damage(path, f"its reward_range is {short_repr(text)}; expected two numbers")
 
 
-def _scan_decisions(file: DecisionFile) -> Iterator[DecisionRows]:
+def _scan_decisions(file: DecisionFile, shown: ShownActions) -> Iterator[DecisionRows]:
     """Yields all decisions, in their order."""
     for rows in file.scan_rows(DECISIONS, BATCH_ROWS):
-        _, times, actions, probabilities, masks, is_pending = zip(*rows)
-        _check_decisions(file, np.array(actions), np.array(probabilities))
+        _, times, actions, probabilities, available, is_pending = zip(*rows)
+        places = shown.find(np.array(actions), available)
+        _check_probabilities(file, np.array(probabilities))
         yield DecisionRows(
             times=np.array(times),
-            actions=np.array(actions),
+            actions=places.chosen,
             probabilities=np.array(probabilities),
-            available=_unpack(file, masks),
+            available=places.available,
+            has_others=places.offered > 1,
             is_pending=np.array(is_pending, np.bool_),
         )
 
 
-def _check_decisions(file: DecisionFile, actions: Indices, probabilities: Floats) -> None:
-    """Raises ValueError if there is no such action, or it cannot have been drawn."""
-    number = len(file.encoding.actions)
-    good = (actions >= 0) & (actions < number) & (probabilities > 0.0) & (probabilities <= 1.0)
-    if not good.all():
-        row = int(np.argmin(good))
-        found = f"action {actions[row]} of {number} was drawn with probability {probabilities[row]}"
-        raise damage(file.path, found)
+def _check_probabilities(file: DecisionFile, probabilities: Floats) -> None:
+    """Raises ValueError if an action cannot have been drawn."""
+    if probabilities.min() <= 0.0:
+        raise damage(file.path, f"an action was drawn with probability {probabilities.min()}")
 
 
-def _scan_rewards(file: DecisionFile) -> Iterator[RewardRows]:
+def _scan_rewards(file: DecisionFile, shown: ShownActions) -> Iterator[RewardRows]:
     """Yields all rewards, in the order in which they came."""
     for rows in file.scan_rows(REWARDS, BATCH_ROWS):
-        _, times, actions, probabilities, masks, rewards = zip(*rows)
+        _, times, actions, probabilities, available, rewards = zip(*rows)
+        places = shown.find(np.array(actions), available)
         yield RewardRows(
             times=np.array(times),
-            actions=np.array(actions),
+            actions=places.chosen,
             probabilities=np.array(probabilities),
-            available=_unpack(file, masks),
+            available=places.available,
             rewards=np.array(rewards, np.float64),
         )
-
-
-def _unpack(file: DecisionFile, masks: Sequence[bytes | None]) -> Mask:
-    """Returns which of K actions were available in n decisions: [n, K]."""
-    if any(masks):
-        return unpack_masks(file.path, masks, file.num_first, len(file.encoding.actions))
-    is_first = np.arange(len(file.encoding.actions)) < file.num_first
-    return np.broadcast_to(is_first, (len(masks), len(is_first)))
 
 
 def _find_ages(decisions: DecisionSums, facts: FileFacts) -> Floats:
@@ -298,18 +321,18 @@ def _divide(total: float, count: float) -> float:
 
 
 def _report_actions(
-    file: DecisionFile, facts: FileFacts, decisions: DecisionSums, rewards: RewardsByPeriod
+    shown: ShownActions, decisions: DecisionSums, rewards: RewardsByPeriod
 ) -> list[ActionReport]:
     """Returns what is known of each action in the end."""
     found = []
-    for action, name in enumerate(file.encoding.actions):
+    for action, name in enumerate(shown.names):
         available = decisions.available[:, action].sum()
         values = rewards.actions[action]
         chosen = decisions.chosen[:, action].sum()
         spread = math.sqrt(decisions.variances[:, action].sum()) if chosen else math.nan
         row = ActionReport(
             action=name,
-            is_open=file.is_open[action],
+            is_open=shown.is_open[action],
             decisions=int(chosen),
             share=_divide(chosen, available),
             rewards=float(rewards.by_action[action]),
@@ -324,7 +347,11 @@ def _report_actions(
 
 
 def _report_periods(
-    periods: Periods, actions: list[ActionReport], decisions: DecisionSums, rewards: RewardsByPeriod
+    periods: Periods,
+    shown: ShownActions,
+    actions: list[ActionReport],
+    decisions: DecisionSums,
+    rewards: RewardsByPeriod,
 ) -> list[PeriodReport]:
     """Returns what happened in each period."""
     found = []
@@ -353,13 +380,17 @@ def _report_periods(
             rewards=int(rewards.count[period]),
             mean_reward=_divide(rewards.total[period], rewards.count[period]),
             actions=rows,
+            new_items=math.nan if shown.new_shares is None else float(shown.new_shares[period]),
         )
         found.append(each)
     return found
 
 
 def _note(
-    actions: Sequence[ActionReport], decisions: DecisionSums, facts: FileFacts
+    shown: ShownActions,
+    actions: Sequence[ActionReport],
+    decisions: DecisionSums,
+    facts: FileFacts,
 ) -> Iterator[str]:
     """Yields sentences about what is wrong, or may be."""
     rare: list[str] = []
@@ -368,6 +399,8 @@ def _note(
         yield "The policy does not learn from rewards: its choices stay as they are."
     if decisions.certain == total > 0:
         yield "All decisions were certain: the log tells nothing of what others would have earned."
+    # An item is offered for a short time: that it was never drawn where it was rare is no sign.
+    has_time = shown.num_items is None
     for action, row in enumerate(actions):
         name = visible(row.action)
         if row.low > row.high:
@@ -375,7 +408,7 @@ def _note(
         if decisions.is_too_often(action):
             problem = f"{name} was drawn more often than its probabilities can explain"
             yield f"{problem}: they are wrong."
-        elif row.decisions >= FEWEST and row.weight + ERRORS * row.weight_error < 1.0:
+        elif has_time and row.decisions >= FEWEST and row.weight + ERRORS * row.weight_error < 1.0:
             rare.append(name)
     if rare:
         problem = "probability 0 in some decisions, or logged probabilities that are too large"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.names.visible import visible_lines
+from bandit_envs.policies.split_tests import SplitReport
 from bandit_envs.serving.reports.periods import to_utc
 from bandit_envs.serving.reports.report_rows import ActionReport, PeriodReport
 from bandit_envs.serving.reports.texts import count, format_age
@@ -54,6 +55,9 @@ class ServiceReport:
         reward_range: of all rewards, for intervals; None if it is not known.
         confidence: with which an interval holds at all times.
         evaluation: of other policies; None if there are none.
+        num_items: how many items were offered, of which `actions` are those that were chosen most
+            often; None for fixed actions.
+        test: of variants, as the policy knows it; None if the policy is no `SplitTestPolicy`.
     """
 
     name: str
@@ -76,6 +80,13 @@ class ServiceReport:
     reward_range: tuple[float, float] | None = None
     confidence: float = 0.95
     evaluation: Evaluation | None = None
+    num_items: int | None = None
+    test: SplitReport | None = None
+
+    @property
+    def noun(self) -> str:
+        """What is chosen, in headings."""
+        return "action" if self.num_items is None else "item"
 
     def __repr__(self) -> str:
         sizes = f"decisions={self.decisions}, rewards={self.rewards}, pending={self.pending}"
@@ -84,6 +95,7 @@ class ServiceReport:
     def __str__(self) -> str:
         parts = [
             "\n".join(self.summary()),
+            "" if self.test is None else str(self.test),
             to_text(self.actions_table()),
             f"{self.periods_title()}\n{to_text(self.periods_table())}",
             "\n".join([*self.explain(), *self.notes]),
@@ -113,21 +125,23 @@ class ServiceReport:
 
     def actions_table(self) -> list[list[str]]:
         """Returns the headings, and a row for each action."""
-        headings = ["action", "decisions", "share", "rewards", "value", "interval", "weight", "±"]
+        headings = [self.noun, "decisions", "share", "rewards", "value", "interval", "weight", "±"]
         return [headings, *map(_action_cells, self.actions)]
 
     def periods_title(self) -> str:
         """Returns what the table of the periods has."""
         number = len(self.actions)
-        whose = "each action" if number <= MAX_SHOWN else f"the {MAX_SHOWN} most frequent actions"
+        often = f"the {MAX_SHOWN} most frequent {self.noun}s"
+        whose = f"each {self.noun}" if number <= MAX_SHOWN else often
         return f"By {self.period}: decisions, rewards, and the share of {whose}"
 
     def periods_table(self) -> list[list[str]]:
         """Returns the headings, and a row for each period."""
         shown = self._find_shown()
         names = [self.actions[action].action for action in shown]
-        headings = ["start (UTC)", "decisions", "waiting", "rewards", "mean reward", *names]
-        return [headings, *(_period_cells(period, shown) for period in self.periods)]
+        new = [] if self.num_items is None else ["new items"]
+        headings = ["start (UTC)", "decisions", "waiting", "rewards", "mean reward", *new, *names]
+        return [headings, *(_period_cells(period, shown, bool(new)) for period in self.periods)]
 
     def _find_shown(self) -> list[int]:
         """Returns the numbers of the most frequent actions, in their order."""
@@ -137,23 +151,28 @@ class ServiceReport:
 
     def explain(self) -> Iterator[str]:
         """Yields what the numbers of the tables are."""
-        yield "share: of the decisions in which the action was available."
+        yield f"share: of the decisions in which the {self.noun} was available."
+        if self.num_items is not None:
+            yield "new items: the share of the decisions for items first offered in this period."
         if self.has_contexts:
-            yield "value: if the action were always chosen where it is available; the mean of its"
+            what = f"if the {self.noun} were always chosen where it is available"
+            yield f"value: {what}; the mean of its"
             yield "  rewards, weighted by 1 / probability."
         else:
-            yield "value: the mean of the rewards of the action."
+            yield f"value: the mean of the rewards of the {self.noun}."
         if self.reward_range is None:
             yield "interval: none, as the range of rewards is not known; reward_range= or --range"
             yield "  says it."
         else:
             low, high = self.reward_range
             level = f"{100 * self.confidence:.4g}%"
-            yield f"interval: holds at all times together with probability {level}, for each action"
+            what = f"for each {self.noun}"
+            yield f"interval: holds at all times together with probability {level}, {what}"
             yield f"  by itself, so you may look every day. Rewards are from {low:g} to {high:g}."
             yield "  It assumes that the value stays the same, and that no reward comes sooner or"
             yield "  later because of what it is."
-        yield "weight: the mean of 1 / probability, 0 where another action was drawn. It is 1 but"
+        what = f"0 where another {self.noun} was drawn"
+        yield f"weight: the mean of 1 / probability, {what}. It is 1 but"
         yield "  for chance (± its standard error), if the logged probabilities are true, and none"
         yield "  is 0."
 
@@ -175,8 +194,11 @@ class ServiceReport:
         title, *summary = self.summary()
         sentences = "\n".join(self.explain()).replace("\n  ", " ").splitlines()
         notes = [*sentences, *self.notes]
+        if self.test is not None:
+            summary = [self.test.headline(), *summary]
         sections = [
-            Section("Actions", table=self.actions_table(), notes=notes),
+            *([] if self.test is None else self.test.sections()),
+            Section(f"{self.noun.capitalize()}s", table=self.actions_table(), notes=notes),
             Section(
                 self.periods_title(),
                 chart=self._draw_chart,
@@ -234,9 +256,10 @@ def _action_cells(row: ActionReport) -> list[str]:
     ]
 
 
-def _period_cells(row: PeriodReport, shown: Sequence[int]) -> list[str]:
+def _period_cells(row: PeriodReport, shown: Sequence[int], has_items: bool) -> list[str]:
     shares = [row.actions[action].share for action in shown]
     texts = [f"{share:.1%}" if share == share else "" for share in shares]
     mean = f"{row.mean_reward:.4f}" if row.rewards else ""
     counts = [f"{row.decisions:,}", f"{row.pending:,}", f"{row.rewards:,}"]
-    return [row.start, *counts, mean, *texts]
+    new = [f"{row.new_items:.1%}" if row.decisions else ""] if has_items else []
+    return [row.start, *counts, mean, *new, *texts]

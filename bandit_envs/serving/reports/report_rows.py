@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from bandit_envs.names.visible import visible
@@ -52,6 +53,8 @@ class PeriodReport(NamedTuple):
         rewards: that came in it.
         mean_reward: of these; NaN if there are none.
         actions: their shares and weights in this period, and their values at its end.
+        new_items: the share of the decisions for items that were first offered in it; NaN for fixed
+            actions.
     """
 
     start: str
@@ -60,3 +63,4 @@ class PeriodReport(NamedTuple):
     rewards: int
     mean_reward: float
     actions: list[ActionReport]
+    new_items: float = math.nan

@@ -30,6 +30,7 @@ class DecisionRows(NamedTuple):
     actions: Indices
     probabilities: Floats
     available: Mask
+    has_others: Mask
     is_pending: Mask
 
 
@@ -91,8 +92,7 @@ class DecisionSums:
                 self._bounds[action], _ = BOUND.add(known, weights, self._log_term, smallest=0.0)
         self.pending += np.bincount(places, rows.is_pending, number)
         self.pending_times.append(rows.times[rows.is_pending])
-        has_others = rows.available.sum(axis=1) > 1
-        self.certain += int(np.sum((rows.probabilities >= 1.0) & has_others))
+        self.certain += int(np.sum((rows.probabilities >= 1.0) & rows.has_others))
         self.smallest = min(self.smallest, float(rows.probabilities.min()))
 
     def is_too_often(self, action: int) -> bool:
@@ -134,7 +134,7 @@ class RewardsByPeriod:
     Args:
         periods: P periods.
         num_actions: K.
-        num_first: how many actions there were at first.
+        usual_number: how many actions a decision usually offers.
         has_contexts: whether rewards are weighted by 1 / p.
         reward_range: of all rewards; None if it is not known.
         confidence: of intervals.
@@ -145,7 +145,7 @@ class RewardsByPeriod:
         periods: Periods,
         num_actions: int,
         *,
-        num_first: int,
+        usual_number: int,
         has_contexts: bool,
         reward_range: tuple[float, float] | None,
         confidence: float,
@@ -156,7 +156,7 @@ class RewardsByPeriod:
         self.total = np.zeros(periods.number)
         self.by_action = np.zeros(num_actions)
         nothing = np.full(periods.number, np.nan)
-        size = WEIGHTS * num_first if has_contexts else 1.0
+        size = WEIGHTS * usual_number if has_contexts else 1.0
         self.actions = [
             ValueByPeriod(
                 _make_sequence(reward_range, confidence, size),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bandit_envs.policies.models import Interactions, Logistic, Ridge
-from bandit_envs.policies.parts.registry import make_model
+from bandit_envs.policies.parts.registry import Columns, make_model
 from bandit_envs.policies.rules import Greedy, UpperBound
 from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import restart
@@ -83,10 +83,10 @@ def test_contexts_without_features_of_actions_are_refused():
 def test_a_text_names_it_and_what_is_inside_it():
     text = "interactions:model='ridge:gamma=0.9,intercept=true'"
     assert make_model(text) == Interactions(Ridge(0.9, intercept=True))
-    assert make_model("interactions", names_features=True) == make_model(
+    assert make_model("interactions", Columns(have_names=True)) == make_model(
         "interactions:model='ridge:intercept=true'"
     )
-    assert make_model("interactions:model=ridge", names_features=True) == Interactions(
+    assert make_model("interactions:model=ridge", Columns(have_names=True)) == Interactions(
         Ridge(intercept=True)
     )
     with pytest.raises(TypeError, match="model is 3; expected a Model"):

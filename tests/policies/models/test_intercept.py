@@ -12,6 +12,7 @@ from bandit_envs import (
     TopKLinUCBPolicy,
 )
 from bandit_envs.nests import map_structure
+from bandit_envs.policies.draws import hope_for_best
 from bandit_envs.policies.models import FourierFeatures, HybridRidge, Logistic, Ridge
 from bandit_envs.policies.rules import Greedy, SquareCB, ThompsonSampling, UpperBound
 from bandit_envs.specs import ArraySpec
@@ -250,13 +251,40 @@ def test_shares_far_from_one_half_are_learned():
 
 @pytest.mark.parametrize("rule", [UpperBound(0.1), ThompsonSampling(0.1)])
 @pytest.mark.parametrize("model", [Ridge(intercept=True), Ridge(diagonal=True, intercept=True)])
-def test_actions_without_rewards_are_chosen_first(model, rule):
-    policy = make_policy(model, rule)
-    seen = observe(np.random.default_rng(0), CONTEXT)
-    for count in range(K):
-        chosen = policy.action(restart(seen, B))
-        assert set(chosen.tolist()) <= set(range(count, K))
-        teach(policy, seen, np.full(B, count), np.full(B, 1e6))
+def test_actions_without_rewards_share_the_choices_with_the_best_one(model, rule):
+    size = 3000
+    policy = make_policy(model, rule, batch_size=size)
+    seen = np.ones((size, D))
+    for count, level in enumerate((1e6, 2e6, -3e6)):
+        teach(policy, seen, np.full(size, count), np.full(size, level))
+        best = 0 if count == 0 else 1
+        shares = np.bincount(policy.action(restart(seen, size)), minlength=K) / size
+        expected = np.array([a > count or a == best for a in range(K)]) / (K - count)
+        np.testing.assert_allclose(shares, expected, atol=0.05)
+
+
+def test_the_best_one_is_the_best_of_those_that_are_available():
+    spec = {"observation": CONTEXT, "mask": ArraySpec((K,), bool)}
+    policy = make_policy(Ridge(intercept=True), UpperBound(), spec)
+    offered = np.tile([False, True, True, False, False], (B, 1))
+    observation = {"observation": np.ones((B, D)), "mask": np.ones((B, K), bool)}
+    for action, level in enumerate((50.0, 20.0)):
+        teach(policy, observation, np.full(B, action), np.full(B, level))
+    found = policy.probabilities(restart({**observation, "mask": offered}, B))
+    np.testing.assert_allclose(found, 0.5 * offered)
+
+
+def test_an_infinite_index_comes_first():
+    values = np.array([[1.0, 1e150, np.inf], [1.0, 1e150, 2.0]])
+    assert hope_for_best(values).tolist() == [[1.0, np.inf, np.inf], [1.0, 2.0, 2.0]]
+
+
+def test_an_action_is_found_however_much_more_it_pays():
+    policy = make_policy(Ridge(intercept=True), UpperBound(), batch_size=1)
+    for _ in range(60):
+        action = policy.action(restart(np.ones((1, D)), 1))
+        teach(policy, np.ones((1, D)), action, 100.0 * (1.0 + action))
+    assert policy.action(restart(np.ones((1, D)), 1)) == K - 1
 
 
 @pytest.mark.parametrize(("start", "unseen"), [(0.25, 0.25), ("mean", 30.0)])

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -23,6 +24,7 @@ from bandit_envs.adapters.tf_agents.policies.compiled import (
     as_policy_takes_it,
     batch_shape,
     batched,
+    initial_state,
 )
 from bandit_envs.adapters.tf_agents.policies.mixtures import ResponsibleAgents
 from bandit_envs.adapters.tf_agents.policies.probability_tables import find_table
@@ -37,6 +39,9 @@ from bandit_envs.policies.draws import draw_indices
 from bandit_envs.trajectories import StepType, Trajectory
 
 Self = TypeVar("Self", bound="TFPolicyModel")
+
+PREDICTED = ("predicted_rewards_optimistic", "predicted_rewards_mean")
+"""Fields of the info of TF-Agents' policies, with a number for each action."""
 
 
 class TFPolicyModel:
@@ -63,6 +68,7 @@ class TFPolicyModel:
         self._variables = AgentVariables(policy if agent is None else agent, train, others)
         self._table = find_table(policy)
         self._choose = None
+        self._scores: CompiledFunction | None = None  # before they are first asked for
         if self._table is None:
             _check_masks(policy)
             self._choose = SeededChooser(policy)
@@ -81,6 +87,27 @@ class TFPolicyModel:
             raise NotImplementedError(f"{type(self._policy).__name__} knows no probabilities")
         with self._variables.set_to(learned):
             return self._table(observation)
+
+    def scores(self, learned: Values, observation: Nest) -> Floats:
+        """Returns the rewards that the policy's info predicts for all actions: [n, K].
+
+        Upper bounds come first, then means: what `emit_policy_info` of the agent asks for.
+        """
+        if self._scores is None:
+            found = [name for name in PREDICTED if getattr(self._policy.info_spec, name, ()) != ()]
+            if not found:
+                asked = f'emit_policy_info=("{PREDICTED[-1]}",) of its agent'
+                name = type(self._policy).__name__
+                raise NotImplementedError(f"{name} has no scores; give {asked}")
+            predicted = functools.partial(self._predicted, found[0])
+            self._scores = CompiledFunction(predicted, self._policy)
+        with self._variables.set_to(learned):
+            return np.asarray(self._scores(observation).numpy(), np.float64)
+
+    def _predicted(self, name: str, time_step: ts.TimeStep) -> tf.Tensor:
+        """Returns a field of what the policy tells of all actions."""
+        step = self._policy.action(time_step, initial_state(self._policy, time_step))
+        return getattr(step.info, name)
 
     def act(self, rng: Rng, learned: Values, observation: Nest) -> Array:
         """Returns the actions that the policy draws, given the observation [n, ...]."""

@@ -85,6 +85,11 @@ class TFAgentsPolicy(Policy):
             return self._model.probabilities(learned, time_step.observation)
         return super()._probabilities(learned, time_step)
 
+    def _scores_of(self, learned: Values, time_step: TimeStep) -> Floats:
+        if isinstance(self._model, TFPolicyModel):
+            return self._model.scores(learned, time_step.observation)
+        return super()._scores_of(learned, time_step)
+
     def _check_rewards(self, reward: Any) -> Nest:
         if not self.can_learn:
             return reward
@@ -157,7 +162,8 @@ def tensor_specs(env: AnyEnvironment) -> tuple[ts.TimeStep, Nest]:
     elif isinstance(env, PyEnvironment):
         seen = observation_spec_for_tf_agents(env)
         reward_spec = map_structure(to_tf_agents_spec, env.reward_spec())
-        time_step_spec = ts.time_step_spec(seen, reward_spec)
+        discount_spec = map_structure(to_tf_agents_spec, env.discount_spec())
+        time_step_spec = ts.time_step_spec(seen, reward_spec)._replace(discount=discount_spec)
         action_spec = map_structure(to_tf_agents_spec, env.action_spec())
     else:
         expected = "expected an environment of bandit_envs, adapted or not"

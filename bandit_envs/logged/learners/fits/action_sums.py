@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from bandit_envs.arrays import Floats
-from bandit_envs.logged.features import context_of
+from bandit_envs.logged.learners.fits.pairs import all_pairs, count_models, logged_pairs
 from bandit_envs.logged.learners.fits.policies import (
     policy_of_regressions,
 )
@@ -26,11 +26,11 @@ from bandit_envs.seeding import Seed
 
 @dataclasses.dataclass(frozen=True)
 class RegressionSums:
-    """What a part of a log says of its actions. Those of parts merge.
+    """What a part of a log says of its actions, or of all its items. Those of parts merge.
 
     Args:
         ridge: the sums of the regressions of actions.
-        logged: the actions that were taken.
+        logged: the regressions of actions that were taken.
         sample: a row, which shows how many actions and features there are; None without rows.
     """
 
@@ -49,12 +49,11 @@ def sum_logged_rewards(part: NumberedBatches) -> RegressionSums:
     found = RegressionSums()
     for _, batch in part:
         ridge = RidgeSums()
-        context = context_of(batch)
-        logged = np.unique(batch.action).tolist()
-        for action in logged:
-            rows = np.flatnonzero(batch.action == action)
-            ridge.add(action, context[rows], batch.reward[rows])
-        found = found.merge(RegressionSums(ridge, frozenset(logged), batch[:1]))
+        logged = [pairs for pairs in logged_pairs(batch) if len(pairs.rewards)]
+        for pairs in logged:
+            ridge.add(*pairs)
+        models = frozenset(pairs.model for pairs in logged)
+        found = found.merge(RegressionSums(ridge, models, batch[:1]))
     return found
 
 
@@ -63,11 +62,10 @@ def sum_all_rewards(model: CrossFittedRidge, part: NumberedBatches) -> Regressio
     found = RegressionSums()
     for first_row, batch in part:
         ridge = RidgeSums()
-        context = context_of(batch)
         rewards = correct_rewards(model.predict(batch, first_row), batch)
-        for action in range(batch.num_actions):
-            ridge.add(action, context, rewards[:, action])
-        logged = frozenset(np.unique(batch.action).tolist())
+        for pairs in all_pairs(batch, rewards):
+            ridge.add(*pairs)
+        logged = frozenset(pairs.model for pairs in logged_pairs(batch) if len(pairs.rewards))
         found = found.merge(RegressionSums(ridge, logged, batch[:1]))
     return found
 
@@ -94,6 +92,6 @@ def ridge_policy(parts: Iterable[RegressionSums], batch_size: int, seed: Seed) -
     models = sums.ridge.fit()
     of_all = [
         models[action] if action in sums.logged else NEVER
-        for action in range(sums.sample.num_actions)
+        for action in range(count_models(sums.sample))
     ]
     return policy_of_regressions(of_all, sums.sample, batch_size, seed)

@@ -1,10 +1,10 @@
-"""Tables of several logging policies: the propensities of each row, or those of their mixture."""
+"""What the columns of a log are, also of one of several logging policies."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -14,12 +14,17 @@ from bandit_envs.logged.columns import MIN_PROPENSITY
 from bandit_envs.names.visible import visible
 from bandit_envs.tables.cells import cells_of, read_numbers
 from bandit_envs.tables.errors import check_column, name_some
+from bandit_envs.tables.roles import Names, Roles
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-Propensity: TypeAlias = str | Mapping[str, str] | None
-"""The column of the propensities; or for several logging policies, by name, a column of each."""
+Propensity: TypeAlias = str | float | Mapping[str, str] | None
+"""The column of the propensities, or the one that all decisions have; or for several logging
+policies, by name, a column of each."""
+
+SHARED = ("embedding", "time")
+"""Roles whose columns may have another role, too."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,3 +131,70 @@ class LoggerColumns:
         for name, column in self.propensity.items():
             mixture += self.rows.get(name, 0) / total * read_numbers(frame, column)
         return np.clip(mixture, MIN_PROPENSITY, 1.0)  # which rounding may exceed
+
+
+class LogRoles(NamedTuple):
+    """What the columns of a log are, and those of several logging policies if it has some."""
+
+    roles: Roles
+    loggers: LoggerColumns | None
+    propensity: float | None = None  # of all decisions, if it is no column
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        reward: str,
+        propensity: Propensity,
+        features: Names | None = None,
+        time: str | None = None,
+        action: str = "action",
+        embedding: Names = (),
+        logger: str | None = None,
+        balance: bool = False,
+        decision: str | None = None,
+        item: str | None = None,
+        chosen: str = "chosen",
+        item_features: Names | None = None,
+        available: str | None = None,
+    ) -> LogRoles:
+        """Returns the roles that a user names, as for `from_frame`.
+
+        Raises:
+            ValueError: a column has two roles, logging policies have no propensities, or a role is
+                of another kind of log: one of items has no `action`, and the other way round.
+        """
+        loggers = LoggerColumns.of(logger, propensity, balance)
+        constant = propensity if isinstance(propensity, float) else None
+        if constant is not None and not 0.0 < constant <= 1.0:
+            raise ValueError(f"propensity is {constant}; expected above 0 and at most 1")
+        columns: Names | None = None
+        if isinstance(propensity, Mapping):
+            columns = tuple(dict.fromkeys(propensity.values()))
+        elif not isinstance(propensity, float):
+            columns = propensity
+        of_items = {"decision": decision, "item_features": item_features}
+        of_actions = {"embedding": embedding, "logger": logger, "available": available}
+        others: dict[str, Names | None]
+        if item is None:
+            others = {"action": action}
+            _refuse_roles({**of_items, "chosen": chosen != "chosen"}, "item, the column of items")
+        else:
+            others = {"item": item, "chosen": chosen, **of_items}
+            expected = f"a log of actions, as {item!r} has items"
+            _refuse_roles({**of_actions, "action": action != "action"}, expected)
+        others |= {"reward": reward, "embedding": embedding, "time": time, "propensity": columns}
+        others |= {"logger": logger, "available": available}
+        return cls(Roles.of(features, SHARED, **others), loggers, constant)
+
+    @property
+    def are_of_items(self) -> bool:
+        """Whether actions are items with features."""
+        return bool(self.roles.all_of("item"))
+
+
+def _refuse_roles(given: Mapping[str, object], expected: str) -> None:
+    """Raises ValueError for the first role that is given, and is of another kind of log."""
+    for role, names in given.items():
+        if names:
+            raise ValueError(f"{role} is given; expected {expected}")

@@ -18,7 +18,14 @@ import numpy as np
 from bandit_envs.arrays import Mask
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.saving import check_format
-from bandit_envs.logged.files.typed_queries import ACTION, COUNT, FLAG, TEXT, TypedQuery, damage
+from bandit_envs.logged.files.served.typed_queries import (
+    ACTION,
+    COUNT,
+    FLAG,
+    TEXT,
+    TypedQuery,
+    damage,
+)
 from bandit_envs.tables.suffixes import ends_with
 
 if TYPE_CHECKING:
@@ -34,8 +41,11 @@ FORMAT = 1
 """Raised whenever the layout of the tables changes."""
 
 TABLES = (
-    # available: a bit for each action, the first in the lowest bit; NULL for all first actions.
     # learned: the last number that the policy had seen.
+    # Of fixed actions, `action` is a number in their table. `available` has a bit for each, the
+    # first in the lowest bit; NULL for all first actions. `features` are of the context, float64.
+    # Of items, `action` is a place among those offered. `available` has their numbers, int32.
+    # `features` has the cells of the context, and then of each item: see `seen.py`.
     """CREATE TABLE decisions (
         number INTEGER PRIMARY KEY,
         id TEXT NOT NULL UNIQUE,
@@ -46,7 +56,7 @@ TABLES = (
         available BLOB,
         features BLOB NOT NULL
     )""",
-    "CREATE INDEX masked ON decisions (number) WHERE available IS NOT NULL",
+    "CREATE INDEX masked ON decisions (length(available)) WHERE available IS NOT NULL",
     # kind: reward, timeout (value is NULL if it counts as nothing), learn, add, retire, reopen.
     """CREATE TABLE events (
         number INTEGER PRIMARY KEY,
@@ -64,6 +74,7 @@ TABLES = (
         added INTEGER NOT NULL,
         is_open INTEGER NOT NULL
     )""",
+    "CREATE TABLE items (item INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     # number: the last that the state has learned from.
     "CREATE TABLE checkpoint (place INTEGER PRIMARY KEY, number INTEGER NOT NULL, state BLOB)",
@@ -94,6 +105,9 @@ LAST_NUMBER = TypedQuery(
 ACTIONS = TypedQuery(
     "SELECT action, name, added, is_open FROM actions ORDER BY action",
     {"action": ACTION, "the name of an action": TEXT, "added": COUNT, "is_open": FLAG},
+)
+ITEMS = TypedQuery(
+    "SELECT item, name FROM items ORDER BY item", {"item": ACTION, "the name of an item": TEXT}
 )
 
 
@@ -182,15 +196,23 @@ def find_last_number(connection: sqlite3.Connection, path: Path) -> int:
 
 
 def read_actions(connection: sqlite3.Connection, path: Path) -> list[ActionRow]:
-    """Returns the actions, in the order of their numbers."""
+    """Returns the actions, in the order of their numbers; none if each call offers items."""
     rows = ACTIONS.fetch(connection, path)
     actions = [ActionRow(name, added, bool(is_open)) for _, name, added, is_open in rows]
     if [action for action, *_ in rows] != list(range(len(rows))):
         raise damage(path, "its actions are not numbered from 0")
     added = [each.added for each in actions]
-    if not added or added[0] != 0 or added != sorted(added):
+    if added and (added[0] != 0 or added != sorted(added)):
         raise damage(path, "its actions are not in the order in which they were added")
     return actions
+
+
+def read_items(connection: sqlite3.Connection, path: Path) -> tuple[str, ...]:
+    """Returns the names of all items that were offered, in the order of their numbers."""
+    rows = ITEMS.fetch(connection, path)
+    if [item for item, _ in rows] != list(range(len(rows))):
+        raise damage(path, "its items are not numbered from 0")
+    return tuple(name for _, name in rows)
 
 
 def pack_mask(mask: Mask) -> bytes:

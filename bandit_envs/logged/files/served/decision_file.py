@@ -5,23 +5,24 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bandit_envs.arrays import Floats, Mask
-from bandit_envs.logged.files.decision_tables import (
+from bandit_envs.logged.files.scan import BATCH_ROWS, Scan, times_of_batches
+from bandit_envs.logged.files.served.decision_tables import (
     find_last_number,
     open_to_read,
     read_actions,
-    unpack_masks,
+    read_items,
 )
-from bandit_envs.logged.files.scan import BATCH_ROWS, Scan, times_of_batches
-from bandit_envs.logged.files.typed_queries import (
+from bandit_envs.logged.files.served.seen import Seen, SeenActions, SeenItems
+from bandit_envs.logged.files.served.typed_queries import (
     ACTION,
     BYTES,
+    COUNT,
     NUMBER,
     PROBABILITY,
     TEXT,
@@ -38,6 +39,9 @@ from bandit_envs.tables.times import TimesOfRows, name_row_of
 
 if TYPE_CHECKING:
     import sqlite3
+
+MOST_NUMBERS = 2**22
+"""The most numbers of items in a batch: [n, K, P]."""
 
 OF_REWARDS = """
     FROM events CROSS JOIN decisions ON decisions.number = events.decision
@@ -63,6 +67,10 @@ TIMES = TypedQuery(
     f"SELECT events.number, events.time {OF_REWARDS}",
     {"the number of an event": NUMBER, "a time": TIME},
 )
+WIDEST = TypedQuery(
+    "SELECT coalesce(max(length(available)), 0) FROM decisions WHERE available IS NOT NULL",
+    {"the size of a mask": COUNT},
+)
 ENCODING = TypedQuery("SELECT value FROM meta WHERE name = 'encoding'", {"the encoding": TEXT})
 
 
@@ -75,18 +83,18 @@ class DecisionFile:
     Args:
         path: of the file.
         until: the number of the last row.
-        encoding: of the features, with the names of the actions.
+        encoding: of the features, with the names of the actions or of the items.
         is_open: whether each action may be chosen.
-        num_first: how many actions there were at first.
-        has_masks: whether some decisions did not have all actions.
+        num_actions: K; the most items of a decision.
+        seen: reads what decisions have seen.
     """
 
     path: Path
     until: int
     encoding: TableEncoding
     is_open: tuple[bool, ...]
-    num_first: int
-    has_masks: bool
+    num_actions: int
+    seen: Seen
 
     @classmethod
     def open(cls, path: Path) -> DecisionFile:
@@ -98,22 +106,35 @@ class DecisionFile:
         with open_to_read(path) as connection:
             until = find_last_number(connection, path)
             actions = [each for each in read_actions(connection, path) if each.added <= until]
-            query = "SELECT 1 FROM decisions WHERE available IS NOT NULL AND number <= ? LIMIT 1"
-            has_masks = bool(connection.execute(query, (until,)).fetchall())
-            columns = read_encoding(connection, path).features
+            ((widest,),) = WIDEST.fetch(connection, path)  # later rows may be wider
+            encoding = read_encoding(connection, path)
+            items = read_items(connection, path)
         num_first = sum(not each.added for each in actions)
+        if bool(actions) == bool(encoding.item_features):
+            raise damage(path, f"it has {len(actions)} actions, and columns of items or no actions")
         return cls(
             path=path,
             until=until,
-            encoding=TableEncoding(tuple(each.name for each in actions), columns),
+            encoding=dataclasses.replace(
+                encoding, actions=tuple(each.name for each in actions), items=items
+            ),
             is_open=tuple(each.is_open for each in actions),
-            num_first=num_first,
-            has_masks=has_masks or num_first < len(actions),
+            num_actions=len(actions) or max(1, widest // 4),
+            seen=(
+                SeenActions(path, num_first, is_masked=widest > 0 or num_first < len(actions))
+                if actions
+                else SeenItems(path, encoding)
+            ),
         )
 
     def scan(self, batch_rows: int) -> Iterator[BanditLog]:
-        """Yields the decisions that have rewards in batches, in the order of the rewards."""
-        for rows in self.scan_rows(ROWS, batch_rows):
+        """Yields the decisions that have rewards in batches, in the order of the rewards.
+
+        Batches of items are smaller if there are many numbers in a row.
+        """
+        width = len(self.encoding.of_items().labels())
+        most = max(1, MOST_NUMBERS // max(1, self.num_actions * width))
+        for rows in self.scan_rows(ROWS, min(batch_rows, most)):
             with errors_that_name(str(self.path)):
                 batch = self._make_batch(rows)
             yield batch
@@ -154,23 +175,19 @@ class DecisionFile:
             parameters["after"] = rows[-1][0]
 
     def _make_batch(self, rows: list[Any]) -> BanditLog:
-        _, numbers, actions, probabilities, masks, features, rewards = zip(*rows)
+        _, numbers, actions, probabilities, available, features, rewards = zip(*rows)
+        seen = self.seen.unpack(available, features, self.num_actions)
         return BanditLog(
-            observation=read_features(features, self.path),
+            observation=seen.observation,
             action=np.array(actions),
             reward=np.array(rewards, np.float64),
             propensity=np.array(probabilities, np.float64),
-            num_actions=len(self.encoding.actions),
-            available=self.read_masks(masks),
+            num_actions=self.num_actions,
+            available=seen.available,
+            item=seen.item,
             step=np.array(numbers),
             encoding=self.encoding,
         )
-
-    def read_masks(self, packed: Sequence[bytes | None]) -> Mask | None:
-        """Returns which actions were available: [n, K]; None if all of them always were."""
-        if not self.has_masks:
-            return None
-        return unpack_masks(self.path, packed, self.num_first, len(self.encoding.actions))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -238,12 +255,3 @@ def parse_json(text: str) -> Any:
         return json.loads(text)
     except (RecursionError, ValueError):
         return None
-
-
-def read_features(packed: Sequence[bytes], path: Path) -> Floats:
-    """Returns the features of decisions: [n, D]."""
-    sizes = {len(each) for each in packed}
-    if len(sizes) > 1 or any(size % 8 for size in sizes):
-        found = sorted(size / 8 for size in sizes)
-        raise ValueError(f"{path} has contexts of {found} features; expected one number of them")
-    return np.frombuffer(b"".join(packed), "<f8").reshape(len(packed), -1)

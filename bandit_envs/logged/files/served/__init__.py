@@ -1,0 +1,1 @@
+"""Files of decisions, which a service writes."""

@@ -1,0 +1,1 @@
+"""Policies that others are compared with: they read no features."""

@@ -1,0 +1,151 @@
+"""Sums over the users of a test in strata, which parts of a table can add and merge."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from bandit_envs.arrays import Floats, Indices, Mask
+from bandit_envs.policies.split_tests.bets import PairBets, split_evidence
+from bandit_envs.policies.split_tests.pair_sums import USERS_FIRST, scale_of
+from bandit_envs.policies.split_tests.split_rule import SplitRule
+
+
+class Stratum(NamedTuple):
+    """Names a part of the time in which neither the open variants nor their shares changed.
+
+    Fields:
+        number: of the period, in their order.
+        period: its name; the test is looked at when it ends, such as a day.
+        part: of the period.
+    """
+
+    number: int
+    period: str
+    part: str = ""
+
+
+@dataclasses.dataclass
+class StratumSums:
+    """Of the users of one stratum; R rewards, K variants."""
+
+    is_open: Mask  # [K]
+    counts: Floats  # [K]
+    sums: Floats  # [R, K]
+    squares: Floats  # [R, K]
+    payers: Floats  # rewards of the first kind other than 0, [K]
+    log_wealth: Floats  # that bets gained, [K, K, J]
+
+    def plus(self, other: StratumSums) -> StratumSums:
+        """Returns the sums over the users of both."""
+        return StratumSums(
+            is_open=self.is_open | other.is_open,
+            counts=self.counts + other.counts,
+            sums=self.sums + other.sums,
+            squares=self.squares + other.squares,
+            payers=self.payers + other.payers,
+            log_wealth=self.log_wealth + other.log_wealth,
+        )
+
+
+class SplitSums:
+    """What the users of a test tell, by stratum. Parts are merged in the order of their users.
+
+    Args:
+        rule: when the test stops.
+        names: of the K variants.
+        metrics: names of the rewards: the first one decides.
+        shares: of the variants, [K]; None for equal ones.
+    """
+
+    def __init__(
+        self,
+        rule: SplitRule,
+        names: Sequence[str],
+        metrics: Sequence[str],
+        shares: Floats | None = None,
+    ) -> None:
+        self.rule = rule
+        self.names = tuple(names)
+        self.metrics = tuple(metrics)
+        self.shares = np.ones(len(names)) if shares is None else shares
+        self.strata: dict[Stratum, StratumSums] = {}
+        self.first = np.zeros((len(metrics), 0))  # rewards of the first users, [R, at most 200]
+        self.has_amounts = False
+        self._bets = PairBets.initial(1, len(names))
+
+    def add(self, stratum: Stratum, is_open: Mask, actions: Indices, rewards: Floats) -> None:
+        """Takes in the next n users, who are of one stratum.
+
+        Args:
+            stratum: of their decisions.
+            is_open: which variants they could see, [K].
+            actions: the variants that they saw, [n].
+            rewards: [R, n].
+        """
+        number = len(self.names)
+        wealth = self._bets.log_wealth[0].copy()
+        if self.rule.threshold == "proven":
+            self._bets.add_sequence(
+                actions,
+                rewards[0],
+                is_open=is_open,
+                shares=self.shares,
+                tolerance=self.rule.tolerance,
+            )
+        found = StratumSums(
+            is_open=is_open.copy(),
+            counts=np.bincount(actions, minlength=number).astype(np.float64),
+            sums=np.stack([np.bincount(actions, each, number) for each in rewards]),
+            squares=np.stack([np.bincount(actions, each * each, number) for each in rewards]),
+            payers=np.bincount(actions[rewards[0] != 0.0], minlength=number).astype(np.float64),
+            log_wealth=self._bets.log_wealth[0] - wealth,
+        )
+        known = self.strata.get(stratum)
+        self.strata[stratum] = found if known is None else known.plus(found)
+        self._keep_first(rewards)
+        self.has_amounts |= bool(((rewards[0] != 0.0) & (rewards[0] != 1.0)).any())
+
+    def merge(self, other: SplitSums) -> SplitSums:
+        """Returns what the users of both tell; those of the other come later."""
+        merged = SplitSums(self.rule, self.names, self.metrics, self.shares)
+        merged.strata = dict(self.strata)
+        for stratum, found in other.strata.items():
+            known = merged.strata.get(stratum)
+            merged.strata[stratum] = found if known is None else known.plus(found)
+        merged.first = self.first
+        merged._keep_first(other.first)
+        merged.has_amounts = self.has_amounts or other.has_amounts
+        merged._bets = self._bets.merge(other._bets)
+        return merged
+
+    def _keep_first(self, rewards: Floats) -> None:
+        """Keeps rewards [R, n] as those of the first users, as far as these are too few."""
+        missing = USERS_FIRST - self.first.shape[1]
+        self.first = np.concatenate([self.first, rewards[:, :missing]], axis=1)
+
+    def scale(self, metric: int) -> float:
+        """Returns rho^2 of a reward; 0 if there are too few users."""
+        rewards = self.first[metric]
+        if len(rewards) < USERS_FIRST:
+            return 0.0
+        count = np.array(float(len(rewards)))
+        return float(scale_of(count, rewards.sum(), (rewards * rewards).sum()))
+
+    def periods(self) -> dict[str, list[StratumSums]]:
+        """Returns the sums of each period, in their order."""
+        found: dict[str, list[StratumSums]] = {}
+        for stratum in sorted(self.strata):
+            found.setdefault(stratum.period, []).append(self.strata[stratum])
+        return found
+
+    def split_evidence(self) -> float:
+        """Returns ln E that users were not split in the shares."""
+        total = 0.0
+        for each in self.strata.values():
+            parts = self.shares[each.is_open]
+            total += split_evidence(each.counts[each.is_open], parts / parts.sum())
+        return total

@@ -1,0 +1,322 @@
+"""Tests of variants from tables, with a row for each user."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from bandit_envs.arrays import Array, Floats, Indices, Mask
+from bandit_envs.base.checks import as_list, check_confidence, short_repr
+from bandit_envs.names.visible import visible
+from bandit_envs.policies.split_tests.split_looks import report_of
+from bandit_envs.policies.split_tests.split_report import SplitReport
+from bandit_envs.policies.split_tests.split_rule import SplitRule
+from bandit_envs.policies.split_tests.split_sums import SplitSums, Stratum
+from bandit_envs.tables.cells import (
+    as_numbers,
+    as_objects,
+    as_times,
+    cells_of,
+    find_places,
+    parse_number,
+    parse_time,
+    read_reals,
+)
+from bandit_envs.tables.errors import check_column, name_row, name_some
+from bandit_envs.tables.whole_table import AnyTable, table_in_memory
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+DAY = 24 * 60 * 60 * 1_000_000
+"""In microseconds, as times are counted."""
+
+WHOLE = "all rows"
+"""The one period of a table without times."""
+
+Times = Mapping[str, Any]
+"""A time of each of some variants."""
+
+
+def compare_variants(
+    table: AnyTable,
+    *,
+    variant: str = "variant",
+    reward: str | Sequence[str] = "reward",
+    time: str | None = None,
+    period: str | None = None,
+    opened: str | Times | None = None,
+    closed: str | Times | None = None,
+    shares: Mapping[str, float] | None = None,
+    delta: float = 0.05,
+    tolerance: float = 0.0,
+    threshold: str = "practical",
+    planned: int | None = None,
+    closes_by_results: bool = False,
+    control: str | None = None,
+    confidence: float = 0.95,
+) -> SplitReport:
+    """Returns who won a test of variants, when and by how much, from a row for each user.
+
+    Users must be split at random among the open variants, in shares that stay the same within a
+    day. The test is looked at at the end of each day. It compares users of the same day, and of the
+    same part of it if a variant opens or closes meanwhile.
+
+    Args:
+        table: a data frame, or the path of a CSV or Parquet file, or of a folder of such files.
+        variant: the column of the variant that a user saw.
+        reward: the column of what the user did, a number; or several columns. The first one decides
+            the test. The others are shown with the same intervals, and decide nothing.
+        time: the column of when the variant was chosen: times, dates, or numbers, of which each
+            integer starts a day. None if all variants were open all the time.
+        period: a column of parts of the day, such as "evening", if a variant is open in some of
+            them alone, or shares differ.
+        opened: when variants opened: a dict, or a column; None for the first row of each. Give it
+            if a variant opened in the middle of a day, and times are dates.
+        closed: when variants were closed; None for the last row of those without a row on the last
+            day.
+        shares: of the variants, for the check of the split and for proven bounds; None if equal.
+        delta: the largest probability of a wrong answer.
+        tolerance: by how much the answer may be worse than the best variant.
+        threshold: "practical" or "proven", as in `SplitTestPolicy`.
+        planned: how many variants there will be at most; None if unknown.
+        closes_by_results: whether variants were closed because of what the test has shown.
+        control: the variant that the others are compared with; None if all are with all.
+        confidence: the probability with which the intervals of a reward's differences hold at once,
+            whenever you look.
+
+    Raises:
+        ValueError: the table cannot be read, or a cell does not fit; the message has its line.
+
+    >>> import pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> seen = rng.choice(["red", "blue"], 4000)
+    >>> bought = rng.random(4000) < np.where(seen == "red", 0.1, 0.2)
+    >>> users = pd.DataFrame({"variant": seen, "reward": bought, "day": np.arange(4000) // 500})
+    >>> report = compare_variants(users, time="day")
+    >>> report.winner, report.stopped_at
+    ('blue', '1')
+    """
+    check_confidence(confidence)
+    rule = SplitRule(delta, tolerance, threshold, planned, closes_by_results)
+    metrics = as_list(reward)
+    with table_in_memory(table, "logged") as frame:
+        named = [variant, *metrics, time, period]
+        named += [each for each in (opened, closed) if isinstance(each, str)]
+        _check_columns(frame, [each for each in named if each is not None])
+        users = _read_users(frame, variant, metrics, time, period)
+        if threshold == "proven":
+            fits = (users.rewards[0] >= 0.0) & (users.rewards[0] <= 1.0)
+            check_column(frame, metrics[0], fits, "a number from 0 to 1, as threshold is proven")
+        windows = Windows(
+            low=_read_ends(frame, "opened", opened, users, variant),
+            high=_read_ends(frame, "closed", closed, users, variant),
+        )
+        _check_inside(frame, users, windows)
+    place = None if control is None else _find(control, users.names, "control")
+    sums = SplitSums(rule, users.names, metrics, _find_shares(shares, users.names))
+    for stratum, is_open, rows in _strata(users, windows):
+        sums.add(stratum, is_open, users.actions[rows], users.rewards[:, rows])
+    report = report_of(sums, confidence, place)
+    notes = (*report.notes, *_note_days(users, windows))
+    return dataclasses.replace(report, notes=notes)
+
+
+def _note_days(users: Users, windows: Windows) -> Iterator[str]:
+    """Yields what is assumed of variants that joined on some day, if times are days alone."""
+    length = DAY if users.are_dates else 1.0
+    if (users.times % length).any():
+        return
+    low, _ = _fill(users, windows)
+    for place in np.flatnonzero(low > users.times.min()):
+        name = visible(users.names[place])
+        day = _name_day(int(low[place] // length), users)
+        problem = f"{name} joined on {day}: times are days alone"
+        yield f"{problem}. If it opened in the middle of that day, leave out its rows of the day."
+
+
+class Users(NamedTuple):
+    """What a table says of its n users."""
+
+    names: list[str]  # of the variants
+    actions: Indices  # [n]
+    rewards: Floats  # [R, n]
+    times: Array  # [n], microseconds, or numbers of days
+    are_dates: bool
+    has_times: bool
+    parts: Array  # names of parts of days, [n]
+
+
+class Windows(NamedTuple):
+    """When variants opened and closed, NaN where it follows from their rows: [K] each."""
+
+    low: Floats
+    high: Floats
+
+
+def _check_columns(frame: DataFrame, names: Sequence[str]) -> None:
+    """Raises ValueError if a table lacks a column."""
+    for name in names:
+        if name not in frame:
+            known = name_some([str(each) for each in frame])
+            raise ValueError(f"there is no column {name!r}; its columns are {known}")
+    if not len(frame):
+        raise ValueError("there are no rows; expected one for each user")
+
+
+def _read_users(
+    frame: DataFrame, variant: str, metrics: Sequence[str], time: str | None, period: str | None
+) -> Users:
+    """Returns what a table says of its users."""
+    cells = cells_of(frame, variant)
+    check_column(frame, variant, ~frame[variant].isna().to_numpy(np.bool_), "the name of a variant")
+    names = sorted({str(each) for each in as_objects(cells)})
+    if len(names) < 2:
+        raise ValueError(f"column {variant!r} has {name_some(names)} alone; expected two variants")
+    rewards = np.stack([read_reals(frame, name) for name in metrics])
+    parts = np.full(len(frame), "")
+    if period is not None:
+        parts = np.array([str(each) for each in as_objects(cells_of(frame, period))])
+    times: Array = np.zeros(len(frame))
+    are_dates = False
+    if time is not None:
+        times, are_dates = _read_times(frame, time)
+    return Users(
+        names=names,
+        actions=find_places(names, cells),
+        rewards=rewards,
+        times=times,
+        are_dates=are_dates,
+        has_times=time is not None,
+        parts=parts,
+    )
+
+
+def _read_times(frame: DataFrame, name: str) -> tuple[Array, bool]:
+    """Returns the times of rows in microseconds, or numbers of days, and whether they are dates."""
+    cells = cells_of(frame, name)
+    if cells.dtype.kind in "iuf":
+        return read_reals(frame, name), False
+    times = as_times(cells)
+    if np.isnat(times).all():
+        numbers = as_numbers(cells)
+        if np.isfinite(numbers).all():
+            return numbers, False
+    check_column(frame, name, ~np.isnat(times), "a time such as 2024-12-31 23:59, or a number")
+    return times.astype(np.int64).astype(np.float64), True
+
+
+def _find(name: str, names: Sequence[str], what: str) -> int:
+    """Returns the number of a variant."""
+    if str(name) not in names:
+        expected = f"expected one of {name_some(names)}"
+        raise ValueError(f"{what} is {short_repr(name)}; {expected}")
+    return names.index(str(name))
+
+
+def _find_shares(shares: Mapping[str, float] | None, names: Sequence[str]) -> Floats | None:
+    """Returns the shares of variants that a user gives."""
+    if shares is None:
+        return None
+    found = np.zeros(len(names))
+    for name, share in shares.items():
+        found[_find(name, names, "a name in shares")] = share
+    if not (np.isfinite(found).all() and (found > 0.0).all()):
+        raise ValueError(
+            f"shares is {short_repr(shares)}; expected a number above 0 for each variant"
+        )
+    return found
+
+
+def _read_ends(
+    frame: DataFrame, what: str, given: str | Times | None, users: Users, variant: str
+) -> Floats:
+    """Returns when variants opened or closed, as a user says; NaN where nothing is said."""
+    found = np.full(len(users.names), np.nan)
+    if isinstance(given, str):
+        cells = frame[[variant, given]].dropna().drop_duplicates()
+        pairs = zip(as_objects(cells_of(cells, variant)), as_objects(cells_of(cells, given)))
+    else:
+        pairs = zip(*((given or {}).keys(), (given or {}).values()))
+    for name, cell in pairs:
+        place = _find(name, users.names, f"a name in {what}")
+        value = _read_time(cell, users.are_dates, what)
+        if np.isfinite(found[place]) and found[place] != value:
+            raise ValueError(f"{what} has several times of {str(name)!r}; expected one")
+        found[place] = value
+    return found
+
+
+def _read_time(cell: Any, is_date: bool, what: str) -> float:
+    """Returns a time as `Users.times` has it."""
+    if is_date:
+        time = parse_time(cell)
+        if time is not None:
+            return float(time.astype("M8[us]").astype(np.int64))
+    else:
+        number = parse_number(cell)
+        if number is not None and np.isfinite(number):
+            return float(number)
+    expected = "a time such as 2024-12-31 23:59" if is_date else "a number, as the times are"
+    raise ValueError(f"{what} is {short_repr(cell)}; expected {expected}")
+
+
+def _check_inside(frame: DataFrame, users: Users, windows: Windows) -> None:
+    """Raises ValueError if a user saw a variant before it opened, or after it was closed."""
+    early = users.times < windows.low[users.actions]
+    late = users.times >= windows.high[users.actions]
+    for is_bad, when in ((early, "before it opened"), (late, "after it was closed")):
+        if is_bad.any():
+            row = int(is_bad.argmax())
+            name = visible(users.names[users.actions[row]])
+            raise ValueError(f"{name_row(frame, row)} shows {name!r} {when}")
+
+
+def _strata(users: Users, windows: Windows) -> Iterator[tuple[Stratum, Mask, Indices]]:
+    """Yields each stratum, the variants that were open in it, and its rows in order of time."""
+    low, high = _fill(users, windows)
+    ends = np.unique(np.concatenate([low, high[np.isfinite(high)]]))
+    segments = np.searchsorted(ends, users.times, side="right")
+    days = np.floor(users.times / (DAY if users.are_dates else 1.0)).astype(np.int64)
+    parts, codes = np.unique(users.parts, return_inverse=True)
+    order = np.lexsort((users.times, codes, segments, days))
+    keys = np.stack([days, segments, codes], axis=1)[order]
+    starts = np.flatnonzero(np.r_[True, (keys[1:] != keys[:-1]).any(axis=1)])
+    for start, stop in zip(starts, [*starts[1:], len(order)]):
+        day, segment, code = keys[start].tolist()
+        rows = order[start:stop]
+        begin = ends[segment - 1]
+        is_open = (low <= begin) & (begin < high)
+        if len(parts) > 1:
+            is_open &= np.bincount(users.actions[rows], minlength=len(users.names)) > 0
+        stratum = Stratum(day, _name_day(day, users), f"{segment:06d} {parts[code]}")
+        yield stratum, is_open, rows
+
+
+def _fill(users: Users, windows: Windows) -> tuple[Floats, Floats]:
+    """Returns when variants opened, and from when on they were closed: [K] each.
+
+    What is not known follows from their first and last rows.
+    """
+    number = len(users.names)
+    first = np.full(number, np.inf)
+    last = np.full(number, -np.inf)
+    np.minimum.at(first, users.actions, users.times)
+    np.maximum.at(last, users.actions, users.times)
+    length = DAY if users.are_dates else 1.0
+    last_day = np.floor(users.times.max() / length)
+    ended = np.where(np.floor(last / length) < last_day, np.nextafter(last, np.inf), np.inf)
+    low = np.where(np.isnan(windows.low), first, windows.low)
+    high = np.where(np.isnan(windows.high), ended, windows.high)
+    return low, high
+
+
+def _name_day(day: int, users: Users) -> str:
+    """Returns the name of a day."""
+    if not users.are_dates:
+        return str(day) if users.has_times else WHOLE
+    return str(datetime.date(1970, 1, 1) + datetime.timedelta(days=day))

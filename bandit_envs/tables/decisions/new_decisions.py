@@ -1,0 +1,220 @@
+"""Tables of decisions that are still to be made, in the encoding of a policy.
+
+Experimental: these names may change in any minor version.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from bandit_envs.arrays import Array, Mask
+from bandit_envs.names.visible import visible
+from bandit_envs.nests import Nest
+from bandit_envs.tables.cells import cells_of, find_places
+from bandit_envs.tables.decisions.candidate_rows import (
+    CandidateRows,
+    read_candidates,
+    size_of_batches,
+)
+from bandit_envs.tables.decisions.candidate_table import TABLE_ROWS, CandidateTable, RowTable
+from bandit_envs.tables.decisions.list_tables import ListColumns
+from bandit_envs.tables.decisions.search import ItemSearch, open_candidates
+from bandit_envs.tables.encoding import TableColumn, TableEncoding, TextColumn
+from bandit_envs.tables.errors import name_row
+from bandit_envs.tables.folders import find_parts
+from bandit_envs.tables.missing import OF_DECISIONS, MissingValues
+from bandit_envs.tables.parts import FramePart, Part, Parts
+from bandit_envs.tables.roles import check_column_names
+from bandit_envs.tables.suffixes import TABLE_SUFFIXES
+from bandit_envs.tables.whole_table import AnyTable
+
+
+class CandidateBatch(NamedTuple):
+    """Some decisions that are still to be made.
+
+    Args:
+        names: [n], of the decisions: those in their column, or else the numbers of the rows of the
+            table, from 0.
+        observation: what a policy sees: [n, d]; or `global`, `per_arm` and `mask` of items.
+        items: [n, K], the names of the items, "" where there is none; None if actions are no items.
+        mask: [n, K], where there is an item; None if actions are no items.
+    """
+
+    names: Array
+    observation: Nest
+    items: Array | None
+    mask: Mask | None
+
+
+@dataclasses.dataclass(frozen=True)
+class CandidateScan:
+    """Decisions that are still to be made, in batches; every loop reads the table anew.
+
+    Args:
+        table: where they are.
+        encoding: of a policy.
+        most: candidates of a decision: the K of all batches; 0 if actions are no items.
+        batch_rows: the most decisions of a batch.
+        drop_missing: whether decisions that miss values are left out.
+        problems: what the policy does not know of the table, in words.
+    """
+
+    table: CandidateTable
+    encoding: TableEncoding
+    most: int
+    batch_rows: int
+    drop_missing: bool = False
+    problems: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[CandidateBatch]:
+        """Yields the batches.
+
+        Raises:
+            ValueError: a decision misses a value, or has a cell of another kind than the policy
+                learned from; the message has the line.
+        """
+        columns = (*self.encoding.features, *self.encoding.item_features)
+        texts = [each.name for each in columns if isinstance(each, TextColumn)]
+        size = size_of_batches(self.encoding, self.most, self.batch_rows)
+        first = 0
+        for number, rows in self.table.scan(self._names(), texts):
+            for some in self._drop_missing(number, rows).cut(size):
+                with self.table.parts.found[number].reading():
+                    yield self._make_batch(some, first)
+                first += len(some)
+
+    def find_missing(self) -> MissingValues:
+        """Returns which values decisions miss."""
+        found = MissingValues(size=0, rows=0, columns={}, unit="decisions")
+        for number, rows in self.table.scan(self._names(), []):
+            is_missing = {name: rows.is_missing(name) for name in self._needed()}
+            found = found.merge(rows.count_missing(is_missing, self.table.parts.found[number].name))
+        return found
+
+    def _names(self) -> list[str]:
+        """Returns the names of the columns of features."""
+        return [*self.encoding.names, *self.encoding.of_items().names]
+
+    def _needed(self) -> list[str]:
+        """Returns the names of the columns that a decision may not miss."""
+        return [*self.table.names_of_rows(), *self._names()]
+
+    def _drop_missing(self, number: int, rows: CandidateRows) -> CandidateRows:
+        """Returns the decisions that miss no value; ValueError if others do."""
+        is_missing = rows.is_incomplete({name: rows.is_missing(name) for name in self._needed()})
+        if not is_missing.any():
+            return rows
+        if not self.drop_missing:
+            self.find_missing().check_none(OF_DECISIONS)
+        return rows.keep(~is_missing)
+
+    def _make_batch(self, rows: CandidateRows, first: int) -> CandidateBatch:
+        """Returns a batch of decisions, which miss no value.
+
+        Args:
+            rows: the decisions.
+            first: the number of the first.
+        """
+        known = rows.names() or range(first, first + len(rows))
+        names = np.array(known, object if rows.decision else np.int64)
+        if self.table.item is None:
+            return CandidateBatch(names, self.encoding.read(rows.decisions), None, None)
+        items = rows.candidates[self.table.item].astype(str).to_numpy(object)
+        padded = rows.pad(items, self.most)
+        observation = read_candidates(rows, self.encoding, self.most)
+        mask = np.asarray(observation["mask"], np.bool_)
+        padded[~mask] = ""
+        return CandidateBatch(names, observation, padded, mask)
+
+
+def scan_candidates(
+    table: AnyTable,
+    encoding: TableEncoding,
+    *,
+    decision: str | None = None,
+    item: str | None = None,
+    only: str | None = None,
+    batch_rows: int = TABLE_ROWS,
+    drop_missing: bool = False,
+) -> CandidateScan:
+    """Returns decisions that are still to be made, in the encoding of a policy.
+
+    The table needs no actions, rewards and propensities. A pass over it finds how many candidates a
+    decision has at most, and which texts the policy does not know.
+
+    Args:
+        table: a pandas DataFrame; or the path of a CSV or Parquet file, or of a folder of such
+            files, as for `scan_log`.
+        encoding: of the policy.
+        decision: the column of the names of the decisions. With `item`, adjacent rows that have
+            the same name are the candidates of one decision, unless columns have lists.
+        item: the column of the items, or of lists of them, if the policy chooses among items with
+            features.
+        only: a pattern of the files of a folder that are read.
+        batch_rows: the most decisions of a batch.
+        drop_missing: whether decisions that miss values are left out. By default, they raise a
+            ValueError that counts them, and names the line of the first.
+
+    Raises:
+        ValueError: a column is missing; a decision begins again after another one; or `item` is
+            given, and the policy chooses no items, or the other way round.
+    """
+    if isinstance(table, (str, os.PathLike)):
+        name = os.path.basename(table)
+        parts: Parts[Part] = find_parts(Path(table), TABLE_SUFFIXES, only)
+    else:
+        name = "table"
+        parts = Parts([FramePart(table)])
+    if (item is not None) != bool(encoding.item_features):
+        which = "items with features" if encoding.item_features else "actions without features"
+        expected = "a column" if encoding.item_features else "None"
+        raise ValueError(f"item is {item!r}; expected {expected}, as the policy chooses {which}")
+    context = encoding.names
+    needed = [each for each in (decision, item) if each is not None]
+    needed += [*context, *encoding.of_items().names]
+    lists = ListColumns() if item is None else ListColumns.find(parts)
+    with parts.found[0].reading():
+        check_column_names(name, needed, lists.found or parts.found[0].column_names())
+    most = 0
+    source: CandidateTable = RowTable(parts, decision, None, context)
+    if item is not None:
+        source = open_candidates(parts=parts, lists=lists, decision=decision, item=item)
+        source = dataclasses.replace(source, context=context)
+        most = ItemSearch(source, (), encoding.of_items().names, ()).find().most
+    problems = tuple(_find_new_texts(source, encoding))
+    return CandidateScan(source, encoding, most, batch_rows, drop_missing, problems)
+
+
+def _find_new_texts(table: CandidateTable, encoding: TableEncoding) -> Iterator[str]:
+    """Yields which texts an encoding does not know, with the line of the first of each column."""
+    columns: Sequence[TableColumn] = (*encoding.features, *encoding.item_features)
+    texts = [each for each in columns if isinstance(each, TextColumn)]
+    if not texts:
+        return
+    counts = dict.fromkeys((each.name for each in texts), 0)
+    firsts: dict[str, str] = {}
+    names = [*counts]
+    for number, rows in table.scan(names, names):
+        for column in texts:
+            frame = rows.frame_of(column.name)
+            present = frame[frame[column.name].notna()]
+            is_new = find_places(column.levels, cells_of(present, column.name)) < 0
+            counts[column.name] += int(is_new.sum())
+            if is_new.any() and column.name not in firsts:
+                row = int(is_new.argmax())
+                file = table.parts.found[number].name
+                place = (
+                    f"{name_row(present, row)} of {visible(file)}"
+                    if file
+                    else name_row(present, row)
+                )
+                firsts[column.name] = f"{present[column.name].iloc[row]!r} in {place}"
+    for name, first in firsts.items():
+        found = f"column {name!r} has {counts[name]} cells with texts that the policy does not know"
+        yield f"{visible(found)}, first {visible(first)}: the features of such texts are 0"

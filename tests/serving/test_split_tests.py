@@ -1,0 +1,65 @@
+"""A service runs a test of variants: its report and its page say who won, as its policy does."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from bandit_envs.policies import SplitTestPolicy
+from bandit_envs.serving import DecisionService, read_report
+from tests.serving.services import open_arms
+
+RATES = {"A": 0.1, "B": 0.4, "C": 0.1, "D": 0.1}
+
+
+def run_test(path, policy, users=400, rng=None):
+    """Serves users, retires C and adds D half-way, and returns the policy's report."""
+    rng = np.random.default_rng(0) if rng is None else rng
+    with DecisionService(path, policy, ["A", "B", "C"], seed=1) as service:
+        for part in range(2):
+            for decision in service.decide_many([None] * (users // 2)):
+                service.reward(decision.id, float(rng.random() < RATES[decision.action]))
+            if part == 0:
+                service.retire_action("C")
+                service.add_action("D")
+        return service.policy.report(names=service.actions)
+
+
+def test_a_page_of_a_service_says_who_won_with_the_numbers_of_its_policy(tmp_path):
+    pytest.importorskip("matplotlib")
+    file = tmp_path / "test.sqlite"
+    expected = run_test(file, SplitTestPolicy(delta=0.1, num_actions=3, seed=0), users=1200)
+    report = read_report(file)
+    assert expected.winner == "B"
+    assert str(report.test) == str(expected)
+    assert str(expected) in str(report)
+    report.write_page(tmp_path / "test.html")
+    page = (tmp_path / "test.html").read_text("utf-8")
+    assert expected.headline() in page
+    for row in expected.differences_table()[1:]:
+        assert all(f">{cell}<" in page for cell in row)
+
+
+def test_a_service_of_another_policy_has_no_test(tmp_path):
+    with open_arms(tmp_path) as service:
+        assert service.report().test is None
+
+
+def test_a_test_goes_on_where_the_process_ended(tmp_path):
+    whole = tmp_path / "whole.sqlite"
+    parts = tmp_path / "parts.sqlite"
+
+    def make():
+        return SplitTestPolicy(num_actions=2, seed=0)
+
+    rng = np.random.default_rng(0)
+    rewards = (rng.random(300) < 0.3).astype(float).tolist()
+    for path, cuts in ((whole, (0, 300)), (parts, (0, 100, 220, 300))):
+        for start, stop in itertools.pairwise(cuts):
+            with DecisionService(path, make(), ["a", "b"], seed=1) as service:
+                for reward in rewards[start:stop]:
+                    service.reward(service.decide().id, reward)
+                last = service.policy.report()
+        if path == whole:
+            expected = str(last)
+    assert str(last) == expected
