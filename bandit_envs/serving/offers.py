@@ -181,10 +181,7 @@ class FixedOffers(Offers[ContextRequest]):
         if actions is not None:
             problem = f"actions is given, and {self._store.path} has fixed actions"
             raise ValueError(f"{problem}; a service with item_features takes items with features")
-        choices = [None] * len(contexts) if available is None else list(available)
-        if len(choices) != len(contexts):
-            found = f"available has {len(choices)} entries, and contexts {len(contexts)}"
-            raise ValueError(f"{found}; expected as many")
+        choices = _one_each("available", available, len(contexts))
         features = [self._contexts.read(context) for context in contexts]
         return [ContextRequest(*each) for each in zip(features, choices)]
 
@@ -299,10 +296,7 @@ class ItemOffers(Offers[ItemsRequest]):
         if available is not None:
             problem = f"available is given, and {self._store.path} is of items"
             raise ValueError(f"{problem}; leave out of actions what may not be chosen")
-        sets = [None] * len(contexts) if actions is None else list(actions)
-        if len(sets) != len(contexts):
-            found = f"actions has {len(sets)} entries, and contexts {len(contexts)}"
-            raise ValueError(f"{found}; expected as many")
+        sets = _one_each("actions", actions, len(contexts))
         return [self._read(*each) for each in zip(contexts, sets)]
 
     def _read(self, context: Any, items: Any) -> ItemsRequest:
@@ -359,6 +353,14 @@ class ItemOffers(Offers[ItemsRequest]):
             cells=np.zeros((1, self.seen.items.number)),
         )
         self._try(policy, law, Offer(observation, mask, None, b"", ()), expected)
+
+
+def _one_each(name: str, values: Sequence[Any] | None, size: int) -> list[Any]:
+    """Returns a value for each context, None by default; ValueError if there are not as many."""
+    found = [None] * size if values is None else list(values)
+    if len(found) != size:
+        raise ValueError(f"{name} has {len(found)} entries, and contexts {size}; expected as many")
+    return found
 
 
 def reads_items(policy: Policy) -> bool:

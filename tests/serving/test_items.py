@@ -9,8 +9,9 @@ import pytest
 from bandit_envs import ArraySpec, EpsilonGreedyPolicy, LinUCBPolicy, RandomPolicy
 from bandit_envs.base.saving import encode_state
 from bandit_envs.evaluations import evaluate
-from bandit_envs.logged import read_log, scan_log
-from bandit_envs.policies.models import BayesianRidge, HybridRidge
+from bandit_envs.logged import read_log, read_policy, scan_log, write_policy
+from bandit_envs.logged.learners import ModelLearner
+from bandit_envs.policies.models import BayesianRidge, HybridRidge, Ridge
 from bandit_envs.policies.rules import EpsilonGreedy, ThompsonSampling
 from bandit_envs.serving import DecisionService, keepers, read_report
 from bandit_envs.trajectories import Trajectory, restart, termination
@@ -444,3 +445,22 @@ def test_items_that_are_rarely_drawn_are_no_sign_of_wrong_probabilities(tmp_path
             service.reward_many([(each.id, reward) for each, reward in zip(found, rewards)])
         notes = service.report().notes
     assert not [note for note in notes if "probability" in note or "probabilities" in note]
+
+
+def test_a_policy_that_was_learned_from_the_file_is_served_next(tmp_path):
+    with open_offers(tmp_path) as service:
+        serve_users(service, range(200))
+        log = service.log()
+    learned = ModelLearner(Ridge(intercept=True), EpsilonGreedy(0.1)).fit(log)
+    write_policy(tmp_path / "policy.npz", learned)
+    spec = {
+        "global": ArraySpec((3,), np.float64),
+        "per_arm": ArraySpec((len(ITEMS), 3), np.float64),
+    }
+    policy = read_policy(tmp_path / "policy.npz").make(spec)
+    with DecisionService(tmp_path / "next.sqlite", policy, seed=0) as service:
+        decision = service.decide(CONTEXT, actions=ITEMS)
+        assert decision.action in ITEMS
+        assert service.reward(decision.id, 1.0)
+        assert service.encoding.item_features == log.encoding.item_features
+        assert service.encoding.items == (*ITEMS,)

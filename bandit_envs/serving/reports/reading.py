@@ -6,9 +6,9 @@ import dataclasses
 import math
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from bandit_envs.logged.files.served.typed_queries import (
     TypedQuery,
     damage,
 )
-from bandit_envs.names.visible import visible
+from bandit_envs.serving.reports.notes import FileFacts, find_notes
 from bandit_envs.serving.reports.periods import Periods
 from bandit_envs.serving.reports.report import ServiceReport
 from bandit_envs.serving.reports.report_rows import ActionReport, PeriodReport
@@ -52,17 +52,11 @@ if TYPE_CHECKING:
 
 BATCH_ROWS = 50_000
 
-FEWEST = 30
-"""An action has so many decisions before a low weight is noted."""
-
 FEWEST_REWARDS = 3
 """Other policies are estimated from so many rewards, one for each fold of a model of rewards."""
 
 TOO_SHORT = f"Other policies are estimated from {FEWEST_REWARDS} rewards on."
 """A note of a report on fewer."""
-
-ERRORS = 4.0
-"""A low weight is noted if it is so many standard errors below 1."""
 
 NO_CONTEXT = np.ones(1, "<f8").tobytes()
 """The features of a decision without a context: the constant."""
@@ -101,18 +95,6 @@ ENDS = [
     for end in ("min", "max")
 ]
 """The first and the last times."""
-
-
-class FileFacts(NamedTuple):
-    """What a file says in a few rows."""
-
-    policy: str
-    reward_range: tuple[float, float]
-    first_time: float
-    last_time: float
-    timeouts: int
-    has_contexts: bool
-    can_learn: bool
 
 
 def read_report(
@@ -207,7 +189,7 @@ def _make_report(
         period=periods.name,
         actions=actions,
         periods=_report_periods(periods, shown, actions, decisions, rewards),
-        notes=[*_note(shown, actions, decisions, facts), *filter(None, [shown.remark])],
+        notes=[*find_notes(shown, actions, decisions, facts), *filter(None, [shown.remark])],
         num_items=shown.num_items,
     )
 
@@ -384,36 +366,6 @@ def _report_periods(
         )
         found.append(each)
     return found
-
-
-def _note(
-    shown: ShownActions,
-    actions: Sequence[ActionReport],
-    decisions: DecisionSums,
-    facts: FileFacts,
-) -> Iterator[str]:
-    """Yields sentences about what is wrong, or may be."""
-    rare: list[str] = []
-    total = int(decisions.chosen.sum())
-    if not facts.can_learn:
-        yield "The policy does not learn from rewards: its choices stay as they are."
-    if decisions.certain == total > 0:
-        yield "All decisions were certain: the log tells nothing of what others would have earned."
-    # An item is offered for a short time: that it was never drawn where it was rare is no sign.
-    has_time = shown.num_items is None
-    for action, row in enumerate(actions):
-        name = visible(row.action)
-        if row.low > row.high:
-            yield f"The ends of the interval of {name} have crossed: its value has changed."
-        if decisions.is_too_often(action):
-            problem = f"{name} was drawn more often than its probabilities can explain"
-            yield f"{problem}: they are wrong."
-        elif has_time and row.decisions >= FEWEST and row.weight + ERRORS * row.weight_error < 1.0:
-            rare.append(name)
-    if rare:
-        problem = "probability 0 in some decisions, or logged probabilities that are too large"
-        what = "values" if facts.has_contexts else "estimates of other policies"
-        yield f"{', '.join(rare)}: {problem}; {what} are of the others alone."
 
 
 def _evaluate(path: Path, policies: Any, estimators: Any, confidence: float) -> Evaluation | None:

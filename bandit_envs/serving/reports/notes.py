@@ -1,0 +1,59 @@
+"""What a report notes: sentences about what is wrong, or may be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from bandit_envs.names.visible import visible
+from bandit_envs.serving.reports.report_rows import ActionReport
+from bandit_envs.serving.reports.shown_actions import ShownActions
+from bandit_envs.serving.reports.summing import DecisionSums
+
+FEWEST = 30
+"""An action has so many decisions before a low weight is noted."""
+
+ERRORS = 4.0
+"""A low weight is noted if it is so many standard errors below 1."""
+
+
+class FileFacts(NamedTuple):
+    """What a file says in a few rows."""
+
+    policy: str
+    reward_range: tuple[float, float]
+    first_time: float
+    last_time: float
+    timeouts: int
+    has_contexts: bool
+    can_learn: bool
+
+
+def find_notes(
+    shown: ShownActions,
+    actions: Sequence[ActionReport],
+    decisions: DecisionSums,
+    facts: FileFacts,
+) -> Iterator[str]:
+    """Yields sentences about what is wrong, or may be."""
+    rare: list[str] = []
+    total = int(decisions.chosen.sum())
+    if not facts.can_learn:
+        yield "The policy does not learn from rewards: its choices stay as they are."
+    if decisions.certain == total > 0:
+        yield "All decisions were certain: the log tells nothing of what others would have earned."
+    # Of an item that was offered a few times, a low weight may well be chance.
+    are_fixed = shown.num_items is None
+    for action, row in enumerate(actions):
+        name = visible(row.action)
+        if row.low > row.high:
+            yield f"The ends of the interval of {name} have crossed: its value has changed."
+        if decisions.is_too_often(action):
+            problem = f"{name} was drawn more often than its probabilities can explain"
+            yield f"{problem}: they are wrong."
+        elif are_fixed and row.decisions >= FEWEST and row.weight + ERRORS * row.weight_error < 1.0:
+            rare.append(name)
+    if rare:
+        problem = "probability 0 in some decisions, or logged probabilities that are too large"
+        what = "values" if facts.has_contexts else "estimates of other policies"
+        yield f"{', '.join(rare)}: {problem}; {what} are of the others alone."
