@@ -23,6 +23,7 @@ NEEDED = {
     "neural_bandits": ["torch"],
     "per_arm_bandits_end_to_end": ["pandas", "joblib", "rich"],
     "per_arm_bandits_tf_agents": ["tf_agents"],
+    "ranking_tf_agents": ["tf_agents"],
 }
 SMALL = {
     "evaluate_your_policy": {"NUM_ROWS": 40, "NUM_STEPS": 20, "NUM_PARTS": 2, "NUM_ENVS": 3},
@@ -68,6 +69,7 @@ SMALL = {
         "BATCH_SIZE": 5,
         "NUM_ARMS": 6,
     },
+    "ranking_tf_agents": {"NUM_STEPS": 5},
     "the_zoo": {"NUM_STEPS": 20, "NUM_SLATE_STEPS": 20},
 }
 LIMIT = 180.0  # seconds

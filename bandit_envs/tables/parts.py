@@ -12,10 +12,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
-from bandit_envs.tables import csv_files, parquet_files
+from bandit_envs.tables import csv_files, json_lines, parquet_files
 from bandit_envs.tables.errors import errors_that_name, is_of_reading
 from bandit_envs.tables.parquet_files import IntegerRange
-from bandit_envs.tables.suffixes import is_parquet
+from bandit_envs.tables.suffixes import is_json_lines, is_parquet
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -159,6 +159,8 @@ class FilePart(Part):
             self._refuse_keys([name for name in self._own_names() if name in keys])
         if is_parquet(self.name):
             frames = parquet_files.scan_parquet(self.file, batch_rows, own)
+        elif is_json_lines(self.name):
+            frames = json_lines.scan_json_lines(self.file, batch_rows, own)
         else:
             kinds = {name: str for name in texts if name in own}
             frames = csv_files.scan_csv(self.file, batch_rows, own, dtype=kinds)
@@ -169,6 +171,8 @@ class FilePart(Part):
         """Returns all rows, with columns of the keys; `options` are of `pandas.read_csv`."""
         if is_parquet(self.name):
             frame = parquet_files.read_parquet(self.file)
+        elif is_json_lines(self.name):
+            frame = next(json_lines.scan_json_lines(self.file, sys.maxsize))
         else:
             (frame,) = csv_files.scan_csv(self.file, sys.maxsize, **options)
         self._refuse_keys(frame.columns)
@@ -184,6 +188,8 @@ class FilePart(Part):
         """Returns the names of the columns of the file."""
         if is_parquet(self.name):
             return parquet_files.read_column_names(self.file)
+        if is_json_lines(self.name):
+            return json_lines.read_keys(self.file)
         return csv_files.read_names(self.file)
 
     def _refuse_keys(self, names: Sequence[str]) -> None:

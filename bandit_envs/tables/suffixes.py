@@ -18,7 +18,8 @@ COMPRESSIONS = {
 
 PARQUET_SUFFIXES = (".parquet", ".parq", ".pq")
 CSV_SUFFIXES = (".csv", *(f".csv{suffix}" for suffix in COMPRESSIONS))
-TABLE_SUFFIXES = (*PARQUET_SUFFIXES, *CSV_SUFFIXES)
+JSON_LINES_SUFFIXES = (".jsonl",)
+TABLE_SUFFIXES = (*PARQUET_SUFFIXES, *CSV_SUFFIXES, *JSON_LINES_SUFFIXES)
 """How the names of tables end, in capitals or not."""
 
 
@@ -35,6 +36,11 @@ def ends_with(name: str, suffixes: Sequence[str]) -> str:
 def is_parquet(name: str | os.PathLike[str]) -> bool:
     """Whether the name of a file is that of a Parquet file."""
     return bool(ends_with(os.fspath(name), PARQUET_SUFFIXES))
+
+
+def is_json_lines(name: str | os.PathLike[str]) -> bool:
+    """Whether the name of a file is that of a file of JSON lines."""
+    return bool(ends_with(os.fspath(name), JSON_LINES_SUFFIXES))
 
 
 def compression_of(file: Path) -> str:

@@ -66,6 +66,7 @@ nb_execution_excludepatterns = [
         "neural_bandits": "torch",
         "first_bandit_tf_agents": "tf_agents",
         "per_arm_bandits_tf_agents": "tf_agents",
+        "ranking_tf_agents": "tf_agents",
     }.items()
     if importlib.util.find_spec(needed) is None
 ]
@@ -173,6 +174,7 @@ NAVIGATION = {
             "notebooks/neural_bandits",
             "notebooks/first_bandit_tf_agents",
             "notebooks/per_arm_bandits_tf_agents",
+            "notebooks/ranking_tf_agents",
         ],
     },
 }

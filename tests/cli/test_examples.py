@@ -62,7 +62,7 @@ ORDER = (
 )
 """So that each finds what those before it have written."""
 
-SHARED = ("results/study", "log.npz", "policy.npz", "clicks.npz")
+SHARED = ("results/study", "log.npz", "policy.npz", "clicks.npz", "offers.npz", "choices.csv")
 """What some examples write, and others read."""
 
 SMALLER = {

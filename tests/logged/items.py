@@ -57,7 +57,12 @@ def long_frame():
 WIDE = {"item": "candidates", "propensity": "probabilities", "features": "hour"}
 """What the columns of `wide_frame` are."""
 
-STRUCTS = {"item": "id", "propensity": "probability", "features": "hour"}
+STRUCTS = {
+    "item": "id",
+    "propensity": "probability",
+    "features": "hour",
+    "item_features": ["price", "kind"],
+}
 """What the columns of `struct_frame` are."""
 
 

@@ -135,6 +135,21 @@ def test_decisions_that_miss_values_are_dropped_whole():
     assert log.observation["mask"].tolist() == expected.observation["mask"].tolist()
 
 
+@pytest.mark.parametrize("features", [None, "hour"])
+def test_a_gap_of_the_context_is_no_change(features):
+    frame = changed(1, "hour", None).astype({"hour": float})
+    log = read(frame, drop_missing=True, features=features)
+    assert log.encoding.names == ["hour"]
+    assert log.observation["global"].ravel().tolist() == [0.7, 0.4, 0.9, 0.1, 0.6]
+
+
+def test_texts_in_brackets_are_no_lists():
+    frame = long_frame()
+    frame["kind"] = "[" + frame["kind"] + "] offer"
+    log = read(frame)
+    assert "kind=[news] offer" in log.encoding.of_items().labels()
+
+
 def test_a_scan_says_how_many_decisions_miss_values(tmp_path):
     changed(9, "price", None).to_csv(tmp_path / "log.csv", index=False)
     remarks = scan_log(tmp_path / "log.csv", drop_missing=True, **LONG).remarks()

@@ -20,6 +20,9 @@ def write(folder, frame, suffix):
         pytest.importorskip("pyarrow")
         frame.to_parquet(path, index=False)
         return path
+    if suffix == "jsonl":
+        frame.to_json(path, orient="records", lines=True, double_precision=15)
+        return path
     first = frame.iloc[0]
     lists = [name for name in frame if isinstance(first[name], list)]
     frame.assign(**{name: frame[name].map(json.dumps) for name in lists}).to_csv(path, index=False)
@@ -33,7 +36,7 @@ def changed(row, column, value):
 
 
 @pytest.mark.parametrize(("make", "roles"), [(wide_frame, WIDE), (struct_frame, STRUCTS)])
-@pytest.mark.parametrize("source", ["frame", "csv", "parquet"])
+@pytest.mark.parametrize("source", ["frame", "csv", "parquet", "jsonl"])
 def test_lists_of_candidates_are_a_log_of_items(tmp_path, make, roles, source):
     expected = from_frame(long_frame(), **LONG)
     if source == "frame":
@@ -44,7 +47,7 @@ def test_lists_of_candidates_are_a_log_of_items(tmp_path, make, roles, source):
     assert log.encoding == expected.encoding
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
 def test_lists_are_read_in_batches(tmp_path, monkeypatch, suffix):
     monkeypatch.setattr(candidate_table, "TABLE_ROWS", 32)
     batches = list(scan_log(write(tmp_path, wide_frame(), suffix), **WIDE))
@@ -123,6 +126,7 @@ def test_empty_lists_are_refused():
         ({"features": "price"}, "column 'price' has lists; expected none"),
         ({"item_features": "reward", "reward": "propensity"}, "'reward' has no lists"),
         ({"item": "decision"}, "decision is None, and column 'decision' has no lists"),
+        ({"gather": True}, "gather is True, and column 'candidates' has lists"),
     ],
 )
 def test_columns_of_the_wrong_kind_are_refused(options, message):
@@ -134,3 +138,48 @@ def test_fields_of_records_may_not_have_the_names_of_columns():
     frame = struct_frame().assign(price=1.0)
     with pytest.raises(ValueError, match="'price' is both a field of 'candidates' and another"):
         from_frame(frame, **STRUCTS)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "log.jsonl cannot be read: line 2 is no JSON"),
+        ("[" * 99_999, "line 2 is no JSON"),
+        ("[1]", "line 2 has no JSON object"),
+        ('{"candidates": [{"id": "a"}]}', "'hour' 1, first in line 2"),
+    ],
+)
+def test_bad_json_lines_are_told_by_line(tmp_path, line, message):
+    path = write(tmp_path, struct_frame().iloc[:1], "jsonl")
+    with path.open("a", encoding="utf-8") as file:
+        file.write(f"{line}\n")
+    with pytest.raises(ValueError, match=message):
+        read_log(path, **STRUCTS)
+
+
+def test_a_long_table_may_be_of_json_lines(tmp_path):
+    path = write(tmp_path, long_frame(), "jsonl")
+    assert read_log(path, **LONG) == from_frame(long_frame(), **LONG)
+
+
+def test_a_wide_table_is_cut_by_time(tmp_path):
+    path = write(tmp_path, wide_frame().assign(day=[1, 2, 3, 4, 5, 6]), "csv")
+    earlier, later = scan_log(path, time="day", **WIDE).split("3")
+    assert (sum(map(len, earlier)), sum(map(len, later))) == (2, 4)
+
+
+@pytest.mark.parametrize("suffix", ["frame", "csv", "parquet"])
+def test_the_first_row_may_miss_its_list(tmp_path, suffix):
+    frame = changed(0, "price", None)
+    roles = {**WIDE, "item_features": ["price", "kind"], "drop_missing": True}
+    if suffix == "frame":
+        log = from_frame(frame, **roles)
+    elif suffix == "csv":
+        texts = {name: frame[name].map(json.dumps) for name in ("candidates", "kind", "price")}
+        texts["probabilities"] = frame["probabilities"].map(json.dumps)
+        texts["price"] = texts["price"].replace("null", "")
+        frame.assign(**texts).to_csv(tmp_path / "log.csv", index=False)
+        log = read_log(tmp_path / "log.csv", **roles)
+    else:
+        log = read_log(write(tmp_path, frame, suffix), **roles)
+    assert log.reward.tolist() == [0.0, 1.0, 0.0, 2.0, 1.0]

@@ -69,5 +69,5 @@ def test_a_killed_process_goes_on_as_if_it_had_not_been(tmp_path, name):
 @pytest.mark.posix
 @pytest.mark.parametrize("name", ["contextual", "items"])
 def test_a_hundred_kills_change_nothing(tmp_path, name):
-    users = 10_000  # three times as many as are served in two seconds
+    users = 10_000  # three times as many as are served in a second
     assert check_kills(tmp_path, users, name, kills=100, seconds=0.01) == 100

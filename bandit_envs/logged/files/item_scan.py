@@ -88,6 +88,7 @@ class ItemScan(UsersScan):
             decision=roles.one_of("decision"),
             item=roles.column_of("item"),
             chosen=roles.column_of("chosen"),
+            of_chosen=(*roles.all_of("reward"), *roles.all_of("propensity")),
             gather=gather,
         )
         known = ItemSearch(table, *_find_features(roles, lists, table)).find()
@@ -104,7 +105,7 @@ class ItemScan(UsersScan):
             tells_all=False,
             propensity=columns.propensity,
         )
-        return scan._replace(tells_all=scan._find_whether_all_are_told())
+        return scan._replace(tells_all=scan._find_tells_all())
 
     def scan_part(self, number: int) -> Iterator[BanditLog]:
         size = size_of_batches(self.encoding, self.most, self.batch_rows)
@@ -174,7 +175,7 @@ class ItemScan(UsersScan):
                     is_missing[name] = is_missing[name] & is_chosen
         return is_missing
 
-    def _find_whether_all_are_told(self) -> bool:
+    def _find_tells_all(self) -> bool:
         """Returns whether the first decisions have propensities of others than the chosen."""
         name = self.roles.one_of("propensity")
         if name is None:
@@ -318,7 +319,9 @@ def _find_features(
             raise ValueError(f"column {name!r} has lists; expected none, as of the context")
     for name in named:
         if name not in lists:
-            raise ValueError(f"column {name!r} has no lists; expected some, as of items")
+            raise ValueError(
+                f"column {name!r} has no lists (JSON in CSV); expected some, as of items"
+            )
     return context, named or [name for name in rest if name in lists], ()
 
 

@@ -63,12 +63,12 @@ def scan_log(
     names of its actions and the levels of its texts, which all batches have as their `encoding`.
 
     Args:
-        path: a file that `write_log` wrote; or any CSV or Parquet file; or one of Vowpal Wabbit's
-            dsjson, which ends in .dsjson or .json, as `read_dsjson` reads it; or a folder of such
-            files, also in folders inside it, which are taken in the order of their names; or a file
-            of decisions, which ends in .sqlite, .sqlite3 or .db. Names of folders such as day=2, as
-            pandas and Hive write them, are columns of a table; where they are numbers, these say
-            the order.
+        path: a file that `write_log` wrote; or any file of CSV, Parquet or JSON lines (.jsonl); or
+            one of Vowpal Wabbit's dsjson, which ends in .dsjson or .json, as `read_dsjson` reads
+            it; or a folder of such files, also in folders inside it, which are taken in the order
+            of their names; or a file of decisions, which ends in .sqlite, .sqlite3 or .db. Names of
+            folders such as day=2, as pandas and Hive write them, are columns of a table; where they
+            are numbers, these say the order.
         batch_rows: the most rows of a batch. The last batch of a file may have fewer.
         action: the column of the actions, as for `from_frame`.
         reward: the column of the rewards.

@@ -188,12 +188,14 @@ def codes_of(column: Series) -> tuple[NDArray[np.intp], list[object]]:
 
 
 def find_changes(column: Series) -> Mask:
-    """Returns in which rows a column is not as in the row before: [n]; missing cells are equal."""
+    """Returns in which rows a column is not as in the row before, [n], and True in the first.
+
+    A missing cell is no change, nor is what comes after it.
+    """
     cells = column.to_numpy() if column.dtype.kind in "biufM" else codes_of(column)[0]
+    is_present = column.notna().to_numpy(np.bool_)
     changes = np.ones(len(cells), np.bool_)
-    changes[1:] = cells[1:] != cells[:-1]
-    if cells.dtype.kind == "f":
-        changes[1:] &= ~(np.isnan(cells[1:]) & np.isnan(cells[:-1]))
+    changes[1:] = (cells[1:] != cells[:-1]) & is_present[1:] & is_present[:-1]
     return changes
 
 

@@ -14,12 +14,15 @@ from bandit_envs.base.extras import import_extra
 from bandit_envs.tables.decisions import candidate_table
 from bandit_envs.tables.decisions.candidate_rows import CandidateRows
 from bandit_envs.tables.decisions.candidate_table import CandidateTable
-from bandit_envs.tables.decisions.lists import fill_lists, flatten, is_list
+from bandit_envs.tables.decisions.lists import are_lists, fill_lists, flatten
 from bandit_envs.tables.errors import check_column
 from bandit_envs.tables.parts import Part, Parts
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+FIRST_ROWS = 100
+"""How many rows say which columns have lists."""
 
 ROWS_AS_LONG = 16
 """How many rows of a long table one decision counts as, where rows are read a few at a time."""
@@ -46,20 +49,19 @@ class ListColumns:
         names = first.column_names()
         for part in parts.found:
             with part.reading():
-                for frame in part.frames(names, 1):
+                for frame in part.frames(names, FIRST_ROWS):
                     if len(frame):
-                        return cls._of(frame.iloc[:1], names)
+                        return cls._of(frame.iloc[:FIRST_ROWS], names)
         return cls((), {}, tuple(names))
 
     @classmethod
     def _of(cls, frame: DataFrame, names: Sequence[str]) -> ListColumns:
-        """Returns which columns of a row have lists; ValueError if two fields have one name."""
+        """Returns which columns of rows have lists; ValueError if two fields have one name."""
         plain = []
         fields: dict[str, str] = {}
         found = []
         for place, name in enumerate(names):
-            column = frame.iloc[:, place]
-            if not is_list(column.iloc[0]):
+            if not are_lists(frame.iloc[:, place]):
                 found.append(name)
                 continue
             _, values = flatten(frame, name)
@@ -93,10 +95,12 @@ class ListTable(CandidateTable):
         parts: as in the base class, as are others that are not named here.
         lists: the columns of lists.
         chosen: the column of the names of the chosen items; "" if there is none.
+        of_chosen: columns of what is known of the chosen items alone, such as the reward.
     """
 
     lists: ListColumns = dataclasses.field(default_factory=ListColumns)
     chosen: str = ""
+    of_chosen: Sequence[str] = ()
 
     def scan(
         self, names: Sequence[str], texts: Sequence[str], first: int = 0
@@ -124,8 +128,9 @@ class ListTable(CandidateTable):
             candidates[self.decision] = frame[self.decision].to_numpy()[rows]
         if self.chosen in names:
             is_chosen = self._find_chosen(frame, candidates, rows)
-            others = [name for name in names if name not in candidates and name not in self.context]
-            for name in others:  # such as the reward
+            for name in [
+                each for each in self.of_chosen if each in names and each not in candidates
+            ]:
                 cells = frame[name].iloc[rows].set_axis(candidates.index)
                 candidates[name] = cells.where(is_chosen)
             chosen = frame[self.chosen].notna().to_numpy(np.bool_)[rows]

@@ -18,9 +18,17 @@ if TYPE_CHECKING:
 EXPECTED = 'a list as JSON writes it, such as ["a", "b"]'
 
 
-def is_list(cell: Any) -> bool:
-    """Whether a cell is a list, or a text that looks like one."""
-    return isinstance(cell, (list, tuple, np.ndarray)) or str(cell).lstrip()[:1] == "["
+def are_lists(column: Series) -> bool:
+    """Whether a column has lists, as its first cell that is not missing says."""
+    if type(column.dtype).__name__ == "ArrowDtype":
+        return True  # as only columns of lists have it
+    present = column.dropna()
+    if not len(present):
+        return False
+    first = present.iloc[0]
+    if isinstance(first, str) and first.lstrip().startswith("["):
+        first = _parse(first)
+    return isinstance(first, (list, tuple, np.ndarray))
 
 
 def flatten(frame: DataFrame, name: str) -> tuple[NDArray[np.intp], Any]:
@@ -106,4 +114,4 @@ def fill_lists(cells: Any, own: NDArray[np.intp], sizes: NDArray[np.intp]) -> An
     pandas = import_extra("pandas", "logged")
     is_present = np.repeat(own >= 0, sizes)
     places = np.where(is_present, np.cumsum(is_present) - 1, -1)
-    return pandas.api.extensions.take(cells, places, allow_fill=True)
+    return pandas.Series(cells).reindex(places).array  # -1 is no place

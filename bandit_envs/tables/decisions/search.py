@@ -159,6 +159,7 @@ def open_candidates(
     decision: str | None,
     item: str,
     chosen: str = "",
+    of_chosen: Sequence[str] = (),
     gather: bool = False,
 ) -> CandidateTable:
     """Returns the decisions of a table, whose items are in lists, or have one row each.
@@ -169,15 +170,23 @@ def open_candidates(
         decision: the column of the names of the decisions, if they have some.
         item: the column of the items.
         chosen: the column that says which item was chosen; "" if there is none.
+        of_chosen: columns of what is known of the chosen items alone.
         gather: whether the rows of a decision may stand anywhere.
 
     Raises:
-        ValueError: items have one row each, and no column tells decisions apart.
+        ValueError: items have one row each, and no column tells decisions apart; or there is
+            nothing to gather.
     """
     if item in lists:
-        return ListTable(parts, decision, item, lists=lists, chosen=chosen)
+        if gather:
+            raise ValueError(
+                f"gather is True, and column {item!r} has lists; expected one item a row"
+            )
+        return ListTable(parts, decision, item, lists=lists, chosen=chosen, of_chosen=of_chosen)
     if decision is None:
         expected = "the column that says which rows are candidates of one decision"
-        raise ValueError(f"decision is None, and column {item!r} has no lists; expected {expected}")
+        raise ValueError(
+            f"decision is None, and column {item!r} has no lists (JSON in CSV); expected {expected}"
+        )
     table = LongTable(parts, decision, item)
     return table.gather(lists.found) if gather else table
