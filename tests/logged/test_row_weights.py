@@ -139,6 +139,35 @@ def test_a_weight_counts_as_so_many_rows(estimator):
     assert found.standard_error > expected.standard_error  # of rows that are independent
 
 
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        InversePropensityScoring(),
+        SelfNormalizedIPS(),
+        DoublyRobust(),
+        SelfNormalizedDR(),
+    ],
+    ids=repr,
+)
+def test_rows_of_a_unit_that_have_weights_are_as_good_as_repeated_ones(estimator):
+    counts = np.random.default_rng(1).integers(1, 5, SIZE)
+    log = dataclasses.replace(make_log(counts), unit=np.arange(SIZE) // 4)
+    table = np.tile([0.4, 0.6], (SIZE, 1))
+    predicted = np.column_stack([np.full(SIZE, 0.1), log.observation[:, 0]])
+    repeated = np.repeat(np.arange(SIZE), counts)
+    once = log.drop("weight")
+    found = estimator.estimate(log, table, predicted)
+    expected = estimator.estimate(once[repeated], table[repeated], predicted[repeated])
+    assert found.value == pytest.approx(expected.value, rel=1e-12)
+    assert found.standard_error == pytest.approx(expected.standard_error, rel=1e-9)
+    assert found.interval() == pytest.approx(expected.interval(), rel=1e-9)
+    weights = expected.sums.weights.mean_weight()
+    assert found.sums.weights.mean_weight() == pytest.approx(weights, rel=1e-5)
+    gain = gain_over(found, estimate_logged(log))
+    of_repeated = gain_over(expected, estimate_logged(once[repeated]))
+    assert gain.standard_error == pytest.approx(of_repeated.standard_error, rel=1e-9)
+
+
 def test_sums_of_parts_merge_where_one_has_no_reward():
     log = make_log(np.linspace(1.0, 2.0, SIZE))
     log = dataclasses.replace(log, reward=np.where(np.arange(SIZE) < 100, 0.0, log.reward))

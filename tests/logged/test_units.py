@@ -222,7 +222,7 @@ def test_gains_are_of_estimates_that_both_have_units():
 def test_the_mean_weight_is_compared_with_1_by_units():
     once = InversePropensityScoring().estimate(*copied_log(1)).sums.weights
     often = InversePropensityScoring().estimate(*copied_log(20)).sums.weights
-    assert often.error_of_mean() == pytest.approx(once.error_of_mean(), rel=1e-9)
+    assert often.mean_weight() == pytest.approx(once.mean_weight(), rel=1e-9)
 
 
 @quiet
