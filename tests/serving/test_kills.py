@@ -59,7 +59,14 @@ def check_kills(folder, users, name, kills, seconds):
 @pytest.mark.posix
 @pytest.mark.filterwarnings("ignore:an action was drawn with the probability 1")
 @pytest.mark.parametrize(
-    "name", ["contextual", "pending", "items", pytest.param("sampled", marks=pytest.mark.slow)]
+    "name",
+    [
+        "contextual",
+        "pending",
+        "items",
+        "upgraded",
+        pytest.param("sampled", marks=pytest.mark.slow),
+    ],
 )
 def test_a_killed_process_goes_on_as_if_it_had_not_been(tmp_path, name):
     assert check_kills(tmp_path, users=1_600, name=name, kills=2, seconds=0.2) >= 1
