@@ -80,18 +80,18 @@ def serve_quietly(folder, users, name, ready):
 
 def serve(folder, users, name, tell_ready=lambda: None):
     """Serves the users in order; what was answered before is asked again."""
-    tell_ready()
     done = find_start(folder)
     if name in NEXT_POLICIES and done <= UPGRADE < users:
-        serve_part(folder, name, range(done, UPGRADE))
+        serve_part(folder, name, range(done, UPGRADE), tell_ready)
         DecisionService.upgrade(folder / "shop.sqlite", NEXT_POLICIES[name]())
         done = UPGRADE
-    serve_part(folder, name, range(done, users))
+    serve_part(folder, name, range(done, users), tell_ready)
 
 
-def serve_part(folder, name, users):
+def serve_part(folder, name, users, tell_ready):
     """Serves some users by the policy that is at work."""
     with open_service(folder, name) as service:
+        tell_ready()
         known = read_answers(folder)
         with (folder / "answers.txt").open("a", encoding="utf-8") as answers:
             for first in users[::BATCH]:
@@ -103,6 +103,14 @@ def serve_part(folder, name, users):
                 )
                 late = [user - 7 for user in batch if user >= 7 and user % 4]
                 service.reward_many([(f"user-{user}", reward_of(user)) for user in late])
+
+
+def upgrade_for_ever(folder, name, ready):
+    """Puts two policies to work in turn, until the process is killed."""
+    ready.send("ready")
+    while True:
+        for make in (NEXT_POLICIES[name], POLICIES[name]):
+            DecisionService.upgrade(folder / "shop.sqlite", make())
 
 
 def change_actions(service, user):

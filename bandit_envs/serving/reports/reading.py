@@ -32,9 +32,9 @@ from bandit_envs.logged.files.served.typed_queries import (
 from bandit_envs.serving.opening import parse_range
 from bandit_envs.serving.reports.notes import FileFacts, find_notes
 from bandit_envs.serving.reports.periods import Periods
-from bandit_envs.serving.reports.policy_sums import PolicySums
 from bandit_envs.serving.reports.report import ServiceReport
 from bandit_envs.serving.reports.report_rows import ActionReport, PeriodReport
+from bandit_envs.serving.reports.served_policies import ServedPolicies
 from bandit_envs.serving.reports.served_test import make_test, replay_test
 from bandit_envs.serving.reports.shown_actions import (
     FixedActions,
@@ -135,7 +135,7 @@ def read_report(
     periods = Periods.between(facts.first_time, facts.last_time)
     shown = _find_shown(file, periods)
     decisions = DecisionSums(periods, shown.number)
-    policy_sums = PolicySums(periods, facts.policies)
+    policy_sums = ServedPolicies(periods, facts.policies)
     for decision_rows in _scan_decisions(file, shown):
         decisions.add(decision_rows)
         policy_sums.add_decisions(decision_rows)

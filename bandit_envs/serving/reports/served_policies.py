@@ -13,7 +13,7 @@ from bandit_envs.serving.reports.report_rows import PolicyReport
 from bandit_envs.serving.reports.summing import DecisionRows, RewardRows
 
 
-class PolicySums:
+class ServedPolicies:
     """Counts decisions and rewards by policy and period: arrays [M, P].
 
     A reward is of the policy that has made its decision.
