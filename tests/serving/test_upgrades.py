@@ -1,6 +1,10 @@
 """Another policy is put to work in the file of a service."""
 
+import concurrent.futures
+import contextlib
 import math
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -324,3 +328,60 @@ def test_policies_of_an_upgrade_are_not_changed(path):
     policy = better()
     DecisionService.upgrade(path, policy)
     assert policy.is_untrained
+
+
+def open_any(folder):
+    """A service that only decides, with the policy that is at work."""
+    for policy in (arms(), better()):
+        with contextlib.suppress(ValueError):
+            return open_better(folder, policy, learns=False, epsilon=0.1)
+    raise AssertionError("the file has one of the two policies")
+
+
+def decide_meanwhile(folder, name, is_over, done):
+    """Decides and rewards until it is over, and notes what was acknowledged."""
+    service = open_any(folder)
+    user = 0
+    has_ended = False
+    while not has_ended:
+        try:
+            decision = service.decide(id=f"{name}-{user}")
+            service.reward(decision.id, PAID[decision.action])
+        except OSError as error:
+            if "was upgraded to" not in str(error):
+                raise
+            service.close()
+            service = open_any(folder)
+        else:
+            done.append((decision.id, decision.action, decision.probability))
+            user += 1
+            has_ended = is_over.is_set()
+    service.close()
+
+
+def test_two_upgrades_under_load_lose_nothing(path, tmp_path):
+    done = []
+    is_over = threading.Event()
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        try:
+            workers = [
+                pool.submit(decide_meanwhile, tmp_path, name, is_over, done) for name in ("a", "b")
+            ]
+            for policy in (better(), arms()):
+                seen = len(done)
+                while len(done) < seen + 20 and not any(each.done() for each in workers):
+                    time.sleep(0.01)
+                assert DecisionService.upgrade(path, policy)
+            seen = len(done)
+            while len(done) < seen + 20 and not any(each.done() for each in workers):
+                time.sleep(0.01)
+        finally:
+            is_over.set()
+        for worker in workers:
+            worker.result()
+    assert len(read_log(path)) == 40 + len(done)
+    with open_arms(tmp_path) as service:
+        assert [tuple(service.decide(id=each[0])) for each in done] == done
+    report = read_report(path)
+    assert sum(each.decisions for each in report.policies) == 44 + len(done)
+    assert all(each.rewards >= 20 for each in report.policies)
