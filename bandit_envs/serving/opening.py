@@ -190,7 +190,7 @@ def _check(store: Store, policy: Policy, given: ServiceArguments) -> Opened:
             raise ValueError(f"{problem}; {store.path} was made for {policy.num_actions}")
     else:
         _refuse_max_actions(given.max_actions)
-        _check_actions(store, policy, given.actions)
+        _check_actions(store, policy, given.actions, known.number)
     _check_columns("features", given.features, encoding.features, store.path)
     _check_columns("item_features", given.item_features, encoding.item_features, store.path)
     seed = _read_integer(store, "seed", minimum=0, maximum=2**63 - 1)
@@ -305,8 +305,16 @@ def _names_of(policy: Policy, path: Path) -> tuple[str, ...]:
     return names
 
 
-def _check_actions(store: Store, policy: Policy, actions: Any) -> None:
-    rows = store.read_actions()
+def _check_actions(store: Store, policy: Policy, actions: Any, until: int) -> None:
+    """Raises ValueError if a policy has other actions than the one that was put to work.
+
+    Args:
+        store: the file.
+        policy: of the file.
+        actions: their names; None for those of the file.
+        until: the number of the event that has put it to work: later actions came to it.
+    """
+    rows = [row for row in store.read_actions() if row.added <= until]
     number = max(policy.num_actions, sum(not row.added for row in rows))
     first = [row.name for row in rows[:number]]
     names = first if actions is None else list(check_names(actions, policy.num_actions))

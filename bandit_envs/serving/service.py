@@ -186,7 +186,7 @@ class DecisionService:
 
     @staticmethod
     def upgrade(path: str | os.PathLike[str], policy: Policy, learn: bool | None = None) -> bool:
-        """Puts another policy to work in a file, and returns whether it was not there before.
+        """Puts another policy to work in a file, and returns whether that has changed anything.
 
         Decisions, rewards and actions stay: what is retired stays so, and rewards that come later
         for old decisions count for the new policy. Logs have the whole history, and each decision
@@ -200,7 +200,7 @@ class DecisionService:
             path: of the file.
             policy: of as many actions as the file has now, retired ones included, or had at first:
                 then it gets the others as `add_action` has added them. If it is at work already,
-                nothing happens.
+                and this one has learned nothing, nothing happens.
             learn: whether it learns from all rewards that have come so far, as if it had been at
                 work; None if it has learned nothing yet. What it has learned from this file before
                 would count twice.

@@ -28,7 +28,7 @@ from bandit_envs.tables.encoding import TableEncoding
 
 
 def upgrade_file(path: str | os.PathLike[str], policy: Policy, learn: bool | None) -> bool:
-    """Puts a policy to work in a file, and returns whether another one was at work before.
+    """Puts a policy to work in a file, and returns whether that has changed anything.
 
     All is written at once, or nothing. The rows of the file are replayed for the policy, which
     learns from the same rewards at the same moments as if it had always been at work.
@@ -51,7 +51,8 @@ def upgrade_file(path: str | os.PathLike[str], policy: Policy, learn: bool | Non
         with store.transaction():
             if store.is_empty():
                 raise ValueError(f"{store.path} is empty; DecisionService(path, policy) fills it")
-            if store.read_policies()[-1].policy == repr(policy):
+            is_same = store.read_policies()[-1].policy == repr(policy)
+            if is_same and (policy.is_untrained or not type(policy).can_learn):
                 return False
             _upgrade(store, policy, policy.is_untrained if learn is None else learn)
     return True

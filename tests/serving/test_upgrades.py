@@ -205,6 +205,28 @@ def test_an_upgrade_to_the_policy_at_work_changes_nothing(path, tmp_path):
     assert len(read_report(path).policies) == 2
 
 
+def test_a_policy_at_work_is_upgraded_to_what_one_of_its_arguments_has_learned(path, tmp_path):
+    with open_arms(tmp_path) as service:
+        learned = service.policy
+        before = state_of(service)
+        service.reward("late-0", 0.0)
+        assert state_of(service) != before
+    assert DecisionService.upgrade(path, learned)
+    with open_arms(tmp_path) as service:
+        assert state_of(service) == before
+
+
+def test_a_policy_of_contexts_for_later_actions_is_refused_without_an_upgrade(tmp_path):
+    policy = contextual().with_actions(4)
+    with open_shop(tmp_path) as service:
+        service.add_action("black")
+    with pytest.raises(ValueError, match=r"of 4; .* began with"):
+        DecisionService(service.path, policy)
+    assert DecisionService.upgrade(service.path, contextual(Softmax(0.5)).with_actions(4))
+    with DecisionService(service.path, contextual(Softmax(0.5)).with_actions(4)) as service:
+        assert service.decide(CONTEXT).action in service.actions
+
+
 def test_a_file_is_upgraded_back_and_forth(path, tmp_path):
     with open_arms(tmp_path) as service:
         before = service.policy.get_state().content.learned
