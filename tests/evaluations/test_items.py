@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from bandit_envs.evaluations import evaluate, learn
-from bandit_envs.logged import BanditLog, learn_from_log, probabilities_of, read_policy
+from bandit_envs.logged import (
+    BanditLog,
+    IPSLearner,
+    RidgeRegression,
+    learn_from_log,
+    probabilities_of,
+    read_policy,
+)
 from bandit_envs.policies import PopularPolicy
 from bandit_envs.policies.models import FourierFeatures, Interactions, Logistic, Ridge
 from bandit_envs.tables.encoding import TextColumn
@@ -64,6 +71,7 @@ def test_arrays_have_the_products_that_a_text_asks_for(log):
 @pytest.mark.parametrize(
     "text",
     [
+        "ips",
         "direct_method",
         "doubly_robust",
         "policy_gradient",
@@ -94,9 +102,30 @@ def test_parts_of_a_log_teach_what_the_whole_does(log):
     np.testing.assert_allclose(parts.policy.model.model.weights, whole.policy.model.model.weights)
 
 
+def test_ips_rewards_of_all_candidates_teach_a_ridge_regression(log):
+    rows = dataclasses.replace(log[:500], weight=np.linspace(0.5, 2.0, 500))
+    policy = IPSLearner(baseline=0.25).fit(rows)
+    parts = IPSLearner(baseline=0.25).fit_batches([rows[:200], rows[200:]])
+    weights = policy.model.model.weights
+    np.testing.assert_allclose(parts.model.model.weights, weights)
+    context, items = rows.observation["global"], rows.observation["per_arm"]
+    features = []
+    targets = []
+    weight = []
+    for row in range(500):
+        for place in np.flatnonzero(rows.observation["mask"][row]):
+            x, z = context[row], items[row, place]
+            features.append(np.concatenate((x, z, np.outer(x, z).ravel())))
+            earned = (rows.reward[row] - 0.25) / rows.propensity[row]
+            targets.append(0.25 + earned * (place == rows.action[row]))
+            weight.append(rows.weight[row])
+    expected = RidgeRegression().fit(np.array(features), np.array(targets), np.array(weight))
+    np.testing.assert_allclose(weights[0], expected.weights)
+
+
 def test_items_are_no_classes(log):
     pytest.importorskip("sklearn")
-    with pytest.raises(ValueError, match="policy_gradient climbs the value that IPS estimates"):
+    with pytest.raises(ValueError, match="expected no classifier; regressions learn from items"):
         learn(log, 'ips:classifier="LogisticRegression()"')
 
 

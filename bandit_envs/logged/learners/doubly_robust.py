@@ -89,4 +89,6 @@ class DoublyRobustLearner(Learner):
     def _fit_parts(self, over: PassOverParts, batch_size: int, seed: Seed) -> ContextualPolicy:
         sums = over(functools.partial(RewardSums.from_batches, folds=FOLDS))
         model = functools.reduce(RewardSums.merge, sums, RewardSums(FOLDS, {})).fit()
-        return ridge_policy(over(functools.partial(sum_all_rewards, model)), batch_size, seed)
+        return ridge_policy(
+            over(functools.partial(sum_all_rewards, model.predict)), batch_size, seed
+        )
