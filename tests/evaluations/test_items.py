@@ -8,6 +8,7 @@ import pytest
 from bandit_envs.evaluations import evaluate, learn
 from bandit_envs.logged import (
     BanditLog,
+    DirectMethodLearner,
     IPSLearner,
     RidgeRegression,
     learn_from_log,
@@ -127,6 +128,44 @@ def test_items_are_no_classes(log):
     pytest.importorskip("sklearn")
     with pytest.raises(ValueError, match="expected no classifier; regressions learn from items"):
         learn(log, 'ips:classifier="LogisticRegression()"')
+
+
+def test_an_evaluation_shows_which_items_were_offered_and_chosen(log, tmp_path):
+    pytest.importorskip("pandas")
+    pytest.importorskip("matplotlib")
+    found = evaluate(log, "random", "ips")
+    found.write(tmp_path)
+    items = found.items
+    assert len(items) == 40
+    offered = (log.item == 3).sum()
+    chosen = log.item[np.arange(len(log)), log.action] == 3
+    (row,) = items[items["item"] == "item-3"].itertuples(index=False)
+    means = (log.propensity[chosen].mean(), log.reward[chosen].mean())
+    assert row[1:] == (offered, chosen.sum(), *map(pytest.approx, means))
+    assert items["offered"].is_monotonic_decreasing
+    header, first, *others = (tmp_path / "items.csv").read_text().splitlines()
+    assert header == "item,offered,chosen,propensity,reward"
+    assert first.split(",")[0] == items["item"][0]
+    assert len(others) == 39
+    assert "Items offered most (10 of 40)" in (tmp_path / "evaluation.html").read_text()
+    assert "features: taste; of items: price, kind (2 levels)" in found.title
+    evaluate(log.drop("item"), "random", "ips").write(tmp_path)
+    assert not (tmp_path / "items.csv").exists()
+    assert "Items offered" not in (tmp_path / "evaluation.html").read_text()
+
+
+@pytest.mark.parametrize("first", [1, 200])
+def test_places_of_items_are_not_said_to_be_actions_that_were_never_logged(log, first):
+    arrays = BanditLog(log.observation, log.action, log.reward, log.propensity)
+    arrays = arrays[arrays.action < 2]
+    found = evaluate([arrays[:first], arrays[first:]], "random", "ips")
+    assert not any("never logged" in row.warnings for row in found.rows)
+
+
+def test_a_regressor_of_items_that_fails_is_not_said_to_be_of_an_action(log):
+    tree = pytest.importorskip("sklearn.tree")
+    with pytest.raises(ValueError, match="cannot learn from 6000 rows of items: "):
+        DirectMethodLearner(tree.DecisionTreeRegressor(max_depth=-1)).fit(log)
 
 
 def test_a_gradient_of_sets_that_change_is_that_of_available_actions():
