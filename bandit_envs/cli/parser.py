@@ -402,7 +402,7 @@ def _add_log(parser: Parser, train: str) -> None:
         "a log that `run --record` or `write_log` wrote, or any CSV or Parquet "
         "file, or one of Vowpal Wabbit's .dsjson; or a folder of such files, also in "
         "folders inside it such as day=2; "
-        "or the .sqlite file of a DecisionService"
+        "or the .sqlite file of a DecisionService, or a folder of such"
     )
     parser.add_argument("log", type=Path, metavar="LOG", help=text)
     text = (

@@ -19,13 +19,12 @@ from bandit_envs.logged.files.log_files import (
 )
 from bandit_envs.logged.files.log_roles import LogRoles, Propensity
 from bandit_envs.logged.files.scan import BATCH_ROWS
-from bandit_envs.logged.files.served.decision_file import DecisionScan
-from bandit_envs.logged.files.served.decision_tables import is_decisions
+from bandit_envs.logged.files.served.decision_scan import DecisionScan
 from bandit_envs.logged.files.table_scan import UsersScan
 from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.tables.folders import find_parts, has_files
 from bandit_envs.tables.roles import Names
-from bandit_envs.tables.suffixes import TABLE_SUFFIXES
+from bandit_envs.tables.suffixes import DECISION_SUFFIXES, TABLE_SUFFIXES
 
 FileScan: TypeAlias = WrittenScan | UsersScan | DecisionScan | DsjsonScan
 """A log in files, as `scan_log` returns it."""
@@ -66,7 +65,8 @@ def scan_log(
         path: a file that `write_log` wrote; or any file of CSV, Parquet or JSON lines (.jsonl); or
             one of Vowpal Wabbit's dsjson, which ends in .dsjson or .json, as `read_dsjson` reads
             it; or a folder of such files, also in folders inside it, which are taken in the order
-            of their names; or a file of decisions, which ends in .sqlite, .sqlite3 or .db. Names of
+            of their names; or a file of decisions, which ends in .sqlite, .sqlite3 or .db, or a
+            folder of such files, in which an action of the same name is the same. Names of
             folders such as day=2, as pandas and Hive write them, are columns of a table; where they
             are numbers, these say the order.
         batch_rows: the most rows of a batch. The last batch of a file may have fewer.
@@ -150,9 +150,9 @@ def scan_log(
         "available": available is not None,
         "unit": unit is not None,
     }
-    if is_decisions(folder) and not folder.is_dir():
+    if has_files(folder, DECISION_SUFFIXES, only):
         _refuse_given({**given, "features": features is not None}, "a DecisionService", path)
-        return DecisionScan.open(folder, batch_rows, time)
+        return DecisionScan.open(find_parts(folder, DECISION_SUFFIXES, only), batch_rows, time)
     if has_files(folder, DSJSON_SUFFIXES, only):
         _refuse_given({**given, "features": features is not None}, "a logger of dsjson", path)
         return DsjsonScan.open(find_parts(folder, DSJSON_SUFFIXES, only), batch_rows, time)
