@@ -31,6 +31,8 @@ def open_slates(options: argparse.Namespace) -> SlateLog:
             raise ValueError(f"slates have no {option}; expected the columns of {which}")
     if options.unit is not None:
         raise ValueError("slates have no --unit; expected slates that are independent")
+    if options.rewards is not None or options.window is not None:
+        raise ValueError("slates have no --rewards; expected a column of rewards")
     slot_propensity = _split(options.slot_propensity)
     prefix_propensity = _split(options.prefix_propensity)
     propensity = options.propensity

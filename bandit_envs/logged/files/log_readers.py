@@ -18,6 +18,7 @@ from bandit_envs.logged.files.log_files import (
     is_written,
 )
 from bandit_envs.logged.files.log_roles import LogRoles, Propensity
+from bandit_envs.logged.files.reward_table import RewardTable
 from bandit_envs.logged.files.scan import BATCH_ROWS
 from bandit_envs.logged.files.served.decision_scan import DecisionScan
 from bandit_envs.logged.files.table_scan import UsersScan
@@ -25,6 +26,7 @@ from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.tables.folders import find_parts, has_files
 from bandit_envs.tables.roles import Names
 from bandit_envs.tables.suffixes import DECISION_SUFFIXES, TABLE_SUFFIXES
+from bandit_envs.tables.whole_table import AnyTable
 
 FileScan: TypeAlias = WrittenScan | UsersScan | DecisionScan | DsjsonScan
 """A log in files, as `scan_log` returns it."""
@@ -53,6 +55,7 @@ def scan_log(
     gather: bool = False,
     available: str | None = None,
     unit: str | None = None,
+    rewards: AnyTable | RewardTable | None = None,
 ) -> FileScan:
     """Returns an iterable over the batches of a log.
 
@@ -103,6 +106,7 @@ def scan_log(
         gather: whether rows of a decision may stand anywhere.
         available: the column of lists of the actions that were available.
         unit: the column of a table that says whose a decision is, as for `from_frame`.
+        rewards: a table of the rewards, as for `from_frame`.
 
     Raises:
         ValueError: there is no log, a folder has other files, or without `features`, the first file
@@ -135,6 +139,7 @@ def scan_log(
         available=available,
         unit=unit,
         weight=weight,
+        rewards=rewards,
     )
     folder = Path(path)
     given = {
@@ -149,6 +154,7 @@ def scan_log(
         "item": item is not None,
         "available": available is not None,
         "unit": unit is not None,
+        "rewards": rewards is not None,
     }
     if has_files(folder, DECISION_SUFFIXES, only):
         _refuse_given({**given, "features": features is not None}, "a DecisionService", path)
@@ -209,6 +215,7 @@ def read_log(
     available: str | None = None,
     unit: str | None = None,
     time: str | None = None,
+    rewards: AnyTable | RewardTable | None = None,
 ) -> BanditLog:
     """Reads what `write_log` wrote, a table, or all such files in a folder, by their names' order.
 
@@ -241,6 +248,7 @@ def read_log(
         available=available,
         unit=unit,
         time=time,
+        rewards=rewards,
     )
     if time is not None:
         scan = scan.with_dates(time)
