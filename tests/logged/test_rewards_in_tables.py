@@ -41,10 +41,9 @@ def test_the_sum_of_a_decision_counts_and_0_without_any():
 
 
 def test_the_first_by_its_time_counts_if_asked():
-    table = RewardTable(CONVERSIONS, window="30d", only_first=True)
-    late = decisions()
-    late.loc[5, "when"] = "2026-03-01"
-    log = from_frame(late, **NAMES, rewards=table, time="when")
+    more = CONVERSIONS.replace({"when": {"2026-01-07": "2026-02-04"}})
+    table = RewardTable(more, window="30d", only_first=True)
+    log = from_frame(decisions(), **NAMES, rewards=table, time="when")
     assert log.reward.tolist() == [0.0, 4.0, 0.0, 0.0, 1.0]
     table = RewardTable(CONVERSIONS, only_first=True)
     assert from_frame(decisions(), **NAMES, rewards=table).reward[1] == 2.0  # in the table's order
@@ -55,6 +54,14 @@ def test_a_window_leaves_out_late_rewards_and_young_decisions():
     log = from_frame(decisions(), **NAMES, rewards=table, time="when", features="age")
     assert log.reward.tolist() == [0.0, 4.0, 0.0, 0.0, 1.0]  # d5 is one day old on January 7
     assert log.observation[:, 0].tolist() == (np.arange(5) / 6).tolist()
+
+
+def test_decisions_after_the_last_reward_are_young():
+    more = decisions()
+    more.loc[5, "when"] = "2026-06-01"
+    table = RewardTable(CONVERSIONS, window="2d")
+    log = from_frame(more, **NAMES, rewards=table, time="when")
+    assert log.reward.tolist() == [0.0, 4.0, 0.0, 0.0, 1.0]
 
 
 def test_decisions_without_a_reward_are_left_out_if_asked():

@@ -37,7 +37,8 @@ class Arrivals(NamedTuple):
     Fields:
         reward: [n], 0 where none has come.
         delay: [n], how many seconds the first took; NaN where none has come.
-        age: [n], of the decisions in seconds, at most the window, after which no reward counts.
+        age: [n], of the decisions in seconds when the last reward came: at least 0, and at most
+            the window, after which no reward counts.
     """
 
     reward: Floats
@@ -56,8 +57,8 @@ class RewardTable:
         table: a data frame, or the path of a CSV or Parquet file, or of a folder of such files.
         window: how long after its decision a reward counts, such as "14d": a number of s, min, h, d
             or w. The log and the table need times then. Decisions that are younger than that at the
-            last time in either are left out, whether or not they have a reward, as more may come.
-            By default, all rewards count, so that young decisions have too few.
+            time of the last reward are left out, whether or not they have a reward, as more may
+            come. By default, all rewards count, so that young decisions have too few.
         only_first: whether the first reward of a decision counts; by default, their sum does.
         drops_unrewarded: whether decisions without a reward are left out; by default, their reward
             is 0.
@@ -98,7 +99,7 @@ class RewardTable:
         rows, places, is_counted = joined.match(frame)
         delays = joined.times[places] - own[rows]
         delay[rows[is_counted][::-1]] = delays[is_counted][::-1]  # so that the first stays
-        age = np.minimum(joined.survey.last - own, parse_duration("window", self.window))
+        age = np.clip(joined.last - own, 0.0, joined.window)
         return Arrivals(joined.rewards_of(frame), delay, age)
 
     def parts(self) -> list[Part]:
@@ -129,7 +130,6 @@ class RewardColumns(NamedTuple):
 class Survey(NamedTuple):
     """What a pass over the decisions of a log has found."""
 
-    last: float = -np.inf
     decisions: int = 0
     young: int = 0
     unrewarded: int = 0
@@ -208,6 +208,11 @@ class JoinedRewards:
             values=np.concatenate(values)[order],
         )
 
+    @property
+    def last(self) -> float:
+        """The time of the last reward, in seconds: what came later is not known."""
+        return float(self.times.max(initial=-np.inf))
+
     def of_log(self) -> list[str]:
         """Returns the columns of the log that the rewards of its rows follow from."""
         return [name for name in (self.columns.decision, self.columns.time) if name is not None]
@@ -216,16 +221,12 @@ class JoinedRewards:
         """Returns the same rewards with what is found in the decisions of the log.
 
         Args:
-            frames: the columns `of_log` of all decisions, to be read twice.
+            frames: the columns `of_log` of all decisions.
 
         Raises:
             ValueError: a decision that has a reward is in the log twice, or none has a reward.
         """
-        last = float(self.times.max(initial=-np.inf))
-        for frame in frames if self.window is not None else ():
-            last = max(last, float(_times_of(frame, self.columns.time).max(initial=-np.inf)))
-        with_end = dataclasses.replace(self, survey=Survey(last))
-        survey = with_end.survey
+        survey = NOT_SURVEYED
         seen = np.zeros(len(self.ids), np.bool_)
         for frame in frames:
             rows, places, is_counted = self.match(frame)
@@ -235,7 +236,7 @@ class JoinedRewards:
             is_good[rows[is_again]] = False
             check_column(frame, self.columns.decision, is_good, "each decision once")
             seen[places] = True
-            is_old = with_end.is_old(frame)
+            is_old = self.is_old(frame)
             has_reward = np.zeros(len(frame), np.bool_)
             has_reward[rows[is_counted]] = True
             survey = survey._replace(
@@ -268,7 +269,7 @@ class JoinedRewards:
         if self.window is None:
             return np.ones(len(frame), np.bool_)
         ends = _times_of(frame, self.columns.time) + self.window
-        return np.asarray(ends <= self.survey.last)
+        return np.asarray(ends <= self.last)
 
     def keep_used(self, frame: DataFrame) -> DataFrame:
         """Returns the rows of a log that are not left out."""

@@ -14,7 +14,6 @@ import numpy as np
 
 from bandit_envs.arrays import Array, Floats, Mask
 from bandit_envs.base.checks import check_integer
-from bandit_envs.logged.again import Again
 from bandit_envs.logged.columns import BadValueError
 from bandit_envs.logged.files.log_roles import LoggerColumns, LogRoles
 from bandit_envs.logged.files.reward_table import JoinedRewards
@@ -212,7 +211,7 @@ class TableScan(UsersScan):
             if columns.rewards.columns.reward in found:
                 problem = f"{table} has a column {columns.rewards.columns.reward!r}"
                 raise ValueError(f"{problem}, and rewards are in a table of their own")
-            frames = Again(functools.partial(scan._all_frames, columns.rewards.of_log()))
+            frames = scan._all_frames(columns.rewards.of_log())
             scan = scan._replace(rewards=columns.rewards.with_log(frames))
         if columns.loggers is None:
             return scan
