@@ -13,7 +13,7 @@ OF_SLATES = ("slate", "slot", "slot_propensity", "prefix_propensity")
 OF_PROPENSITIES = ("logger", "balance", "estimate_propensities")
 """The options that say which propensities single actions have."""
 
-OF_SETS = ("available", "decision", "item", "item_features")
+OF_SETS = ("rewards", "window", "available", "decision", "item", "item_features")
 """The options of logs of actions from sets that change."""
 
 
@@ -31,8 +31,6 @@ def open_slates(options: argparse.Namespace) -> SlateLog:
             raise ValueError(f"slates have no {option}; expected the columns of {which}")
     if options.unit is not None:
         raise ValueError("slates have no --unit; expected slates that are independent")
-    if options.rewards is not None or options.window is not None:
-        raise ValueError("slates have no --rewards; expected a column of rewards")
     slot_propensity = _split(options.slot_propensity)
     prefix_propensity = _split(options.prefix_propensity)
     propensity = options.propensity

@@ -1,5 +1,7 @@
 """Rewards in a second table, joined to decisions by their ids."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from bandit_envs.evaluations import evaluate
 from bandit_envs.logged import RewardTable, SelfNormalizedIPS, from_frame, read_log, scan_log
 from bandit_envs.logged.estimators import LateRewards
+from tests.command_line import run
 
 NAMES = {"decision": "id", "reward": "paid"}
 
@@ -89,6 +92,8 @@ def test_files_in_batches_have_the_same_rewards(folder):
     assert max(map(len, batches)) == 2
     found = np.concatenate([batch.reward for batch in batches]).tolist()
     assert found == [0.0, 4.0, 0.0, 0.0, 1.0]
+    again = pickle.loads(pickle.dumps(scan))  # as workers are sent it
+    assert np.concatenate([batch.reward for batch in again]).tolist() == found
     text = "\n".join(scan.remarks())
     assert "the sum of a decision's, up to 2d after it" in text
     assert "3 of 5 decisions have no reward, which counts as 0" in text
@@ -187,6 +192,41 @@ def test_a_decision_that_is_twice_in_the_log_is_refused():
     twice = pd.concat([decisions(), decisions()[1:2]], ignore_index=True)
     with pytest.raises(ValueError, match=r"column 'id' is 'd1' in row .*each decision once"):
         from_frame(twice, **NAMES, rewards=CONVERSIONS)
+
+
+def test_arrivals_have_one_delay_a_decision():
+    names = {"decision": "id", "reward": "paid", "time": "when"}
+    with pytest.raises(ValueError, match=r"column 'id' is 'd1' .*only_first=True"):
+        RewardTable(CONVERSIONS, window="5d").arrivals(decisions(), **names)
+    found = RewardTable(CONVERSIONS, window="5d", only_first=True).arrivals(decisions(), **names)
+    assert found.reward.tolist() == [0.0, 4.0, 0.0, 0.0, 1.0, 0.0]
+    days = 86_400.0
+    np.testing.assert_array_equal(found.delay / days, [np.nan, 0.0, np.nan, np.nan, 0.0, np.nan])
+    assert (found.age / days).tolist() == [5.0, 5.0, 4.0, 3.0, 2.0, 1.0]
+    with pytest.raises(ValueError, match="window is None"):
+        RewardTable(CONVERSIONS).arrivals(decisions(), **names)
+    with pytest.raises(ValueError, match="drops_unrewarded is True; expected False"):
+        RewardTable(CONVERSIONS, "5d", drops_unrewarded=True).arrivals(decisions(), **names)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--window", "when:2d"], "--rewards is not given; expected a table"),
+        (["--rewards", "conversions.parquet", "--window", "2d"], "expected COLUMN:14d"),
+        (
+            ["--rewards", "conversions.parquet", "--window", "when:2d", "--train", "age=0.5"],
+            "'age' and 'when' are named as times",
+        ),
+        (["--rewards", "conversions.parquet", "--slate", "id"], "slates have no --rewards"),
+    ],
+)
+def test_options_of_rewards_that_do_not_fit_are_refused(folder, monkeypatch, options, message):
+    pytest.importorskip("rich")
+    monkeypatch.chdir(folder)
+    code, _, err = run("evaluate", "log", "--decision", "id", *options, "--policy", "random")
+    assert code
+    assert message in " ".join(err.split())
 
 
 def test_the_command_joins_rewards(folder, monkeypatch, capsys):

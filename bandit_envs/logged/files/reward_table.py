@@ -88,15 +88,22 @@ class RewardTable:
             time: the column of times, here and in the table.
 
         Raises:
-            ValueError: there is no window, or the tables cannot be joined.
+            ValueError: there is no window, decisions without a reward are to be left out, a
+                decision has several rewards that count, or the tables cannot be joined.
         """
         if self.window is None:
             raise ValueError("window is None; expected one, such as 14d, in which rewards come")
+        if self.drops_unrewarded:
+            raise ValueError("drops_unrewarded is True; expected False, as a reward may still come")
         joined = JoinedRewards.read(self, RewardColumns(decision, reward, time))
         joined = joined.with_log([frame])
         delay = np.full(len(frame), np.nan)
         own = read_seconds(frame, time)
         rows, places, is_counted = joined.match(frame)
+        counts = np.bincount(rows[is_counted], minlength=len(frame))
+        if not self.only_first:
+            expected = "one reward, of which the delay is; only_first=True takes the first"
+            check_column(frame, decision, counts < 2, expected)
         delays = joined.times[places] - own[rows]
         delay[rows[is_counted][::-1]] = delays[is_counted][::-1]  # so that the first stays
         age = np.clip(joined.last - own, 0.0, joined.window)
@@ -146,6 +153,12 @@ class Matches(NamedTuple):
     rows: NDArray[np.intp]
     places: NDArray[np.intp]
     is_counted: Mask
+
+    def find_rewarded(self, size: int) -> Mask:
+        """Returns which of so many rows have a reward that counts: [size]."""
+        found = np.zeros(size, np.bool_)
+        found[self.rows[self.is_counted]] = True
+        return found
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -229,7 +242,8 @@ class JoinedRewards:
         survey = NOT_SURVEYED
         seen = np.zeros(len(self.ids), np.bool_)
         for frame in frames:
-            rows, places, is_counted = self.match(frame)
+            matches = self.match(frame)
+            rows, places, is_counted = matches
             known, counts = np.unique(places, return_counts=True)
             is_again = seen[places] | (counts[np.searchsorted(known, places)] > 1)
             is_good = np.ones(len(frame), np.bool_)
@@ -237,8 +251,7 @@ class JoinedRewards:
             check_column(frame, self.columns.decision, is_good, "each decision once")
             seen[places] = True
             is_old = self.is_old(frame)
-            has_reward = np.zeros(len(frame), np.bool_)
-            has_reward[rows[is_counted]] = True
+            has_reward = matches.find_rewarded(len(frame))
             survey = survey._replace(
                 decisions=survey.decisions + len(frame),
                 young=survey.young + int(np.count_nonzero(~is_old)),
@@ -275,10 +288,7 @@ class JoinedRewards:
         """Returns the rows of a log that are not left out."""
         is_used = self.is_old(frame)
         if self.source.drops_unrewarded:
-            rows, _, is_counted = self.match(frame)
-            has_reward = np.zeros(len(frame), np.bool_)
-            has_reward[rows[is_counted]] = True
-            is_used &= has_reward
+            is_used &= self.match(frame).find_rewarded(len(frame))
         return frame if is_used.all() else frame[is_used]
 
     def rewards_of(self, frame: DataFrame) -> Floats:
