@@ -61,6 +61,8 @@ EXAMPLES = {
         "bandit-envs evaluate loggers.csv --logger by --propensity a=p_a,b=p_b --balance"
         " --policy random",
         "bandit-envs evaluate sets.csv --available offered --features age --policy random",
+        "bandit-envs evaluate visits.csv --decision visit --rewards conversions.csv"
+        " --window time:14d --features age --policy random",
         "bandit-envs evaluate slates.csv --slate visit --slot place --action item"
         " --slot-propensity p --policy random_slate",
         "bandit-envs evaluate pages.csv --action top,below --reward paid_top,paid_below"
