@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 DAY = 24 * 60 * 60 * 1_000_000
 """In microseconds, as times are counted."""
 
-CHANCE = 1e-4
+CHANCE = 1e-5
 """A variant without rows somewhere was not open there if chance explains it so rarely."""
 
 WHOLE = "all rows"
@@ -80,8 +80,8 @@ def compare_variants(
             them alone, or shares differ.
         opened: when variants opened: a dict, or a column; None for the first row of each. Give it
             if a variant opened in the middle of a day, and times are dates.
-        closed: when variants were closed; None for the last row of those without a row on the last
-            day, unless chance may be why, as there are few rows after it.
+        closed: when variants were closed; None for the last row of those with many rows after it,
+            so that chance is not why.
         shares: of the variants, for the check of the split and for proven bounds; None if equal.
         delta: the largest probability of a wrong answer.
         tolerance: by how much the answer may be worse than the best variant.
@@ -322,8 +322,8 @@ def _strata(
 def _fill(users: Users, windows: Windows, shares: Floats) -> tuple[Windows, list[str]]:
     """Returns when variants opened, and from when on they were closed; and what that assumes.
 
-    What is not known follows from their first and last rows. A variant without rows on the last day
-    is closed, unless there are so few rows after its last one that chance may be why.
+    What is not known follows from their first and last rows. A variant is closed if there are so
+    many rows after its last one that chance is not why.
     """
     number = len(users.names)
     first = np.full(number, np.inf)
@@ -333,15 +333,13 @@ def _fill(users: Users, windows: Windows, shares: Floats) -> tuple[Windows, list
     low = np.where(np.isnan(windows.low), first, windows.low)
     high = np.where(np.isnan(windows.high), np.inf, windows.high)
     last_day = np.floor(users.times.max() / users.day_length)
-    is_gone = np.isnan(windows.high) & (np.floor(last / users.day_length) < last_day)
     notes = []
-    for place in np.flatnonzero(is_gone).tolist():
+    for place in np.flatnonzero(np.isnan(windows.high)).tolist():
         if _chance_of_no_rows(users, place, shares, since=last[place]) < CHANCE:
             high[place] = np.nextafter(last[place], np.inf)
-        else:
-            name = visible(users.names[place])
-            problem = f"{name} has no row on the last day, which has few rows, so it counts as open"
-            notes.append(f"{problem}. If it was closed, give closed.")
+        elif last[place] < last_day * users.day_length:
+            problem = f"{visible(users.names[place])} has no row on the last day, by chance"
+            notes.append(f"{problem}, so it counts as open. If it was closed, give closed.")
     return Windows(low, high), notes
 
 

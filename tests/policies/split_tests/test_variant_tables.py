@@ -247,3 +247,9 @@ def test_a_variant_that_few_rows_of_the_last_day_lack_by_chance_counts_as_open(p
         )
     left = users[(users["variant"] != "C") | (users["time"] < 4.5)]
     assert compare_variants(left, time="time", period=None).open == (True, True, False)
+
+
+def test_a_variant_that_left_today_is_no_wrong_split():
+    users = make_users(days=7, joins=0.0, leaves=6.3)
+    report = compare_variants(users, reward="bought", time="time")
+    assert not report.is_split_wrong
