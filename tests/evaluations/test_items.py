@@ -128,8 +128,8 @@ def test_baselines_of_items_have_their_values(log):
     where = is_item.any(axis=1)
     expected = np.where(where, (means * is_item).sum(axis=1), uniform).mean()
     assert truth['constant:item="item-1"'] == pytest.approx(expected)
-    share = (log.item == 1).any(axis=1).mean()
-    text = f"not offered: {1.0 - share:.2g} of the rows"
+    without = len(log) - (log.item == 1).any(axis=1).sum()
+    text = f"uniformly in {without} of {len(log)} rows, where its item is not offered"
     assert any("item-1" in note and text in note for note in found.notes)
     taught = log[:3000]
     chosen = taught.item[np.arange(3000), taught.action]

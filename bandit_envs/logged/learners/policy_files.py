@@ -134,7 +134,8 @@ class SavedPolicy:
             ValueError: as by `scan` and `decide`.
 
         Warns:
-            UserWarning: the table has texts that the policy does not know, whose features are 0.
+            UserWarning: the table has texts that the policy does not know, whose features are 0; or
+                decisions are left out.
         """
         scan = self.scan(table, decision=decision, item=item, drop_missing=drop_missing)
         for problem in scan.problems:

@@ -138,7 +138,7 @@ class CandidateRows:
                 place = f"{place} of {file}" if file else place
                 whole = self.name_of(int(self.groups[row]))
                 found = place if self.decision is None else f"{place}, of {whole}"
-                columns[name] = Missing(int(each.sum()), found)
+                columns[name] = Missing(int(self.any_of(each).sum()), found)
         incomplete = int(self.is_incomplete(is_missing).sum())
         return MissingValues(len(self), incomplete, columns, unit="decisions")
 

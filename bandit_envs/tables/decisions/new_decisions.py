@@ -62,7 +62,7 @@ class CandidateScan:
         most: candidates of a decision: the K of all batches; 0 if actions are no items.
         batch_rows: the most decisions of a batch.
         drop_missing: whether decisions that miss values are left out.
-        problems: what the policy does not know of the table, in words.
+        problems: what the policy does not know of the table, and how much is left out, in words.
     """
 
     table: CandidateTable
@@ -84,10 +84,14 @@ class CandidateScan:
         size = size_of_batches(self.encoding, self.most, self.batch_rows)
         first = 0
         for number, rows in self.table.scan(self._names(), texts):
-            for some in self._drop_missing(number, rows).cut(size):
+            is_kept = self._find_kept(rows)
+            numbers = first + np.flatnonzero(is_kept)
+            first += len(rows)
+            start = 0
+            for some in rows.keep(is_kept).cut(size):
                 with self.table.parts.found[number].reading():
-                    yield self._make_batch(some, first)
-                first += len(some)
+                    yield self._make_batch(some, numbers[start : start + len(some)])
+                start += len(some)
 
     def find_missing(self) -> MissingValues:
         """Returns which values decisions miss."""
@@ -105,24 +109,21 @@ class CandidateScan:
         """Returns the names of the columns that a decision may not miss."""
         return [*self.table.names_of_rows(), *self._names()]
 
-    def _drop_missing(self, number: int, rows: CandidateRows) -> CandidateRows:
-        """Returns the decisions that miss no value; ValueError if others do."""
+    def _find_kept(self, rows: CandidateRows) -> Mask:
+        """Returns which decisions are complete, [n]; ValueError if others may not be left out."""
         is_missing = rows.is_incomplete({name: rows.is_missing(name) for name in self._needed()})
-        if not is_missing.any():
-            return rows
-        if not self.drop_missing:
+        if is_missing.any() and not self.drop_missing:
             self.find_missing().check_none(OF_DECISIONS)
-        return rows.keep(~is_missing)
+        return ~is_missing
 
-    def _make_batch(self, rows: CandidateRows, first: int) -> CandidateBatch:
+    def _make_batch(self, rows: CandidateRows, numbers: Array) -> CandidateBatch:
         """Returns a batch of decisions, which miss no value.
 
         Args:
             rows: the decisions.
-            first: the number of the first.
+            numbers: [n], theirs in the table.
         """
-        known = rows.names() or range(first, first + len(rows))
-        names = np.array(known, object if rows.decision else np.int64)
+        names = np.array(rows.names(), object) if rows.decision else numbers
         if self.table.item is None:
             return CandidateBatch(names, self.encoding.read(rows.decisions), None, None)
         items = rows.candidates[self.table.item].astype(str).to_numpy(object)
@@ -187,8 +188,13 @@ def scan_candidates(
         source = open_candidates(parts=parts, lists=lists, decision=decision, item=item)
         source = dataclasses.replace(source, context=context)
         most = ItemSearch(source, (), encoding.of_items().names, ()).find().most
-    problems = tuple(_find_new_texts(source, encoding))
-    return CandidateScan(source, encoding, most, batch_rows, drop_missing, problems)
+    problems = [*_find_new_texts(source, encoding)]
+    scan = CandidateScan(source, encoding, most, batch_rows, drop_missing)
+    if drop_missing:
+        missing = scan.find_missing()
+        if missing.rows:
+            problems.append(missing.describe_left_out())
+    return dataclasses.replace(scan, problems=tuple(problems))
 
 
 def _find_new_texts(table: CandidateTable, encoding: TableEncoding) -> Iterator[str]:
