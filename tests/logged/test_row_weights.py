@@ -37,6 +37,7 @@ from bandit_envs.logged.estimators.gains import (
     logged_terms,
     subtract_terms,
 )
+from bandit_envs.logged.loggers import stratify_estimates
 from bandit_envs.logged.summary import LogSummary
 from bandit_envs.policies import RandomPolicy, UCBPolicy
 
@@ -288,6 +289,20 @@ def test_a_mixture_of_loggers_has_rows_that_count_alike(tmp_path):
     frame = pandas.DataFrame({**columns, "kept": [1.0, 4.0]})
     with pytest.raises(ValueError, match="balance is True, and weight 'kept'; expected rows that"):
         from_frame(frame, propensity={"a": "propensity"}, logger="by", balance=True, weight="kept")
+
+
+def test_logs_of_several_loggers_count_by_the_decisions_for_which_their_rows_stand():
+    repeated = np.arange(SIZE) % 4 + 1
+    kept = make_log(1.0 * repeated)
+    other = make_log(seed=1)
+    estimates = [
+        InversePropensityScoring().estimate(log, np.full((len(log), 2), 0.5))
+        for log in (kept, make_log()[np.repeat(np.arange(SIZE), repeated)], other)
+    ]
+    found = stratify_estimates([estimates[0], estimates[2]])
+    expected = stratify_estimates(estimates[1:])
+    assert found.shares == pytest.approx(expected.shares)
+    assert found.value == pytest.approx(expected.value)
 
 
 def test_a_column_of_a_table_has_the_weights(tmp_path):

@@ -230,6 +230,11 @@ class EstimateSums:
         """The number of rows."""
         return self.weights.means.count
 
+    @property
+    def decisions(self) -> float:
+        """How many decisions the rows stand for: their number, unless they have weights."""
+        return self.size * self.weights.mean_count()
+
     def merge(self, other: EstimateSums) -> EstimateSums:
         """Returns the sums of the rows of both, which must be of one estimator and one policy.
 
