@@ -179,6 +179,15 @@ def test_decisions_among_items_have_units_and_times(tmp_path, suffix):
     assert found.summary.slices is not None
 
 
+def test_learning_from_a_part_of_one_unit_is_refused():
+    columns = (np.ones((50, 1)), np.arange(50) % 2, np.ones(50), np.full(50, 0.5))
+    log = BanditLog(*columns, unit=np.zeros(50, int))
+    with pytest.raises(
+        ValueError, match=r"50 rows, too few .* as the rows of a unit stay together"
+    ):
+        evaluate(log, "lin_ucb", "ips")
+
+
 def test_integers_of_frames_with_gaps_are_units():
     frame = table_of_users(50)
     numbers = from_frame(frame, features=["age"], unit="number").unit
