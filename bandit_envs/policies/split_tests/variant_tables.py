@@ -128,13 +128,12 @@ def compare_variants(
 
 def _note_days(users: Users, windows: Windows) -> Iterator[str]:
     """Yields what is assumed of variants that joined on some day, if times are days alone."""
-    length = DAY if users.are_dates else 1.0
-    if (users.times % length).any():
+    if (users.times % users.day).any():
         return
     low, _ = _fill(users, windows)
     for place in np.flatnonzero(low > users.times.min()):
         name = visible(users.names[place])
-        day = _name_day(int(low[place] // length), users)
+        day = _name_day(int(low[place] // users.day), users)
         problem = f"{name} joined on {day}: times are days alone"
         yield f"{problem}. If it opened in the middle of that day, leave out its rows of the day."
 
@@ -149,6 +148,11 @@ class Users(NamedTuple):
     are_dates: bool
     has_times: bool
     parts: Array  # names of parts of days, [n]
+
+    @property
+    def day(self) -> float:
+        """The length of a day, as times are counted."""
+        return DAY if self.are_dates else 1.0
 
 
 class Windows(NamedTuple):
@@ -281,7 +285,7 @@ def _strata(users: Users, windows: Windows) -> Iterator[tuple[Stratum, Mask, Ind
     low, high = _fill(users, windows)
     ends = np.unique(np.concatenate([low, high[np.isfinite(high)]]))
     segments = np.searchsorted(ends, users.times, side="right")
-    days = np.floor(users.times / (DAY if users.are_dates else 1.0)).astype(np.int64)
+    days = np.floor(users.times / users.day).astype(np.int64)
     parts, codes = np.unique(users.parts, return_inverse=True)
     order = np.lexsort((users.times, codes, segments, days))
     keys = np.stack([days, segments, codes], axis=1)[order]
@@ -307,9 +311,8 @@ def _fill(users: Users, windows: Windows) -> tuple[Floats, Floats]:
     last = np.full(number, -np.inf)
     np.minimum.at(first, users.actions, users.times)
     np.maximum.at(last, users.actions, users.times)
-    length = DAY if users.are_dates else 1.0
-    last_day = np.floor(users.times.max() / length)
-    ended = np.where(np.floor(last / length) < last_day, np.nextafter(last, np.inf), np.inf)
+    last_day = np.floor(users.times.max() / users.day)
+    ended = np.where(np.floor(last / users.day) < last_day, np.nextafter(last, np.inf), np.inf)
     low = np.where(np.isnan(windows.low), first, windows.low)
     high = np.where(np.isnan(windows.high), ended, windows.high)
     return low, high
