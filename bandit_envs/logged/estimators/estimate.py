@@ -16,14 +16,14 @@ from bandit_envs.arrays import Floats, Indices
 from bandit_envs.base.checks import check_confidence
 from bandit_envs.logged.estimators import problems
 from bandit_envs.logged.estimators.bootstrap import PoissonBootstrap
-from bandit_envs.logged.estimators.sums import (
+from bandit_envs.logged.estimators.sums.ratio_sums import (
     FEW_SLOTS,
-    ActionSums,
     MeanSums,
     RatioSums,
-    WeightSums,
     count_columns,
 )
+from bandit_envs.logged.estimators.sums.unlogged_actions import ActionSums
+from bandit_envs.logged.estimators.sums.weight_sums import WeightSums
 from bandit_envs.logged.intervals.blocks import BlockSums, RowBlocks
 from bandit_envs.logged.intervals.influence import InfluenceSums, hull, normal_interval
 from bandit_envs.logged.intervals.tails import TailSums
