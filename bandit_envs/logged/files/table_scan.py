@@ -29,7 +29,7 @@ from bandit_envs.tables.cells import (
     read_units,
 )
 from bandit_envs.tables.decisions.lists import flatten, flatten_column
-from bandit_envs.tables.encoding import TableEncoding, TextColumn
+from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.encoding_search import EncodingSearch
 from bandit_envs.tables.errors import bad_value, check_column
 from bandit_envs.tables.missing import MissingValues
@@ -401,7 +401,7 @@ class TableScan(UsersScan):
 
     def _frames(self, part: Part, names: Sequence[str]) -> Iterator[DataFrame]:
         """Yields some columns of a part."""
-        texts = [each.name for each in self.encoding.features if isinstance(each, TextColumn)]
+        texts = [column.name for column in self.encoding.texts]
         texts += self.roles.all_of("action") if self.encoding.actions else ()
         texts += (*self.roles.all_of("logger"), *self.roles.all_of("available"))
         texts += self.roles.all_of("unit")  # so that no number is read as a float
