@@ -18,7 +18,7 @@ from bandit_envs.evaluations.candidates import (
 from bandit_envs.evaluations.kinds.log_kind import LogKind
 from bandit_envs.evaluations.logs import OpenLog
 from bandit_envs.logged import BanditLog, Estimator
-from bandit_envs.logged.estimators.estimate import Terms
+from bandit_envs.logged.estimators.terms import Terms
 from bandit_envs.logged.features import has_items, spec_of_rows
 from bandit_envs.logged.probabilities import tabulate
 from bandit_envs.logged.translation import see_as
