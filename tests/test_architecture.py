@@ -439,6 +439,7 @@ NEEDED_BY_EXAMPLES = {
     "bandit_envs.policies.arms.bayes_ucb": "scipy",
     "bandit_envs.policies.scikit_learn.fitted_estimators": "sklearn",
     "bandit_envs.logged.learners.ips_learner": "sklearn",
+    "bandit_envs.policies.split_tests.variant_tables": "pandas",
 }
 
 

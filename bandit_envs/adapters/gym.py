@@ -3,6 +3,8 @@
 # gym has no types that hold over these versions: to mypy, what comes from it is Any.
 # mypy: disable-error-code="import-not-found, import-untyped, misc"
 
+from __future__ import annotations
+
 import abc
 from typing import Any
 

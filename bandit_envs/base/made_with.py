@@ -108,12 +108,17 @@ def parameters_of(make: Any) -> dict[str, inspect.Parameter]:
 
 
 def arguments_of(instance: Any) -> dict[str, Any]:
-    """Returns the arguments that an object was made with, as far as it keeps them: see `_kept`."""
+    """Returns the arguments that an object was made with, but defaults, as far as it keeps them.
+
+    So a later version may have more arguments, and its states are those of earlier ones.
+    """
     attributes = vars(instance)
     found = {}
-    for name in parameters_of(type(instance)):
+    for name, parameter in parameters_of(type(instance)).items():
         for kept in (name, f"_{name}"):
-            if kept in attributes and name not in SIZES:
+            if kept not in attributes or name in SIZES:
+                continue
+            if not _is_default(attributes[kept], parameter.default):
                 found[name] = attributes[kept]
     return found
 
@@ -197,7 +202,9 @@ def _attributes_of(value: Any) -> dict[str, Any]:
     if isinstance(value, type):
         return {}
     if dataclasses.is_dataclass(value):
-        return {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
+        fields = {each.name: each.default for each in dataclasses.fields(value)}
+        values = {name: getattr(value, name) for name in fields}
+        return {name: each for name, each in values.items() if not _is_default(each, fields[name])}
     if any(kind.__module__.startswith("bandit_envs.") for kind in type(value).__mro__):
         return dict(getattr(value, "__dict__", {}))
     return {}

@@ -11,8 +11,9 @@ from bandit_envs import BernoulliPyEnvironment, RandomPolicy, StepDriver
 from bandit_envs.environments import KnapsackBandit
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.logged import LogRecorder, write_log
-from bandit_envs.policies import ContinuousPolicy, KnapsackPolicy
+from bandit_envs.policies import ContinuousPolicy, KnapsackPolicy, PopularPolicy
 from bandit_envs.policies.registry import POLICIES
+from bandit_envs.wrappers import OneProblem
 
 TREE = "DecisionTreeClassifier(max_depth=1)"
 
@@ -87,7 +88,8 @@ def make_environment(name, batch_size=5, seed=0):
         return ENVIRONMENTS["continuous"].make(**sizes)
     if entry.context == "any":  # contexts whose rewards are clicks
         return ENVIRONMENTS["logistic_context"].make(num_actions=4, **sizes)
-    return BernoulliPyEnvironment([0.2, 0.4, 0.6, 0.8], **sizes)
+    env = BernoulliPyEnvironment([0.2, 0.4, 0.6, 0.8], **sizes)
+    return OneProblem(env) if is_class_of(name, PopularPolicy) else env
 
 
 def make_policy(name, env, seed=0, **others):

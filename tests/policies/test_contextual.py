@@ -370,8 +370,6 @@ def test_scores_that_are_fixed_are_those_of_their_weights_and_learn_nothing():
             LinearScores(wrong)
     with pytest.raises(ValueError, match=r"weights has shape .* expected \(5, 8\)"):
         make_policy(LinearScores(np.zeros((K, D))), Greedy())
-    with pytest.raises(ValueError, match="has features of actions; expected a context"):
-        make_policy(LinearScores(weights), Greedy(), ITEMS)
 
 
 GOOD = {"global": np.zeros((B, G)), "per_arm": np.zeros((B, K, P))}

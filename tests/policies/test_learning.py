@@ -8,8 +8,14 @@ from bandit_envs.nests import flatten
 from bandit_envs.policies.registry import POLICIES
 from tests.policies.examples import make_environment, make_policy
 
-ELSEWHERE = ("exp3_s", "successive_elimination", "budgeted_thompson", "primal_dual")
-"""They need many steps, or have a budget: the tests of their regrets hold them to their bounds."""
+ELSEWHERE = (
+    "exp3_s",
+    "successive_elimination",
+    "split_test",
+    "budgeted_thompson",
+    "primal_dual",
+)
+"""They need many steps, or have a budget: tests of their own hold them to their bounds."""
 
 LEARNERS = [
     name

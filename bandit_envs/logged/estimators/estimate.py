@@ -8,7 +8,7 @@ import itertools
 import math
 import warnings
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -25,13 +25,19 @@ from bandit_envs.logged.intervals.tails import TailSums
 from bandit_envs.metrics.statistics import Statistics
 from bandit_envs.seeding import Seed
 
-if TYPE_CHECKING:
-    from bandit_envs.logged.estimators.terms import Terms
-
 UNEQUAL = 1e-6  # squared coefficient of variation of weights, from which on they differ
 
 Main: TypeAlias = MeanSums | RatioSums
 """The sums of the value of an estimate and of its error."""
+
+
+class SummedRows(Protocol):
+    """Rows whose columns were summed, and can be read again: `Terms`."""
+
+    def __len__(self) -> int: ...
+
+    def columns(self) -> Floats:
+        """Returns the columns of the rows: [c, n]."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -178,7 +184,7 @@ class EstimateSums:
         )
         return list(itertools.chain(*found))
 
-    def estimate(self, terms: Iterable[Terms] = (), stacklevel: int = 2) -> Estimate:
+    def estimate(self, terms: Iterable[SummedRows] = (), stacklevel: int = 2) -> Estimate:
         """Returns the estimate of the rows, at least two.
 
         Args:
@@ -237,7 +243,7 @@ class Estimate:
     bias: float  #: expected value less the truth, by changed weights; negative if it is too low
     pareto_k: float  #: how heavy the tail of weighted rewards, or errors, is; above 0.7 is bad
     sums: EstimateSums = dataclasses.field(repr=False, compare=False)
-    terms: Iterable[Terms] = dataclasses.field(repr=False, compare=False)
+    terms: Iterable[SummedRows] = dataclasses.field(repr=False, compare=False)
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Returns the ends of a confidence interval that allows for skewed rows and heavy tails.

@@ -53,8 +53,7 @@ class PopularPolicy(Policy):
         **options: typing.Unpack[PolicyOptions],
     ) -> None:
         self._weight = check_number("weight", weight, 1e-9)
-        known = options["num_actions"] if num_items is None else num_items
-        self._num_items = check_integer("num_items", known, minimum=1)
+        self._num_items = None if num_items is None else check_integer("num_items", num_items, 1)
         super().__init__(**options)
 
     @classmethod
@@ -63,13 +62,14 @@ class PopularPolicy(Policy):
         return {**super().arguments_for(env), "num_items": num_items}
 
     def _initial(self) -> ItemRewards:
-        return ItemRewards(np.zeros(self._num_items), np.zeros(self._num_items))
+        size = self.num_actions if self._num_items is None else self._num_items
+        return ItemRewards(np.zeros(size), np.zeros(size))
 
     def _learn(self, learned: ItemRewards, trajectory: Trajectory) -> ItemRewards:
         size = len(trajectory.action)
         item = items_of(trajectory.observation, size, self.num_actions)
         chosen = item[np.arange(size), trajectory.action]
-        is_known = (chosen >= 0) & (chosen < self._num_items)
+        is_known = (chosen >= 0) & (chosen < len(learned.counts))
         np.add.at(learned.counts, chosen[is_known], 1.0)
         np.add.at(learned.totals, chosen[is_known], trajectory.reward[is_known])
         return learned
@@ -78,7 +78,7 @@ class PopularPolicy(Policy):
         mean = learned.totals.sum() / max(learned.counts.sum(), 1.0)
         means = (learned.totals + self._weight * mean) / (learned.counts + self._weight)
         item = items_of(time_step.observation, self.batch_size, self.num_actions)
-        is_known = (item >= 0) & (item < self._num_items)
+        is_known = (item >= 0) & (item < len(means))
         values = np.where(is_known, means[np.where(is_known, item, 0)], mean)
         available = self._available(time_step.observation)
         if available is not None:

@@ -230,6 +230,10 @@ class TaskFolder:
             self._next_count = end + (end - start) / MAX_SHARE
         return self._num_steps
 
+    def count_anew(self) -> None:
+        """Lets `steps_taken` read the files again, however long that took the last time."""
+        self._next_count = 0.0
+
     def forget_progress(self) -> None:
         """Deletes the files with numbers of steps taken."""
         for file in self.path.glob(f"{PROGRESS}*"):

@@ -118,4 +118,5 @@ def _run_missing(results: Results, apply: Apply, observer: RunObserver) -> list[
             problems += outcome.problems
             for problem in outcome.problems:
                 observer.fail(problem)
+    files.count_anew()  # the observer shows the last steps, too
     return problems
