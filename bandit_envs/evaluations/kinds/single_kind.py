@@ -40,8 +40,8 @@ learn from.
 
 
 LACKS_PRODUCTS = (
-    "is linear, so it ranks items alike in every context; interactions=true of its model adds the "
-    f"products of their columns, as is done by itself up to {MOST_PRODUCTS} of them"
+    "is linear, so it ranks items alike in every context; with interactions=true, its model learns "
+    f"from products of columns, which is the default for up to {MOST_PRODUCTS} products"
 )
 """A sentence without its subject, the name of a policy."""
 

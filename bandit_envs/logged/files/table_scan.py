@@ -6,7 +6,6 @@ import abc
 import collections
 import dataclasses
 import functools
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,6 +16,7 @@ from bandit_envs.base.checks import check_integer
 from bandit_envs.logged.columns import BadValueError
 from bandit_envs.logged.files.log_roles import LoggerColumns, LogRoles
 from bandit_envs.logged.files.scan import BATCH_ROWS, Scan, are_parquet
+from bandit_envs.logged.likely_units import describe_unused, is_called_unit
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.tables.cells import (
     cells_of,
@@ -44,13 +44,6 @@ from bandit_envs.tables.times import TimesOfRows
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-UNIT = re.compile(
-    r"(.*[_ ])?(user|session|visitor|customer|member|account|client|device|cookie)([_ ]?id)?",
-    re.IGNORECASE,
-)
-"""How columns are often called whose values are units."""
-
 
 UsersScanType = TypeVar("UsersScanType", bound="UsersScan")
 
@@ -217,7 +210,7 @@ class TableScan(UsersScan):
 
     def remarks(self) -> list[str]:
         lines = super().remarks()
-        lines += map(describe_unused_unit, self._find_unused_units())
+        lines += map(describe_unused, self._find_unused_units())
         if self.loggers is not None:
             found = f"logging policies: {self.loggers}"
             if self.loggers.balance:
@@ -271,7 +264,7 @@ class TableScan(UsersScan):
         """Returns the columns without a role that are called as units are, if there are none."""
         if self.roles.all_of("unit"):
             return []
-        return [name for name in self._find_left_out() if UNIT.fullmatch(str(name))]
+        return [name for name in self._find_left_out() if is_called_unit(name)]
 
     @property
     def unread(self) -> str:
@@ -407,12 +400,6 @@ class TableScan(UsersScan):
         texts += self.roles.all_of("unit")  # so that no number is read as a float
         with part.reading():
             yield from part.frames(names, self.batch_rows, texts)
-
-
-def describe_unused_unit(name: str) -> str:
-    """Returns the line that says that the rows of a table may belong together."""
-    advice = f"--unit {name}, or unit={name!r}, makes errors right if its values repeat"
-    return f"column {name!r} is not used; {advice}"
 
 
 def _place_in_frame(name: str, index: Any, row: int) -> str:
