@@ -42,12 +42,14 @@ class PolicyKeeper(abc.ABC):
         self._first = policy
         self._law = law
         self._offers = offers
+        self._work = store.read_policies()[-1]
         self.reload()
 
     def reload(self) -> None:
         """Returns to what the file says, which `find_last` has found, without writing.
 
         Raises:
+            OSError: another policy was put to work in the file.
             ValueError: the file is damaged.
         """
         path = self._store.path
@@ -60,6 +62,10 @@ class PolicyKeeper(abc.ABC):
 
     def _reload(self) -> None:
         """Does what `reload` does; a damaged file may raise any of `CONTENT_ERRORS`."""
+        work = self._store.read_policies()[-1]
+        if work != self._work:
+            advice = "open it anew, with this policy"
+            raise OSError(f"{self._store.path} was upgraded to {printable(work.policy)}: {advice}")
         self.number, state = self._store.load_state()
         self._offers.reload()
         num_actions = state.sizes["num_actions"]
@@ -200,10 +206,10 @@ class LearningKeeper(PolicyKeeper):
         if kind == "learn":
             self._learn()
         elif kind == "add":
-            self._add_action(seen.event.warm)
-        elif seen.event.value is not None:
+            self._add_action(seen.event)
+        elif seen.event.value is not None and seen.number > self._work.learns_after:
             self._waiting.append(seen)
-        elif kind == "timeout" and self.policy.can_count_pending:
+        elif kind in ("reward", "timeout") and self.policy.can_count_pending:
             self._change(self.policy.stop_expecting, [seen.action])
         if kind in ("add", "retire", "reopen"):
             self._offers.reload()
@@ -215,9 +221,12 @@ class LearningKeeper(PolicyKeeper):
         self._law.forget()
         self._is_changed = True
 
-    def _add_action(self, warm: Any) -> None:
-        self.policy = self.policy.with_actions(self.policy.num_actions + 1, warm)
-        self._law.forget()
+    def _add_action(self, event: Event) -> None:
+        """Adds an action, unless a policy had it when it was put to work."""
+        if event.action == self.policy.num_actions:
+            warm: Any = event.warm
+            self.policy = self.policy.with_actions(self.policy.num_actions + 1, warm)
+            self._law.forget()
 
     def _learn(self) -> None:
         """Learns from the rewards that wait: at once, if the rows of the policy share a model."""

@@ -154,7 +154,7 @@ def test_a_scan_says_how_many_decisions_miss_values(tmp_path):
     changed(9, "price", None).to_csv(tmp_path / "log.csv", index=False)
     remarks = scan_log(tmp_path / "log.csv", drop_missing=True, **LONG).remarks()
     assert "1 of 6 decisions miss values, and are left out" in remarks
-    assert "6 items, 2 to 4 in a decision; features of items: price, kind" in remarks
+    assert "6 items, 2 to 4 in a decision" in remarks
 
 
 def test_a_scan_of_items_is_cut_by_time(tmp_path):

@@ -39,7 +39,7 @@ class Terms:
         weights: [S, n], of S slots, before any change; S is 1 except for slates.
         normaliser: the weights of a self-normalised estimator, as `weighted`; None for ones.
         left_out: [n], what a change of the weights takes from `weighted`; None for nothing.
-        actions: which actions the log has, and the policy takes; None for slates.
+        actions: which actions the log has, and the policy takes; None for slates and items.
         estimator: names what made the terms, with its parameters; "" if it is not known.
         expected_squares: [n], the expected square of a row's weight before its action was drawn;
             None if the log has not all probabilities of the logging policy.

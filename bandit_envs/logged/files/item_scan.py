@@ -119,10 +119,9 @@ class ItemScan(UsersScan):
         return self._replace(batch_rows=size)
 
     def remarks(self) -> list[str]:
-        items = ", ".join(map(visible, self.encoding.of_items().names))
         most = f" to {self.most}" if self.most > self.fewest else ""
         found = f"{len(self.encoding.items)} items, {self.fewest}{most} in a decision"
-        return [*super().remarks(), f"{found}; features of items: {items}"]
+        return [*super().remarks(), found]
 
     def find_missing(self) -> MissingValues:
         found = MissingValues(size=0, rows=0, columns={}, unit="decisions")
