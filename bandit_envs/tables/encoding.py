@@ -217,6 +217,20 @@ class TableEncoding:
         new = sorted({*names} - {*self.actions})
         return dataclasses.replace(self, actions=(*self.actions, *new))
 
+    def join(self, other: TableEncoding) -> TableEncoding:
+        """Returns an encoding of the rows of both: of all names and levels, its own first.
+
+        Raises:
+            ValueError: the other one has other columns, or a column of another kind.
+        """
+        joined = self.add_actions(other.actions)
+        return dataclasses.replace(
+            joined,
+            features=_join_columns(self.features, other.features),
+            item_features=_join_columns(self.item_features, other.item_features),
+            items=tuple(dict.fromkeys((*self.items, *other.items))),
+        )
+
     def translate(self, features: Floats, other: TableEncoding) -> Floats:
         """Returns features in this encoding of rows that another one has encoded: [n, d].
 
@@ -311,6 +325,28 @@ def _describe_columns(columns: Iterable[TableColumn]) -> str:
         else:
             texts.append(name)
     return ", ".join(texts) or "none"
+
+
+def _join_columns(
+    columns: Sequence[TableColumn], others: Sequence[TableColumn]
+) -> tuple[TableColumn, ...]:
+    """Returns columns with the levels of the same columns of another encoding, too."""
+    found = {column.name: column for column in others}
+    names = [column.name for column in columns]
+    if {*names} != {*found}:
+        raise ValueError(f"the columns of features are {[*found]}; expected {names}")
+    joined: list[TableColumn] = []
+    for column in columns:
+        other = found[column.name]
+        if other.kind != column.kind:
+            problem = f"column {column.name!r} is of the kind {other.kind}"
+            raise ValueError(f"{problem}; expected {column.kind}")
+        if isinstance(column, TextColumn) and isinstance(other, TextColumn):
+            levels = dict.fromkeys((*column.levels, *other.levels))
+            joined.append(TextColumn(column.name, tuple(levels)))
+        else:
+            joined.append(column)
+    return tuple(joined)
 
 
 def _read_names(what: str, names: Any) -> tuple[str, ...]:

@@ -196,8 +196,8 @@ def test_baselines_of_items_have_their_values(log):
     where = is_item.any(axis=1)
     expected = np.where(where, (means * is_item).sum(axis=1), uniform).mean()
     assert truth['constant:item="item-1"'] == pytest.approx(expected)
-    share = (log.item == 1).any(axis=1).mean()
-    text = f"not offered: {1.0 - share:.2g} of the rows"
+    without = len(log) - (log.item == 1).any(axis=1).sum()
+    text = f"uniformly in {without} of {len(log)} rows, where its item is not offered"
     assert any("item-1" in note and text in note for note in found.notes)
     taught = log[:3000]
     chosen = taught.item[np.arange(3000), taught.action]
@@ -242,8 +242,18 @@ def test_segments_are_of_columns_of_the_context(log):
 
 
 def test_an_item_without_a_name_in_the_log_is_refused(log):
-    with pytest.raises(ValueError, match="item is 'item-99'; expected the number of an item"):
+    with pytest.raises(ValueError, match="item is 'item-99'; expected the name of an item"):
         evaluate(log, "constant:item=item-99", "ips")
+    with pytest.raises(ValueError, match="item is 1; expected the name of an item: 'item-0'"):
+        evaluate(log, "constant:item=1", "ips")
+
+
+def test_whole_numbers_are_names_of_items_too(log):
+    names = tuple(str(39 - number) for number in range(40))
+    numbered = dataclasses.replace(log, encoding=dataclasses.replace(log.encoding, items=names))
+    named = evaluate(log, "constant:item=item-37", "ips").rows[1]
+    for text in ("constant:item=2", 'constant:item="2"'):
+        assert evaluate(numbered, text, "ips").rows[1].value == named.value
 
 
 def test_popular_items_are_known_by_their_names(log):

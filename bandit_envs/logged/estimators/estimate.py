@@ -79,6 +79,11 @@ class EstimateSums:
         """The number of rows."""
         return self.weights.means.count
 
+    @property
+    def decisions(self) -> float:
+        """How many decisions the rows stand for: their number, unless they have weights."""
+        return self.size * self.weights.mean_count()
+
     def merge(self, other: EstimateSums) -> EstimateSums:
         """Returns the sums of the rows of both, which must be of one estimator and one policy.
 
@@ -123,13 +128,14 @@ class EstimateSums:
 
     def noise_of_bias(self) -> float:
         """Returns the standard error of the mean of what changed weights leave out, if they do."""
-        if self.left_out is None:
-            return 0.0
-        squares = float(self.left_out.squared_deviation)
+        squares = 0.0
         if isinstance(self.unbiased, RatioSums) and isinstance(self.main, RatioSums):
-            unchanged = self.unbiased.blocks
-            left_out = BlockSums(unchanged.counts, unchanged.sums - self.main.blocks.sums)
+            unchanged = self.unbiased.influences_in_blocks()
+            changed = self.main.influences_in_blocks()
+            left_out = BlockSums(unchanged.counts, unchanged.sums - changed.sums)
             squares = float(left_out.squares()[0])
+        elif self.left_out is not None:
+            squares = float(self.left_out.squared_deviation)
         return math.sqrt(squares) / self.size
 
     def bias(self) -> float:
@@ -175,7 +181,7 @@ class EstimateSums:
         found = (
             problems.find_unlogged_actions(self.actions),
             problems.find_bias(
-                None if self.has_bandwidth else self.left_out, self.noise_of_bias(), error
+                0.0 if self.has_bandwidth else self.bias(), self.noise_of_bias(), error
             ),
             problems.find_wrong_assumption(self.compared, value, self.assumption),
             problems.find_few_rows(self.weights),

@@ -33,6 +33,9 @@ from bandit_envs.tables.parts import Part, Parts
 from bandit_envs.tables.roles import Roles, check_column_names
 from bandit_envs.tables.times import TimesOfRows
 
+OF_WHOLE = ("unit", "time", "weight")
+"""The roles of columns that say one thing of a whole decision, beside its context."""
+
 
 @dataclasses.dataclass(frozen=True)
 class ItemScan(UsersScan):
@@ -92,13 +95,14 @@ class ItemScan(UsersScan):
         )
         known = ItemSearch(table, *_find_features(roles, lists, table)).find()
         context = tuple(known.encoding.names)
+        same = [name for role in OF_WHOLE for name in roles.all_of(role)]
         scan = cls(
             parts=table.parts,
             roles=roles.with_items(context, known.encoding.of_items().names),
             batch_rows=batch_rows,
             drop_missing=drop_missing,
             encoding=known.encoding,
-            table=dataclasses.replace(table, context=context, ends=known.ends),
+            table=dataclasses.replace(table, context=(*context, *same), ends=known.ends),
             fewest=known.fewest,
             most=known.most,
             tells_all=False,
@@ -133,7 +137,8 @@ class ItemScan(UsersScan):
 
     def with_time(self, name: str) -> ItemScan:
         roles = self.roles.with_time(name)
-        return self._replace(roles=roles, encoding=self.encoding.keep(roles.features))
+        table = dataclasses.replace(self.table, context=(*self.table.context, name))
+        return self._replace(table=table, roles=roles, encoding=self.encoding.keep(roles.features))
 
     def _scan_times(self, name: str) -> Iterator[TimesOfRows]:
         for number, part in enumerate(self.parts.found):

@@ -195,8 +195,7 @@ class RatioSums:
         """
         if self._has_tiny_weights():
             return None
-        direction = self._direction()
-        in_blocks = self.blocks.transform(direction)
+        in_blocks = self.influences_in_blocks()
         shift = float(self.ratios.sum())
         sums = in_blocks.sums + shift * in_blocks.counts[:, np.newaxis]
         blocks = BlockSums(in_blocks.counts, sums)
@@ -207,9 +206,16 @@ class RatioSums:
             return InfluenceSums.of_units(self.value(), influences, blocks)
         if not isinstance(self.moments, HigherMoments):
             return None
-        moments = self.moments.transform(direction)
+        moments = self.moments.transform(self._direction())
         centre = Moments(moments.moments.weight, np.array([self.value()]), moments.moments.products)
         return InfluenceSums(HigherMoments(centre, moments.thirds, moments.fourths), blocks)
+
+    def influences_in_blocks(self) -> BlockSums:
+        """Returns by how much the rows of each block move the estimate, times the number of rows.
+
+        It is by the delta method, and the influences of all rows add up to the direct part.
+        """
+        return self.blocks.transform(self._direction())
 
     def columns_of_units(self) -> tuple[Floats, Floats]:
         """Returns the sums of the columns in each block of units, and how many rows it has.

@@ -116,12 +116,16 @@ class WeightSums:
             excess=excess,
         )
 
+    def mean_count(self) -> float:
+        """Returns how many decisions a row stands for, on average."""
+        return 1.0 if self.excess is None else float(self.means.mean - self.excess.mean)
+
     def mean_weight(self) -> tuple[float, float]:
         """Returns the mean weight, whose expectation is 1, and its standard error."""
         mean = float(self.means.mean)
         if self.excess is None:
             return mean, self._error_of(self.means)
-        counts = mean - float(self.excess.mean)
+        counts = self.mean_count()
         return mean / counts, self._error_of(self.excess) / counts
 
     def effective_rows(self) -> float:
