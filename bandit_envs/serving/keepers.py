@@ -18,7 +18,7 @@ from bandit_envs.serving.laws import ChoiceLaw
 from bandit_envs.serving.offers import Offers
 from bandit_envs.serving.schedule import Schedule
 from bandit_envs.serving.store import DecisionRow, Event, SeenEvent, Store
-from bandit_envs.trajectories import Trajectory, restart, termination
+from bandit_envs.trajectories import PolicyInfo, Trajectory, restart, termination
 
 SAVE_SECONDS = 1.0
 """A policy that learns is saved so often, while others that decide read it."""
@@ -249,7 +249,8 @@ class LearningKeeper(PolicyKeeper):
         rewards = np.array([row.event.value for row in rows], np.float64)
         after = termination((), np.zeros(size))._replace(reward=rewards)
         actions = np.array([row.action for row in rows])
-        trajectory = Trajectory.from_transition(now, actions, after)
+        info = PolicyInfo(np.log([row.probability for row in rows]))
+        trajectory = Trajectory.from_transition(now, actions, after, info)
         if size == 1:
             self.policy.learn(trajectory)
             return

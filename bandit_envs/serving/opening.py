@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.base.state import sizes_of
 from bandit_envs.logged.files.served.decision_file import parse_json
-from bandit_envs.logged.files.served.decision_tables import DECISION_SUFFIXES
 from bandit_envs.logged.files.served.typed_queries import damage
 from bandit_envs.names.users_code import printable
 from bandit_envs.policies import KnapsackPolicy, Policy
@@ -23,7 +22,7 @@ from bandit_envs.serving.contexts import Features, describe_columns, make_encodi
 from bandit_envs.serving.offers import FixedOffers, ItemOffers, Offers, reads_items
 from bandit_envs.serving.store import Store
 from bandit_envs.tables.encoding import TableColumn, TableEncoding
-from bandit_envs.tables.suffixes import ends_with
+from bandit_envs.tables.suffixes import DECISION_SUFFIXES, ends_with
 
 SYNCHRONOUS = ("off", "normal", "full")
 """How SQLite may wait for the disk."""

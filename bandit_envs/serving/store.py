@@ -65,7 +65,7 @@ DECISIONS = TypedQuery("SELECT * FROM decisions WHERE number > ? ORDER BY number
 EVENTS = TypedQuery(
     """
     SELECT events.number, events.time, kind, decision, events.action, value, warm,
-        decisions.action, available, features
+        decisions.action, probability, available, features
     FROM events LEFT JOIN decisions ON decisions.number = events.decision
     WHERE events.number > ? AND events.number <= ? ORDER BY events.number
     """,
@@ -78,6 +78,7 @@ EVENTS = TypedQuery(
         "a reward": VALUE.or_none(),
         "the warm start of an action": TEXT.or_none(),
         "the action of a decision": ACTION.or_none(),
+        "a probability": PROBABILITY.or_none(),
         "a mask": BYTES.or_none(),
         "a context": BYTES.or_none(),
     },
@@ -139,6 +140,7 @@ class SeenEvent(NamedTuple):
     time: float
     event: Event
     action: int
+    probability: float
     available: bytes | None
     features: bytes
 

@@ -26,13 +26,10 @@ from bandit_envs.logged.files.served.typed_queries import (
     TypedQuery,
     damage,
 )
-from bandit_envs.tables.suffixes import ends_with
+from bandit_envs.tables.suffixes import DECISION_SUFFIXES, ends_with
 
 if TYPE_CHECKING:
     import sqlite3
-
-DECISION_SUFFIXES = (".sqlite", ".sqlite3", ".db")
-"""How the names of files of decisions end, in capitals or not."""
 
 APPLICATION = 0x62656476
 """What SQLite keeps as the application of a file."""
