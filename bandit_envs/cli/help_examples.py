@@ -88,6 +88,8 @@ EXAMPLES = {
         " --overwrite",
         "bandit-envs apply offers.npz tomorrow.csv --decision visit --item offer"
         " --output choices.csv --overwrite --drop-missing",
+        "bandit-envs apply clicks.npz sets.csv --available offered --output choices.csv"
+        " --overwrite",
     ),
     "route": (
         'bandit-envs route models.csv --features prompt --reward small,large --cost "{}_cost"'

@@ -318,6 +318,7 @@ def _add_apply(subcommands: Subcommands) -> None:
         "lists of them"
     )
     parser.add_argument("--item", metavar="COLUMN", help=text)
+    _add_available(parser, "the table")
     text = "write a row for each action or item, not only for the chosen one"
     parser.add_argument("--probabilities", action="store_true", help=text)
     text = "seed of a policy that draws its actions (default: fresh entropy)"
@@ -326,6 +327,12 @@ def _add_apply(subcommands: Subcommands) -> None:
     parser.add_argument("--output", type=Path, required=True, metavar="FILE", help=text)
     text = "replace the file (default: refuse)"
     parser.add_argument("--overwrite", action="store_true", help=text)
+
+
+def _add_available(parser: Parser, group: str) -> None:
+    """Adds the option of the actions that are available in each row."""
+    text = 'column of the actions that are available, as ["A", "B"] (default: all are)'
+    parser.group(group).add_argument("--available", metavar="COLUMN", help=text)
 
 
 def _add_files(parser: Parser, group: str) -> None:
@@ -445,8 +452,7 @@ def _add_log(parser: Parser, train: str) -> None:
         "real numbers, though whole"
     )
     parser.group("the log").add_argument("--num-actions", type=int, metavar="K", help=text)
-    text = 'column of the actions that were available, as ["A", "B"] (default: all were)'
-    parser.group("the log").add_argument("--available", metavar="COLUMN", help=text)
+    _add_available(parser, "the log")
     more = parser.group("actions that are items with features")
     text = (
         "column of the decisions, if your table has one row for each candidate of a decision, or "

@@ -201,7 +201,12 @@ def note_what_is_kept(name: str, rows: LogRows, observer: LogObserver) -> None:
 def require_rows(log: OpenLog, rows: int) -> int:
     """Returns a number of rows to learn from; ValueError if there are none."""
     if not rows:
-        raise ValueError(f"the log has {log.size} rows, too few to learn from a part")
+        problem = f"the log has {log.size} rows, too few to learn from a part"
+        if log.summary.slices is not None:
+            problem += (
+                ", as the rows of a unit stay together; expected more units, or a larger share"
+            )
+        raise ValueError(problem)
     return rows
 
 

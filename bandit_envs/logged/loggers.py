@@ -133,13 +133,14 @@ class CombinedEstimate:
 def stratify_estimates(estimates: Sequence[Estimate]) -> CombinedEstimate:
     """Returns the mean of estimates of one policy on the logs of several logging policies.
 
-    Each counts in proportion to the number of its rows, so that the result is right whatever times
-    and contexts each logging policy meets.
+    Each counts in proportion to the number of its rows, or of the decisions for which they stand if
+    they have weights, so that the result is right whatever times and contexts each logging policy
+    meets.
 
     Args:
         estimates: of the logs, by one estimator.
     """
-    sizes = np.array([estimate.sums.size for estimate in estimates], np.float64)
+    sizes = np.array([estimate.sums.decisions for estimate in estimates])
     return _combine(estimates, sizes)
 
 

@@ -301,16 +301,24 @@ class TableEncoding:
         )
 
     def __str__(self) -> str:
-        texts = []
-        for column in self.features:
-            name = visible(column.name)
-            if isinstance(column, TextColumn):
-                texts.append(f"{name} ({len(column.levels)} levels)")
-            elif isinstance(column, TimeColumn):
-                texts.append(f"{name} (time)")
-            else:
-                texts.append(name)
-        return ", ".join(texts) or "none"
+        text = _describe_columns(self.features)
+        if self.item_features:
+            return f"{text}; of items: {_describe_columns(self.item_features)}"
+        return text
+
+
+def _describe_columns(columns: Iterable[TableColumn]) -> str:
+    """Returns the names of columns, with how many levels texts have; "none" without columns."""
+    texts = []
+    for column in columns:
+        name = visible(column.name)
+        if isinstance(column, TextColumn):
+            texts.append(f"{name} ({len(column.levels)} levels)")
+        elif isinstance(column, TimeColumn):
+            texts.append(f"{name} (time)")
+        else:
+            texts.append(name)
+    return ", ".join(texts) or "none"
 
 
 def _join_columns(

@@ -134,7 +134,7 @@ def folder(tmp_path_factory):
     write_answers(folder)
     write_offers(folder)
     offered = table["action"].map(lambda action: json.dumps(sorted({0, int(action)})))
-    sets = table[["age", "action", "reward"]].assign(offered=offered, propensity=0.5)
+    sets = table[["age", "visits", "action", "reward"]].assign(offered=offered, propensity=0.5)
     sets.to_csv(folder / "sets.csv", index=False)
     with open_arms(folder) as service:
         decisions = service.decide_many([None] * 40)

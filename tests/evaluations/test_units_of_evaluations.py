@@ -179,6 +179,15 @@ def test_decisions_among_items_have_units_and_times(tmp_path, suffix):
     assert found.summary.slices is not None
 
 
+def test_learning_from_a_part_of_one_unit_is_refused():
+    columns = (np.ones((50, 1)), np.arange(50) % 2, np.ones(50), np.full(50, 0.5))
+    log = BanditLog(*columns, unit=np.zeros(50, int))
+    with pytest.raises(
+        ValueError, match=r"50 rows, too few .* as the rows of a unit stay together"
+    ):
+        evaluate(log, "lin_ucb", "ips")
+
+
 def test_integers_of_frames_with_gaps_are_units():
     frame = table_of_users(50)
     numbers = from_frame(frame, features=["age"], unit="number").unit
@@ -186,7 +195,19 @@ def test_integers_of_frames_with_gaps_are_units():
     assert found.tolist() == numbers.tolist() == frame["number"].tolist()
 
 
-@pytest.mark.parametrize("cell", [0.5, True])
+@pytest.mark.parametrize("kind", ["Int64", "float64"])
+def test_integers_among_which_one_is_missing_are_units(tmp_path, kind):
+    pytest.importorskip("pyarrow")
+    frame = table_of_users(50).astype({"number": kind})
+    expected = frame["number"].tolist()[1:]
+    frame.loc[0, "number"] = None
+    frame.to_parquet(tmp_path / "log.parquet")
+    roles = {"features": ["age"], "unit": "number", "drop_missing": True}
+    assert from_frame(frame, **roles).unit.tolist() == expected
+    assert read_log(tmp_path / "log.parquet", **roles).unit.tolist() == expected
+
+
+@pytest.mark.parametrize("cell", [0.5, True, 2.0**53])
 def test_units_are_integers_or_texts(path, cell):
     frame = table_of_users(50)
     frame["user"] = [cell] * 50

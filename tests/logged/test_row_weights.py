@@ -37,6 +37,8 @@ from bandit_envs.logged.estimators.gains import (
     logged_terms,
     subtract_terms,
 )
+from bandit_envs.logged.estimators.kernel_estimators import KernelIPS, find_moved
+from bandit_envs.logged.loggers import stratify_estimates
 from bandit_envs.logged.summary import LogSummary
 from bandit_envs.policies import RandomPolicy, UCBPolicy
 
@@ -288,6 +290,44 @@ def test_a_mixture_of_loggers_has_rows_that_count_alike(tmp_path):
     frame = pandas.DataFrame({**columns, "kept": [1.0, 4.0]})
     with pytest.raises(ValueError, match="balance is True, and weight 'kept'; expected rows that"):
         from_frame(frame, propensity={"a": "propensity"}, logger="by", balance=True, weight="kept")
+
+
+def test_logs_of_several_loggers_count_by_the_decisions_for_which_their_rows_stand():
+    repeated = np.arange(SIZE) % 4 + 1
+    kept = make_log(1.0 * repeated)
+    other = make_log(seed=1)
+    estimates = [
+        InversePropensityScoring().estimate(log, np.full((len(log), 2), 0.5))
+        for log in (kept, make_log()[np.repeat(np.arange(SIZE), repeated)], other)
+    ]
+    found = stratify_estimates([estimates[0], estimates[2]])
+    expected = stratify_estimates(estimates[1:])
+    assert found.shares == pytest.approx(expected.shares)
+    assert found.value == pytest.approx(expected.value)
+
+
+@pytest.mark.parametrize("is_self_normalized", [False, True])
+def test_kernels_count_rows_by_their_weights(is_self_normalized):
+    rng = np.random.default_rng(0)
+    unit = np.arange(SIZE) // 2
+    price = rng.uniform(0.0, 2.0, SIZE)
+    count = np.arange(SIZE) % 3 + 1
+    repeated = np.repeat(np.arange(SIZE), count)
+    kernel = KernelIPS(0.5, self_normalized=is_self_normalized)
+    columns = price * (2.0 - price), np.full(SIZE, 0.5), price, np.ones(SIZE)
+    once = dataclasses.replace(kernel.terms(*columns, unit=unit), counts=1.0 * count)
+    often = kernel.terms(*[column[repeated] for column in columns], unit=unit[repeated]).sums()
+    assert once.sums().bias() == pytest.approx(often.bias())
+    assert find_moved(once.sums(), 0.5) == find_moved(often, 0.5)
+    alone = kernel.terms(*columns)
+    alike = dataclasses.replace(alone, counts=np.ones(SIZE))
+    assert find_moved(alike.sums(), 0.5) == find_moved(alone.sums(), 0.5)
+
+
+def test_a_bias_of_changed_weights_is_told_where_rows_have_weights():
+    log = dataclasses.replace(make_log(np.ones(SIZE)), reward=np.ones(SIZE))
+    with pytest.warns(UserWarning, match="too low: its weights leave out that much"):
+        InversePropensityScoring(max_weight=1.1).estimate(log, np.tile([0.1, 0.9], (SIZE, 1)))
 
 
 def test_a_column_of_a_table_has_the_weights(tmp_path):

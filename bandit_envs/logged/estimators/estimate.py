@@ -52,7 +52,7 @@ class Terms:
         weights: [S, n], of S slots, before any change; S is 1 except for slates.
         normaliser: the weights of a self-normalised estimator, as `weighted`; None for ones.
         left_out: [n], what a change of the weights takes from `weighted`; None for nothing.
-        actions: which actions the log has, and the policy takes; None for slates.
+        actions: which actions the log has, and the policy takes; None for slates and items.
         estimator: names what made the terms, with its parameters; "" if it is not known.
         expected_squares: [n], the expected square of a row's weight before its action was drawn;
             None if the log has not all probabilities of the logging policy.
@@ -206,7 +206,7 @@ class EstimateSums:
             known, or the same.
         compared: the sums that test what is assumed; None if that cannot be tested.
         assumption: what a warning says if the test refutes it.
-        actions: of the log and the policy; None for slates.
+        actions: of the log and the policy; None for slates and items.
         estimator: names what made the terms, with its parameters; "" if it is not known.
         has_bandwidth: whether what is left out is by a bandwidth, of which `find_moved` tells.
         needs_equal_weights: whether the estimate is refused if weights above 0 differ.
@@ -230,6 +230,11 @@ class EstimateSums:
         """The number of rows."""
         return self.weights.means.count
 
+    @property
+    def decisions(self) -> float:
+        """How many decisions the rows stand for: their number, unless they have weights."""
+        return self.size * self.weights.mean_count()
+
     def merge(self, other: EstimateSums) -> EstimateSums:
         """Returns the sums of the rows of both, which must be of one estimator and one policy.
 
@@ -242,9 +247,9 @@ class EstimateSums:
             raise TypeError(f"sums are of {found}; expected those of one estimator")
         if self.has_units != other.has_units:
             raise ValueError("sums are of rows with and without units; expected all with units")
-        actions = self.actions
-        if actions is not None and other.actions is not None:
-            actions = actions.merge(other.actions)
+        actions = None  # rows of items, whose numbers are places, tell nothing of actions
+        if self.actions is not None and other.actions is not None:
+            actions = self.actions.merge(other.actions)
         return EstimateSums(
             main=_merge_main(self.main, other.main),
             weights=self.weights.merge(other.weights),
@@ -274,13 +279,14 @@ class EstimateSums:
 
     def noise_of_bias(self) -> float:
         """Returns the standard error of the mean of what changed weights leave out, if they do."""
-        if self.left_out is None:
-            return 0.0
-        squares = float(self.left_out.squared_deviation)
+        squares = 0.0
         if isinstance(self.unbiased, RatioSums) and isinstance(self.main, RatioSums):
-            unchanged = self.unbiased.blocks
-            left_out = BlockSums(unchanged.counts, unchanged.sums - self.main.blocks.sums)
+            unchanged = self.unbiased.influences_in_blocks()
+            changed = self.main.influences_in_blocks()
+            left_out = BlockSums(unchanged.counts, unchanged.sums - changed.sums)
             squares = float(left_out.squares()[0])
+        elif self.left_out is not None:
+            squares = float(self.left_out.squared_deviation)
         return math.sqrt(squares) / self.size
 
     def bias(self) -> float:
@@ -326,7 +332,7 @@ class EstimateSums:
         found = (
             problems.find_unlogged_actions(self.actions),
             problems.find_bias(
-                None if self.has_bandwidth else self.left_out, self.noise_of_bias(), error
+                0.0 if self.has_bandwidth else self.bias(), self.noise_of_bias(), error
             ),
             problems.find_wrong_assumption(self.compared, value, self.assumption),
             problems.find_few_rows(self.weights),

@@ -22,7 +22,6 @@ on coverage accuracy in nonparametric inference (2018).
 from __future__ import annotations
 
 import dataclasses
-import math
 import operator
 import warnings
 from collections.abc import Callable
@@ -49,6 +48,7 @@ from bandit_envs.policies import Policy
 from bandit_envs.trajectories import restart
 
 ROWS = 1024  # shown to a policy at a time
+OF_BANDWIDTHS = 2  # ratios, of a self-normalised estimate at a bandwidth and at half of it
 MOVED = 2.0  # standard errors of an estimated bias, above which there is a warning
 EXTRAPOLATION = 4.0 / 3.0  # of the difference at half the bandwidth to that at a bandwidth of 0
 
@@ -283,10 +283,8 @@ def find_moved(sums: EstimateSums, bandwidth: float) -> list[str]:
         bandwidth: of these.
     """
     bias = sums.bias()
-    noise = math.inf
-    if sums.left_out is not None:
-        noise = sums.noise_of_bias()
-    elif isinstance(sums.unbiased, RatioSums):
+    noise = sums.noise_of_bias()
+    if isinstance(sums.unbiased, RatioSums) and len(sums.unbiased.ratios) == OF_BANDWIDTHS:
         # The bias V_h - (4/3 V_(h/2) - 1/3 V_h) as a sum of the two ratios that are extrapolated.
         factors = np.array([-1.0, 1.0 / (1.0 - EXTRAPOLATION) - 1.0])
         noise = sums.unbiased.standard_error_of(factors)

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 
 from bandit_envs.logged.estimators.sums import ActionSums, RatioSums, WeightSums
-from bandit_envs.metrics.statistics import Statistics
 from bandit_envs.rounding import is_rounding
 
 SMALL_SAMPLE = 200.0  # effective rows, below which an estimate is unreliable
@@ -25,13 +24,10 @@ def find_unlogged_actions(actions: ActionSums | None) -> Iterator[str]:
         yield f"{found}; the log cannot tell their value"
 
 
-def find_bias(left_out: Statistics | None, noise: float, error: float) -> Iterator[str]:
-    """Yields a text if what changed weights leave out exceeds its noise and the standard error."""
-    if left_out is None:
-        return
-    bias = float(left_out.mean)
+def find_bias(bias: float, noise: float, error: float) -> Iterator[str]:
+    """Yields a text if the bias of changed weights exceeds its noise and the standard error."""
     if abs(bias) > max(BIASED * noise, error):
-        direction = "low" if bias > 0.0 else "high"
+        direction = "low" if bias < 0.0 else "high"
         found = f"the estimate is about {abs(bias):.4g} too {direction}"
         yield f"{found}: its weights leave out that much; a normal interval does not show it"
 

@@ -199,8 +199,7 @@ class RatioSums:
         """
         if self._has_tiny_weights():
             return None
-        direction = self._direction()
-        in_blocks = self.blocks.transform(direction)
+        in_blocks = self.influences_in_blocks()
         shift = float(self.ratios.sum())
         sums = in_blocks.sums + shift * in_blocks.counts[:, np.newaxis]
         blocks = BlockSums(in_blocks.counts, sums)
@@ -211,9 +210,16 @@ class RatioSums:
             return InfluenceSums.of_units(self.value(), influences, blocks)
         if not isinstance(self.moments, HigherMoments):
             return None
-        moments = self.moments.transform(direction)
+        moments = self.moments.transform(self._direction())
         centre = Moments(moments.moments.weight, np.array([self.value()]), moments.moments.products)
         return InfluenceSums(HigherMoments(centre, moments.thirds, moments.fourths), blocks)
+
+    def influences_in_blocks(self) -> BlockSums:
+        """Returns by how much the rows of each block move the estimate, times the number of rows.
+
+        It is by the delta method, and the influences of all rows add up to the direct part.
+        """
+        return self.blocks.transform(self._direction())
 
     def columns_of_units(self) -> tuple[Floats, Floats]:
         """Returns the sums of the columns in each block of units, and how many rows it has.
@@ -425,12 +431,16 @@ class WeightSums:
             excess=excess,
         )
 
+    def mean_count(self) -> float:
+        """Returns how many decisions a row stands for, on average."""
+        return 1.0 if self.excess is None else float(self.means.mean - self.excess.mean)
+
     def mean_weight(self) -> tuple[float, float]:
         """Returns the mean weight, whose expectation is 1, and its standard error."""
         mean = float(self.means.mean)
         if self.excess is None:
             return mean, self._error_of(self.means)
-        counts = mean - float(self.excess.mean)
+        counts = self.mean_count()
         return mean / counts, self._error_of(self.excess) / counts
 
     def effective_rows(self) -> float:

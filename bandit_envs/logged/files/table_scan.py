@@ -29,10 +29,10 @@ from bandit_envs.tables.cells import (
     read_seconds,
     read_units,
 )
-from bandit_envs.tables.decisions.lists import flatten, flatten_column
+from bandit_envs.tables.decisions.lists import read_sets
 from bandit_envs.tables.encoding import TableEncoding, TextColumn
 from bandit_envs.tables.encoding_search import EncodingSearch
-from bandit_envs.tables.errors import bad_value, check_column
+from bandit_envs.tables.errors import bad_value
 from bandit_envs.tables.missing import MissingValues
 from bandit_envs.tables.parts import Part, Parts
 from bandit_envs.tables.roles import (
@@ -351,25 +351,11 @@ class TableScan(UsersScan):
         return read_integers(frame, column) if self.num_actions else read_reals(frame, column)
 
     def _read_available(self, frame: DataFrame) -> Mask | None:
-        """Returns which actions are available, [n, K]; None if no column says it.
-
-        Raises:
-            ValueError: a list has an entry that is not an action.
-        """
+        """Returns which actions are available, [n, K]; None if no column says it."""
         column = self.roles.one_of("available")
         if column is None:
             return None
-        entries = flatten_column(frame, column)
-        if self.encoding.actions:
-            actions = read_names(entries, column, self.encoding.actions)
-        else:
-            actions = read_integers(entries, column)
-            is_good = (actions >= 0) & (actions < self.num_actions)
-            check_column(entries, column, is_good, f"0 to {self.num_actions - 1}")
-        mask = np.zeros((len(frame), self.num_actions), np.bool_)
-        sizes = flatten(frame, column)[0]
-        mask[np.repeat(np.arange(len(frame)), sizes), actions] = True
-        return mask
+        return read_sets(frame, column, self.encoding.actions, self.num_actions)
 
     def _read_propensities(self, frame: DataFrame, own: Floats | None) -> Any:
         """Returns the propensities, [n]; None if they are not known.
