@@ -61,6 +61,8 @@ EXAMPLES = {
         "bandit-envs evaluate loggers.csv --logger by --propensity a=p_a,b=p_b --balance"
         " --policy random",
         "bandit-envs evaluate sets.csv --available offered --features age --policy random",
+        "bandit-envs evaluate visits.csv --decision visit --rewards conversions.csv"
+        " --window time:14d --features age --policy random",
         "bandit-envs evaluate slates.csv --slate visit --slot place --action item"
         " --slot-propensity p --policy random_slate",
         "bandit-envs evaluate pages.csv --action top,below --reward paid_top,paid_below"
@@ -86,6 +88,8 @@ EXAMPLES = {
         " --overwrite",
         "bandit-envs apply offers.npz tomorrow.csv --decision visit --item offer"
         " --output choices.csv --overwrite --drop-missing",
+        "bandit-envs apply clicks.npz sets.csv --available offered --output choices.csv"
+        " --overwrite",
     ),
     "route": (
         'bandit-envs route models.csv --features prompt --reward small,large --cost "{}_cost"'

@@ -49,6 +49,7 @@ def apply(options: argparse.Namespace) -> int:
         decision=options.decision,
         item=options.item,
         only=options.only,
+        available=options.available,
         drop_missing=options.drop_missing,
     )
     for problem in scan.problems:

@@ -13,6 +13,7 @@ from bandit_envs.logged import estimate_propensities, scan_log
 from bandit_envs.logged.files.log_files import is_archive
 from bandit_envs.logged.files.log_readers import FileScan
 from bandit_envs.logged.files.log_roles import Propensity
+from bandit_envs.logged.files.reward_table import RewardTable
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
 from bandit_envs.tables.cells import parse_number
 
@@ -105,6 +106,8 @@ def _scan(options: argparse.Namespace) -> FileScan:
     """Returns the log that the options name."""
     _, until = read_training(options.train)
     logger = getattr(options, "logger", None)
+    time = None if until is None else until.partition("=")[0]
+    rewards, time = _read_rewards(options, time)
     return scan_log(
         options.log.absolute(),  # workers may be in other folders
         BATCH_ROWS,
@@ -114,7 +117,7 @@ def _scan(options: argparse.Namespace) -> FileScan:
         features=named_features(options),
         num_actions=options.num_actions,
         drop_missing=options.drop_missing,
-        time=None if until is None else until.partition("=")[0],
+        time=time,
         only=options.only,
         logger=logger,
         balance=getattr(options, "balance", False),
@@ -124,7 +127,37 @@ def _scan(options: argparse.Namespace) -> FileScan:
         chosen=options.chosen,
         item_features=named_features(options, "item_features"),
         available=options.available,
+        rewards=rewards,
     )
+
+
+def _read_rewards(
+    options: argparse.Namespace, time: str | None
+) -> tuple[RewardTable | None, str | None]:
+    """Returns the table of rewards that the options name, and the column of times.
+
+    Args:
+        options: of the command.
+        time: the column that another option names.
+
+    Raises:
+        ValueError: there is a window without a table of rewards or without a column, or another
+            column of times is named.
+    """
+    if options.rewards is None:
+        if options.window is not None:
+            found = f"--window is {options.window}, and --rewards is not given"
+            raise ValueError(f"{found}; expected a table of rewards")
+        return None, time
+    path = options.rewards.absolute()
+    if options.window is None:
+        return RewardTable(path), time
+    column, colon, window = options.window.rpartition(":")
+    if not colon or not column:
+        raise ValueError(f"--window is {options.window}; expected COLUMN:14d, as time:14d")
+    if time not in (None, column):
+        raise ValueError(f"{time!r} and {column!r} are named as times; expected one column")
+    return RewardTable(path, window), column
 
 
 def read_training(text: str | None) -> tuple[float | Literal["auto"] | None, str | None]:

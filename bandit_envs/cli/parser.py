@@ -318,6 +318,7 @@ def _add_apply(subcommands: Subcommands) -> None:
         "lists of them"
     )
     parser.add_argument("--item", metavar="COLUMN", help=text)
+    _add_available(parser, "the table")
     text = "write a row for each action or item, not only for the chosen one"
     parser.add_argument("--probabilities", action="store_true", help=text)
     text = "seed of a policy that draws its actions (default: fresh entropy)"
@@ -326,6 +327,12 @@ def _add_apply(subcommands: Subcommands) -> None:
     parser.add_argument("--output", type=Path, required=True, metavar="FILE", help=text)
     text = "replace the file (default: refuse)"
     parser.add_argument("--overwrite", action="store_true", help=text)
+
+
+def _add_available(parser: Parser, group: str) -> None:
+    """Adds the option of the actions that are available in each row."""
+    text = 'column of the actions that are available, as ["A", "B"] (default: all are)'
+    parser.group(group).add_argument("--available", metavar="COLUMN", help=text)
 
 
 def _add_files(parser: Parser, group: str) -> None:
@@ -402,7 +409,7 @@ def _add_log(parser: Parser, train: str) -> None:
         "a log that `run --record` or `write_log` wrote, or any CSV or Parquet "
         "file, or one of Vowpal Wabbit's .dsjson; or a folder of such files, also in "
         "folders inside it such as day=2; "
-        "or the .sqlite file of a DecisionService"
+        "or the .sqlite file of a DecisionService, or a folder of such"
     )
     parser.add_argument("log", type=Path, metavar="LOG", help=text)
     text = (
@@ -429,16 +436,28 @@ def _add_log(parser: Parser, train: str) -> None:
     parser.add_argument("--features", metavar="A,B,C", help=text)
     text = "column of your table that says whose a row is, such as user: intervals are by units"
     parser.group("the log").add_argument("--unit", metavar="COLUMN", help=text)
+    text = (
+        "table of rewards, such as conversions: it has the columns of --decision and --reward, and "
+        "the sum for a decision counts, 0 without any"
+    )
+    parser.group("the log").add_argument("--rewards", type=Path, metavar="FILE", help=text)
+    text = (
+        "how long after its decision one of --rewards counts, such as time:14d, with the column of "
+        "times in both tables; younger decisions are left out"
+    )
+    parser.group("the log").add_argument("--window", metavar="COLUMN:14d", help=text)
     _add_files(parser, "the log")
     text = (
         "actions in your table, if they are numbers (default: the largest plus 1); 0 if they are "
         "real numbers, though whole"
     )
     parser.group("the log").add_argument("--num-actions", type=int, metavar="K", help=text)
-    text = 'column of the actions that were available, as ["A", "B"] (default: all were)'
-    parser.group("the log").add_argument("--available", metavar="COLUMN", help=text)
+    _add_available(parser, "the log")
     more = parser.group("actions that are items with features")
-    text = "column of the decisions, if your table has one row for each candidate of a decision"
+    text = (
+        "column of the decisions, if your table has one row for each candidate of a decision, or "
+        "if --rewards has the same ids"
+    )
     more.add_argument("--decision", metavar="COLUMN", help=text)
     text = "column of the items; there is no --action then"
     more.add_argument("--item", metavar="COLUMN", help=text)

@@ -12,7 +12,9 @@ from bandit_envs.evaluations.showing.estimate_tables import (
     count_first,
     estimates_table,
     find_warnings,
+    items_grid,
     number_texts,
+    title_of_items,
 )
 from bandit_envs.names.visible import visible
 from bandit_envs.showing.tables import Cell, p_text, with_decimals
@@ -125,7 +127,7 @@ def show_differences(found: LoadedStudy, baseline: str | None = None) -> None:
 
 
 def show_estimates(found: Evaluation) -> None:
-    """Prints the table of an evaluation, those of its segments, and warnings, each once.
+    """Prints the tables of an evaluation, of its segments and items, and warnings, each once.
 
     If those of segments are long, files alone have them.
     """
@@ -142,6 +144,9 @@ def show_estimates(found: Evaluation) -> None:
         )
     for text in number_texts(warnings)[: count_first(found) if is_long else None]:
         OUT.print(text, soft_wrap=True)
+    items = items_grid(found.summary)
+    if items:
+        print_grid(title_of_items(found.summary), items)
 
 
 def _caption_of_gains(rows: Sequence[EstimateRow]) -> str | None:

@@ -13,7 +13,7 @@ OF_SLATES = ("slate", "slot", "slot_propensity", "prefix_propensity")
 OF_PROPENSITIES = ("logger", "balance", "estimate_propensities")
 """The options that say which propensities single actions have."""
 
-OF_SETS = ("available", "decision", "item", "item_features")
+OF_SETS = ("rewards", "window", "available", "decision", "item", "item_features")
 """The options of logs of actions from sets that change."""
 
 

@@ -366,7 +366,8 @@ def _number_actions(choice: PolicyChoice, encoding: TableEncoding | None) -> Pol
     """Returns a choice that has the number of an action or an item for its name.
 
     It is so where a parameter is an integer by default, as in `constant:number=shoes`; and of an
-    item, as in `constant:item=offer-17`.
+    item, as in `constant:item=offer-17`. Where items have names, an integer is one of them, too,
+    as their numbers are shown nowhere.
 
     Args:
         choice: which may have names.
@@ -380,13 +381,13 @@ def _number_actions(choice: PolicyChoice, encoding: TableEncoding | None) -> Pol
         names: Sequence[str] = ()
         if encoding is not None and is_number:
             names = encoding.items if is_item else encoding.actions
-        if not names or not isinstance(value, str):
+        if not names or not (is_item or isinstance(value, str)):
             continue
-        if value not in names:
-            what = "item" if is_item else "action"
-            expected = f"the number of an {what}, or its name: {name_some(names)}"
-            raise ValueError(f"{key} is {short_repr(value)}; expected {expected}")
-        numbers[key] = names.index(value)
+        name = str(value)
+        if name not in names:
+            what = "the name of an item" if is_item else "the number of an action, or its name"
+            raise ValueError(f"{key} is {short_repr(value)}; expected {what}: {name_some(names)}")
+        numbers[key] = names.index(name)
     return dataclasses.replace(choice, parameters={**choice.parameters, **numbers})
 
 

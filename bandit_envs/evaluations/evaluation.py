@@ -15,7 +15,7 @@ from bandit_envs.evaluations.estimate_rows import EstimateRow, Evaluated, make_t
 from bandit_envs.evaluations.policy_sums import FEWEST, Found, Key
 from bandit_envs.evaluations.segments import order_names
 from bandit_envs.evaluations.showing.estimate_tables import latex_of_estimates
-from bandit_envs.logged.summary import LogSummary
+from bandit_envs.logged.summary import ItemRow, LogSummary
 from bandit_envs.names.visible import visible
 from bandit_envs.policies import Policy
 from bandit_envs.showing.tables import csv_rows, text_cell
@@ -30,6 +30,9 @@ ESTIMATES = "estimates.csv"
 
 PAGE = "evaluation.html"
 """The file of the page."""
+
+ITEMS = "items.csv"
+"""The file of the items of the log."""
 
 Remarks: TypeAlias = Mapping[Key, Mapping[str, Sequence[str]]]
 """Reasons to distrust estimates, by segment, policy and estimator."""
@@ -125,6 +128,19 @@ class Evaluation:
         return found
 
     @property
+    def items(self) -> DataFrame:
+        """What the log says of each item, of those most offered first. Needs pandas.
+
+        The columns are the item; in how many rows it was offered and chosen; and the means of the
+        propensities and of the rewards of the rows where it was chosen. A log that does not number
+        items has no rows.
+        """
+        rows = self.summary.item_rows()
+        frame = import_extra("pandas", "logged").DataFrame(rows, columns=ItemRow._fields)
+        found: DataFrame = frame
+        return found
+
+    @property
     def all_rows(self) -> list[EstimateRow]:
         """The rows of the table and of all segments."""
         return [*self.rows, *(row for rows in self.segments.values() for row in rows)]
@@ -187,8 +203,8 @@ class Evaluation:
     def write(self, folder: str | os.PathLike[str]) -> None:
         """Writes the table, the figures and the page to a folder, as the command does.
 
-        The files are `estimates.csv`, `estimates.png`, `weights.png` and `evaluation.html`, and if
-        the log was cut, `segments.csv`. Older ones are replaced.
+        The files are `estimates.csv`, `estimates.png`, `weights.png` and `evaluation.html`; if the
+        log was cut, `segments.csv`; and if it numbers items, `items.csv`. Older ones are replaced.
         """
         import_extra("matplotlib", "cli")
         from bandit_envs.showing.plots import to_image  # noqa: PLC0415
@@ -210,6 +226,12 @@ class Evaluation:
             atomic_write(path / SEGMENTS, [csv_rows([header, *lines])])
         else:
             (path / SEGMENTS).unlink(missing_ok=True)
+        items = self.summary.item_rows()
+        if items:
+            lines = [_to_cells(item) for item in items]
+            atomic_write(path / ITEMS, [csv_rows([ItemRow._fields, *lines])])
+        else:
+            (path / ITEMS).unlink(missing_ok=True)
         for name, image in images.items():
             atomic_write(path / name, [image])
         self.write_page(path / PAGE)
@@ -279,7 +301,7 @@ def _evaluated_in(
     return evaluated
 
 
-def _to_cells(row: EstimateRow) -> list[object]:
+def _to_cells(row: Sequence[object]) -> list[object]:
     """Returns a row of the file."""
     cells = [text_cell(cell) if isinstance(cell, str) else cell for cell in row]
     return ["" if isinstance(cell, float) and math.isnan(cell) else cell for cell in cells]

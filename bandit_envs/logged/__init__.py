@@ -32,6 +32,7 @@ from bandit_envs.logged.estimators import (
     tuned,
 )
 from bandit_envs.logged.files import (
+    RewardTable,
     from_frame,
     from_obp,
     read_dsjson,
@@ -93,6 +94,7 @@ __all__ = [
     "RewardInteractionIPS",
     "RewardRegression",
     "RewardSums",
+    "RewardTable",
     "RidgeRegression",
     "SelfNormalizedDR",
     "SelfNormalizedIPS",

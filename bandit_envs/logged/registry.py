@@ -62,8 +62,8 @@ def make_doubly_robust(
     return DoublyRobustLearner(_make_model(model), _make_writable(regressor))
 
 
-def make_ips(classifier: str, baseline: float = 0.0) -> IPSLearner:
-    """Maximises the value that IPS estimates, as a weighted classification."""
+def make_ips(classifier: str | None = None, baseline: float = 0.0) -> IPSLearner:
+    """Maximises the value that IPS estimates, by regressions or as a weighted classification."""
     return IPSLearner(_make_writable(classifier), baseline)
 
 
@@ -122,7 +122,7 @@ def _make_writable(text: str | None) -> Any:
 
 
 _LEARNERS = (
-    LearnerEntry(id="ips", title="weighted classification", make=make_ips),
+    LearnerEntry(id="ips", title="weighted by propensities", make=make_ips),
     LearnerEntry(id="direct_method", title="direct method", make=make_direct_method),
     LearnerEntry(id="doubly_robust", title="doubly robust", make=make_doubly_robust),
     LearnerEntry(id="contextual", title="contextual", make=make_contextual),

@@ -28,7 +28,6 @@ STEP = 0xD1342543DE82EF95
 """An odd number, as is each power of it: the places of rows are told apart by its powers."""
 
 SHOWN = 10  # names of actions in a title
-SHOWN_ITEMS = 3  # in a title
 
 
 class ItemRow(NamedTuple):
@@ -38,12 +37,14 @@ class ItemRow(NamedTuple):
         item: its name, or its number.
         offered: in how many rows.
         chosen: in how many rows.
+        propensity: the mean of these rows; NaN if there are none, or it is not known.
         reward: the mean of these rows, which count by their weights; NaN if there are none.
     """
 
     item: str | int
     offered: int
     chosen: int
+    propensity: float
     reward: float
 
 
@@ -53,12 +54,12 @@ class ItemSums:
 
     Args:
         items: [m], the numbers of the items that were offered, ascending.
-        sums: [4, m], in how many rows each was offered and chosen, and the sums of its rewards
-            times the weights of the rows, and of these weights.
+        sums: [5, m], in how many rows each was offered and chosen, and the sums of its propensities
+            where it was chosen, of its rewards times the weights of the rows, and of these weights.
     """
 
     items: Indices = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))
-    sums: Floats = dataclasses.field(default_factory=lambda: np.zeros((4, 0)))
+    sums: Floats = dataclasses.field(default_factory=lambda: np.zeros((5, 0)))
 
     @classmethod
     def from_log(cls, log: BanditLog) -> ItemSums:
@@ -74,15 +75,16 @@ class ItemSums:
         rows = [
             np.bincount(places.reshape(-1), minlength=size),
             np.bincount(of_chosen, minlength=size),
+            np.bincount(of_chosen, log.propensity, minlength=size),
             np.bincount(of_chosen, log.reward * weight, minlength=size),
             np.bincount(of_chosen, weight, minlength=size),
         ]
-        return cls(items, np.array(rows, np.float64).reshape(4, size))
+        return cls(items, np.array(rows, np.float64).reshape(5, size))
 
     def merge(self, other: ItemSums) -> ItemSums:
         """Returns the sums of the rows of both."""
         items = np.union1d(self.items, other.items)
-        sums = np.zeros((4, len(items)))
+        sums = np.zeros((5, len(items)))
         for part in (self, other):
             sums[:, np.searchsorted(items, part.items)] += part.sums
         return ItemSums(items, sums)
@@ -100,10 +102,15 @@ class ItemSums:
         order = np.argsort(-self.sums[0], kind="stable")
         found = []
         for number, column in zip(self.items[order].tolist(), self.sums[:, order].T.tolist()):
-            offered, chosen, total, weight = column
-            name = names[number] if names else number
-            mean = total / weight if chosen else math.nan
-            found.append(ItemRow(name, int(offered), int(chosen), mean))
+            offered, chosen, propensity, reward, weight = column
+            row = ItemRow(
+                item=names[number] if names else number,
+                offered=int(offered),
+                chosen=int(chosen),
+                propensity=propensity / chosen if chosen else math.nan,
+                reward=reward / weight if chosen else math.nan,
+            )
+            found.append(row)
         return found
 
 
@@ -234,6 +241,10 @@ class LogSummary:
         """How a table became the log; None if it comes from none."""
         return None if self.empty is None else self.empty.encoding
 
+    def item_rows(self) -> list[ItemRow]:
+        """Returns what the log says of each item, of those most offered first."""
+        return self.items.rows(() if self.encoding is None else self.encoding.items)
+
     def find_units(self) -> list[str]:
         """Returns the columns that look like units, of a table whose rows have none."""
         return [name for name, each in self.repeats.items() if each.look_like_units]
@@ -265,19 +276,7 @@ class LogSummary:
         if self._has_items and self.encoding is not None:
             actions = f"up to {self.num_actions} of {len(self.encoding.items)} items"
         weights = "" if self.weights is None else ", rows with weights"
-        known = f"{self.size} rows, {actions}, {mean}, {propensities}{weights}"
-        return f"{known}{self._describe_items()}"
-
-    def _describe_items(self) -> str:
-        """Returns a line on the items that were offered most; "" if there are none with names."""
-        if self.encoding is None or not self.encoding.items or not self.size:
-            return ""
-        texts = [
-            f"{visible(str(row.item))} in {row.offered / self.size:.2g} of the rows, chosen in "
-            f"{row.chosen / row.offered:.2g} of these, mean reward {row.reward:.4g}"
-            for row in self.items.rows(self.encoding.items)[:SHOWN_ITEMS]
-        ]
-        return f"\nmost offered: {'; '.join(texts)}"
+        return f"{self.size} rows, {actions}, {mean}, {propensities}{weights}"
 
 
 def _count_slices(unit: Indices) -> Indices:

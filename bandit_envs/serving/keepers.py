@@ -18,7 +18,7 @@ from bandit_envs.serving.laws import ChoiceLaw
 from bandit_envs.serving.offers import Offers
 from bandit_envs.serving.schedule import Schedule
 from bandit_envs.serving.store import DecisionRow, Event, SeenEvent, Store
-from bandit_envs.trajectories import Trajectory, restart, termination
+from bandit_envs.trajectories import PolicyInfo, Trajectory, restart, termination
 
 SAVE_SECONDS = 1.0
 """A policy that learns is saved so often, while others that decide read it."""
@@ -42,12 +42,14 @@ class PolicyKeeper(abc.ABC):
         self._first = policy
         self._law = law
         self._offers = offers
+        self._work = store.read_policies()[-1]
         self.reload()
 
     def reload(self) -> None:
         """Returns to what the file says, which `find_last` has found, without writing.
 
         Raises:
+            OSError: another policy was put to work in the file.
             ValueError: the file is damaged.
         """
         path = self._store.path
@@ -60,6 +62,10 @@ class PolicyKeeper(abc.ABC):
 
     def _reload(self) -> None:
         """Does what `reload` does; a damaged file may raise any of `CONTENT_ERRORS`."""
+        work = self._store.read_policies()[-1]
+        if work != self._work:
+            advice = "open it anew, with this policy"
+            raise OSError(f"{self._store.path} was upgraded to {printable(work.policy)}: {advice}")
         self.number, state = self._store.load_state()
         self._offers.reload()
         num_actions = state.sizes["num_actions"]
@@ -200,10 +206,10 @@ class LearningKeeper(PolicyKeeper):
         if kind == "learn":
             self._learn()
         elif kind == "add":
-            self._add_action(seen.event.warm)
-        elif seen.event.value is not None:
+            self._add_action(seen.event)
+        elif seen.event.value is not None and seen.number > self._work.learns_after:
             self._waiting.append(seen)
-        elif kind == "timeout" and self.policy.can_count_pending:
+        elif kind in ("reward", "timeout") and self.policy.can_count_pending:
             self._change(self.policy.stop_expecting, [seen.action])
         if kind in ("add", "retire", "reopen"):
             self._offers.reload()
@@ -215,9 +221,12 @@ class LearningKeeper(PolicyKeeper):
         self._law.forget()
         self._is_changed = True
 
-    def _add_action(self, warm: Any) -> None:
-        self.policy = self.policy.with_actions(self.policy.num_actions + 1, warm)
-        self._law.forget()
+    def _add_action(self, event: Event) -> None:
+        """Adds an action, unless a policy had it when it was put to work."""
+        if event.action == self.policy.num_actions:
+            warm: Any = event.warm
+            self.policy = self.policy.with_actions(self.policy.num_actions + 1, warm)
+            self._law.forget()
 
     def _learn(self) -> None:
         """Learns from the rewards that wait: at once, if the rows of the policy share a model."""
@@ -240,7 +249,8 @@ class LearningKeeper(PolicyKeeper):
         rewards = np.array([row.event.value for row in rows], np.float64)
         after = termination((), np.zeros(size))._replace(reward=rewards)
         actions = np.array([row.action for row in rows])
-        trajectory = Trajectory.from_transition(now, actions, after)
+        info = PolicyInfo(np.log([row.probability for row in rows]))
+        trajectory = Trajectory.from_transition(now, actions, after, info)
         if size == 1:
             self.policy.learn(trajectory)
             return

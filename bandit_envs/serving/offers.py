@@ -156,10 +156,10 @@ class FixedOffers(Offers[ContextRequest]):
 
     def __init__(self, store: Store, encoding: TableEncoding, policy: Policy) -> None:
         super().__init__(store, encoding)
-        width = len(encoding.labels()) if encoding.features else _width_of(policy)
+        width = len(encoding.labels()) if encoding.features else width_of(policy)
         self._contexts = ContextEncoder(encoding.features, width)
-        self._num_first = policy.num_actions
-        self.seen = SeenActions(store.path, policy.num_actions)
+        self._num_first = sum(not row.added for row in store.read_actions())
+        self.seen = SeenActions(store.path, self._num_first)
         self.reload()
 
     def reload(self) -> None:
@@ -219,7 +219,7 @@ class FixedOffers(Offers[ContextRequest]):
         if reads_items(policy):
             expected = "expected item_features, the columns of items, or a policy of contexts"
             raise ValueError(f"policy is {policy!r} for features of actions; {expected}")
-        size = _width_of(policy)
+        size = width_of(policy)
         width = self._contexts.width
         if self._columns.features and size not in (None, width):
             labels = short_repr(self._columns.labels())
@@ -368,7 +368,7 @@ def reads_items(policy: Policy) -> bool:
     return sizes_of(policy).get("action_dim") is not None
 
 
-def _width_of(policy: Policy) -> int | None:
+def width_of(policy: Policy) -> int | None:
     """Returns how many features of a context a policy reads; None if any number will do."""
     size = sizes_of(policy).get("context_dim")
     return None if size is None else int(size)

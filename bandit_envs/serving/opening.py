@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.base.state import sizes_of
-from bandit_envs.logged.files.served.decision_tables import DECISION_SUFFIXES
+from bandit_envs.logged.files.served.decision_file import parse_json
 from bandit_envs.logged.files.served.typed_queries import damage
 from bandit_envs.names.users_code import printable
 from bandit_envs.policies import KnapsackPolicy, Policy
@@ -22,7 +22,7 @@ from bandit_envs.serving.contexts import Features, describe_columns, make_encodi
 from bandit_envs.serving.offers import FixedOffers, ItemOffers, Offers, reads_items
 from bandit_envs.serving.store import Store
 from bandit_envs.tables.encoding import TableColumn, TableEncoding
-from bandit_envs.tables.suffixes import ends_with
+from bandit_envs.tables.suffixes import DECISION_SUFFIXES, ends_with
 
 SYNCHRONOUS = ("off", "normal", "full")
 """How SQLite may wait for the disk."""
@@ -148,7 +148,8 @@ def _create(store: Store, policy: Policy, given: ServiceArguments) -> Opened:
     """Creates the tables in an empty file."""
     encoding = given.columns(policy)
     names: tuple[str, ...] = ()
-    meta = {"policy": repr(policy)}
+    description = repr(policy)
+    meta = {}
     if encoding.item_features:
         _refuse_names(given.actions)
         usual = max(MAX_ACTIONS, policy.num_actions)
@@ -159,42 +160,50 @@ def _create(store: Store, policy: Policy, given: ServiceArguments) -> Opened:
         _refuse_max_actions(given.max_actions)
         actions = _names_of(policy, store.path) if given.actions is None else given.actions
         names = check_names(actions, policy.num_actions)
-    _check_known(policy, dataclasses.replace(encoding, actions=names))
+    check_known(policy, dataclasses.replace(encoding, actions=names))
     seed = secrets.randbits(63) if given.seed is None else int(given.seed)
     meta |= {
         "seed": str(seed),
         "reward_range": json.dumps(policy.reward_range),
         "can_learn": json.dumps(policy.can_learn),
     }
-    store.create(names, encoding, meta, policy)
+    store.create(names, encoding, meta, description, policy)
     return Opened(seed, make_offers(store, encoding, policy), policy)
 
 
 def _check(store: Store, policy: Policy, given: ServiceArguments) -> Opened:
     """Compares a file with what is expected."""
     found = repr(policy)
-    known = store.read_meta("policy")
-    if found != known:
-        advice = "take the same arguments, or another file"
-        made = printable(known)
-        raise ValueError(f"policy is {found}; {store.path} was made for {made}: {advice}")
+    known = store.read_policies()[-1]
+    if found != known.policy:
+        was = "was upgraded to" if known.number else "was made for"
+        advice = "take the same arguments, or DecisionService.upgrade"
+        made = printable(known.policy)
+        raise ValueError(f"policy is {found}; {store.path} {was} {made}: {advice}")
     encoding = store.read_encoding()
+    policy = fit_to_items(store, policy, encoding)
     if encoding.item_features:
         _refuse_names(given.actions)
-        number = _read_integer(store, "max_actions", minimum=1, maximum=MOST_ACTIONS)
-        if given.max_actions not in (None, number):
+        if given.max_actions not in (None, policy.num_actions):
             problem = f"max_actions is {given.max_actions}"
-            raise ValueError(f"{problem}; {store.path} was made for {number}")
-        policy = _fit(policy, number, encoding)
+            raise ValueError(f"{problem}; {store.path} was made for {policy.num_actions}")
     else:
         _refuse_max_actions(given.max_actions)
-        _check_actions(store, policy, given.actions)
+        _check_actions(store, policy, given.actions, known.number)
     _check_columns("features", given.features, encoding.features, store.path)
     _check_columns("item_features", given.item_features, encoding.item_features, store.path)
     seed = _read_integer(store, "seed", minimum=0, maximum=2**63 - 1)
     if given.seed not in (None, seed):
         raise ValueError(f"seed is {given.seed}; {store.path} was made with the seed {seed}")
     return Opened(seed, make_offers(store, encoding, policy), policy)
+
+
+def fit_to_items(store: Store, policy: Policy, encoding: TableEncoding) -> Policy:
+    """Returns a policy for as many items as a file offers; as it is for fixed actions."""
+    if not encoding.item_features:
+        return policy
+    number = _read_integer(store, "max_actions", minimum=1, maximum=MOST_ACTIONS)
+    return _fit(policy, number, encoding)
 
 
 def make_offers(store: Store, encoding: TableEncoding, policy: Policy) -> Offers[Any]:
@@ -250,7 +259,18 @@ def _read_integer(store: Store, name: str, minimum: int, maximum: int) -> int:
         raise damage(store.path, f"its {name} is {short_repr(text)}") from None
 
 
-def _check_known(policy: Policy, encoding: TableEncoding) -> None:
+def parse_range(text: str, path: Path) -> tuple[float, float]:
+    """Returns the range of rewards that a file has; ValueError if it has none."""
+    try:
+        low, high = map(float, parse_json(text))
+        if low < high:
+            return low, high
+    except (OverflowError, TypeError, ValueError):
+        pass
+    raise damage(path, f"its reward_range is {short_repr(text)}; expected two numbers")
+
+
+def check_known(policy: Policy, encoding: TableEncoding) -> None:
     """Raises ValueError if a policy has learned from a table of other names, or another order.
 
     Args:
@@ -284,8 +304,18 @@ def _names_of(policy: Policy, path: Path) -> tuple[str, ...]:
     return names
 
 
-def _check_actions(store: Store, policy: Policy, actions: Any) -> None:
-    first = [row.name for row in store.read_actions() if not row.added]
+def _check_actions(store: Store, policy: Policy, actions: Any, until: int) -> None:
+    """Raises ValueError if a policy has other actions than the one that was put to work.
+
+    Args:
+        store: the file.
+        policy: of the file.
+        actions: their names; None for those of the file.
+        until: the number of the event that has put it to work: later actions came to it.
+    """
+    rows = [row for row in store.read_actions() if row.added <= until]
+    number = max(policy.num_actions, sum(not row.added for row in rows))
+    first = [row.name for row in rows[:number]]
     names = first if actions is None else list(check_names(actions, policy.num_actions))
     if names != first or len(first) != policy.num_actions:
         later = "add_action and retire_action change them later"

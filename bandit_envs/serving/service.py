@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.base.checks import MAX_REWARD, check_number, short_repr
+from bandit_envs.base.checks import MAX_REWARD, check_bool, check_number, short_repr
 from bandit_envs.logged.files import read_log
 from bandit_envs.logged.files.served.decision_tables import errors_of
 from bandit_envs.logged.log import BanditLog
@@ -37,6 +37,7 @@ from bandit_envs.serving.reports.reading import read_report
 from bandit_envs.serving.reports.report import ServiceReport
 from bandit_envs.serving.schedule import Schedule
 from bandit_envs.serving.store import DecisionRow, Event
+from bandit_envs.serving.upgrading import upgrade_file
 from bandit_envs.tables.encoding import TableEncoding
 
 
@@ -70,10 +71,13 @@ class DecisionService:
     others open it with `learns=False`. They decide and take rewards, too, by what the first has
     saved: at least once a second, if it is called.
 
+    `DecisionService.upgrade` puts another policy to work in the same file.
+
     Args:
         path: of the file, which ends in .sqlite, .sqlite3 or .db, and is created if it is missing.
         policy: with one row. In a file that exists, what it has learned is replaced by what the
-            file says, and its arguments must be those of the policy that made the file.
+            file says, and its arguments must be those of the policy that made the file, or of the
+            last `upgrade`.
         actions: the names of its actions, when the file is created; None for those of the file, or
             of the table that the policy has learned from; and if each call offers items.
         features: the columns of contexts: an encoding, such as that of a log; or a dict of names,
@@ -179,6 +183,38 @@ class DecisionService:
             )
             self._keeper.finish()
             self._offers.check_policy(self._keeper.policy, self._law)
+
+    @staticmethod
+    def upgrade(path: str | os.PathLike[str], policy: Policy, learn: bool | None = None) -> bool:
+        """Puts another policy to work in a file, and returns whether that has changed anything.
+
+        Decisions, rewards and actions stay: what is retired stays so, and rewards that come later
+        for old decisions count for the new policy. Logs have the whole history, and each decision
+        its own probability; reports show the policies side by side. A process that is killed
+        meanwhile leaves the file as it was, or upgraded.
+
+        Close the service that learns before. Those that only decide raise an OSError from then on:
+        open them anew, with this policy. They wait while it learns.
+
+        Args:
+            path: of the file.
+            policy: of as many actions as the file has now, retired ones included, or had at first:
+                then it gets the others as `add_action` has added them. If it is at work already,
+                and this one has learned nothing, nothing happens.
+            learn: whether it learns from all rewards that have come so far, as if it had been at
+                work; None if it has learned nothing yet. What it has learned from this file before
+                would count twice.
+
+        Raises:
+            OSError: the file cannot be used, or another process learns.
+            ValueError: the policy has other actions or features, or does not take a reward of the
+                file that it would learn from.
+        """
+        check_bool("learn", True if learn is None else learn)
+        is_upgraded = upgrade_file(path, policy, learn)
+        if is_upgraded:
+            warn_if_frozen(policy, stacklevel=2)
+        return is_upgraded
 
     def decide(
         self,

@@ -17,10 +17,12 @@ from bandit_envs.base.saving import decode_state, encode_state
 from bandit_envs.logged.files.served.decision_file import read_encoding
 from bandit_envs.logged.files.served.decision_tables import (
     ActionRow,
+    PolicyRow,
     check_tables,
     create_tables,
     errors_of,
     read_actions,
+    read_policies,
 )
 from bandit_envs.logged.files.served.typed_queries import (
     ACTION,
@@ -63,7 +65,7 @@ DECISIONS = TypedQuery("SELECT * FROM decisions WHERE number > ? ORDER BY number
 EVENTS = TypedQuery(
     """
     SELECT events.number, events.time, kind, decision, events.action, value, warm,
-        decisions.action, available, features
+        decisions.action, probability, available, features
     FROM events LEFT JOIN decisions ON decisions.number = events.decision
     WHERE events.number > ? AND events.number <= ? ORDER BY events.number
     """,
@@ -76,6 +78,7 @@ EVENTS = TypedQuery(
         "a reward": VALUE.or_none(),
         "the warm start of an action": TEXT.or_none(),
         "the action of a decision": ACTION.or_none(),
+        "a probability": PROBABILITY.or_none(),
         "a mask": BYTES.or_none(),
         "a context": BYTES.or_none(),
     },
@@ -137,6 +140,7 @@ class SeenEvent(NamedTuple):
     time: float
     event: Event
     action: int
+    probability: float
     available: bytes | None
     features: bytes
 
@@ -243,7 +247,12 @@ class Store:
             self._connection.execute("ROLLBACK")
 
     def create(
-        self, actions: Sequence[str], encoding: TableEncoding, meta: Mapping[str, str], state: Any
+        self,
+        actions: Sequence[str],
+        encoding: TableEncoding,
+        meta: Mapping[str, str],
+        policy: str,
+        state: Any,
     ) -> None:
         """Creates the tables.
 
@@ -251,11 +260,13 @@ class Store:
             actions: their names; () if each call offers items.
             encoding: of the features, also of items.
             meta: what else the file says of itself.
+            policy: the description of the first policy.
             state: of the policy at first.
         """
         create_tables(self._connection)
         for action, name in enumerate(actions):
             self.add_action(action, name, 0)
+        self.add_policy(PolicyRow(number=0, policy=policy, learns_after=0))
         plain = dataclasses.replace(encoding, actions=(), items=()).plain()
         for name, value in {**meta, "encoding": json.dumps(plain)}.items():
             self._connection.execute("INSERT INTO meta VALUES (?, ?)", (name, value))
@@ -265,6 +276,18 @@ class Store:
         """Returns what the file says of itself under a name."""
         (text,) = self._read_row(META, name)
         return str(text)
+
+    def change_meta(self, name: str, value: str) -> None:
+        """Changes what the file says of itself under a name."""
+        self._connection.execute("UPDATE meta SET value = ? WHERE name = ?", (value, name))
+
+    def read_policies(self) -> list[PolicyRow]:
+        """Returns the policies that have been at work, the last of which is still."""
+        return read_policies(self._connection, self.path)
+
+    def add_policy(self, row: PolicyRow) -> None:
+        """Writes which policy is at work from now on."""
+        self._connection.execute("INSERT INTO policies VALUES (?, ?, ?)", row)
 
     def read_encoding(self) -> TableEncoding:
         """Returns the encoding of the features."""

@@ -211,6 +211,20 @@ class TableEncoding:
         new = sorted({*names} - {*self.actions})
         return dataclasses.replace(self, actions=(*self.actions, *new))
 
+    def join(self, other: TableEncoding) -> TableEncoding:
+        """Returns an encoding of the rows of both: of all names and levels, its own first.
+
+        Raises:
+            ValueError: the other one has other columns, or a column of another kind.
+        """
+        joined = self.add_actions(other.actions)
+        return dataclasses.replace(
+            joined,
+            features=_join_columns(self.features, other.features),
+            item_features=_join_columns(self.item_features, other.item_features),
+            items=tuple(dict.fromkeys((*self.items, *other.items))),
+        )
+
     def translate(self, features: Floats, other: TableEncoding) -> Floats:
         """Returns features in this encoding of rows that another one has encoded: [n, d].
 
@@ -287,16 +301,46 @@ class TableEncoding:
         )
 
     def __str__(self) -> str:
-        texts = []
-        for column in self.features:
-            name = visible(column.name)
-            if isinstance(column, TextColumn):
-                texts.append(f"{name} ({len(column.levels)} levels)")
-            elif isinstance(column, TimeColumn):
-                texts.append(f"{name} (time)")
-            else:
-                texts.append(name)
-        return ", ".join(texts) or "none"
+        text = _describe_columns(self.features)
+        if self.item_features:
+            return f"{text}; of items: {_describe_columns(self.item_features)}"
+        return text
+
+
+def _describe_columns(columns: Iterable[TableColumn]) -> str:
+    """Returns the names of columns, with how many levels texts have; "none" without columns."""
+    texts = []
+    for column in columns:
+        name = visible(column.name)
+        if isinstance(column, TextColumn):
+            texts.append(f"{name} ({len(column.levels)} levels)")
+        elif isinstance(column, TimeColumn):
+            texts.append(f"{name} (time)")
+        else:
+            texts.append(name)
+    return ", ".join(texts) or "none"
+
+
+def _join_columns(
+    columns: Sequence[TableColumn], others: Sequence[TableColumn]
+) -> tuple[TableColumn, ...]:
+    """Returns columns with the levels of the same columns of another encoding, too."""
+    found = {column.name: column for column in others}
+    names = [column.name for column in columns]
+    if {*names} != {*found}:
+        raise ValueError(f"the columns of features are {[*found]}; expected {names}")
+    joined: list[TableColumn] = []
+    for column in columns:
+        other = found[column.name]
+        if other.kind != column.kind:
+            problem = f"column {column.name!r} is of the kind {other.kind}"
+            raise ValueError(f"{problem}; expected {column.kind}")
+        if isinstance(column, TextColumn) and isinstance(other, TextColumn):
+            levels = dict.fromkeys((*column.levels, *other.levels))
+            joined.append(TextColumn(column.name, tuple(levels)))
+        else:
+            joined.append(column)
+    return tuple(joined)
 
 
 def _read_names(what: str, names: Any) -> tuple[str, ...]:

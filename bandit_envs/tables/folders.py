@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from bandit_envs.names.visible import visible
 from bandit_envs.tables.parts import FilePart, Key, Parts
-from bandit_envs.tables.suffixes import ends_with
+from bandit_envs.tables.suffixes import ends_with, is_companion
 
 MISSING_KEY = "__HIVE_DEFAULT_PARTITION__"
 """How Hive writes the value of a key that is missing."""
@@ -27,7 +27,8 @@ Identity: TypeAlias = tuple[int, int]
 def find_parts(path: Path, suffixes: Sequence[str], only: str | None = None) -> Parts[FilePart]:
     """Returns the files of a table: the one at `path`, or those of a folder and of its folders.
 
-    Hidden files, whose names begin with "." or "_", are left out, as pandas and Spark do. The
+    Hidden files, whose names begin with "." or "_", are left out, as pandas and Spark do; so are
+    those that SQLite and services keep beside files of decisions. The
     folders may be those of a partitioned table, as pandas and Hive write them: `day=2/`. Parts
     follow one another in the order of their names; where these are numbers of keys, in that of the
     numbers.
@@ -111,7 +112,8 @@ def _walk(folder: Path, root: Path, known: dict[Identity, str]) -> Iterator[tupl
 
 def _is_hidden(name: str) -> bool:
     """Whether a name is of a file or folder that is not data. A key may begin with "_"."""
-    return name.startswith(".") or (name.startswith("_") and "=" not in name)
+    is_named_hidden = name.startswith(".") or (name.startswith("_") and "=" not in name)
+    return is_named_hidden or is_companion(name)
 
 
 def _matches(name: str, pattern: str) -> bool:

@@ -22,6 +22,12 @@ JSON_LINES_SUFFIXES = (".jsonl",)
 TABLE_SUFFIXES = (*PARQUET_SUFFIXES, *CSV_SUFFIXES, *JSON_LINES_SUFFIXES)
 """How the names of tables end, in capitals or not."""
 
+DECISION_SUFFIXES = (".sqlite", ".sqlite3", ".db")
+"""How the names of files of decisions end, in capitals or not."""
+
+COMPANIONS = ("-wal", "-shm", "-journal", "-learner")
+"""What follows the name of a file of decisions in those of files beside it, which are no data."""
+
 
 def ends_with(name: str, suffixes: Sequence[str]) -> str:
     """Returns the longest of some suffixes that a name has, in capitals or not; "" if it has none.
@@ -31,6 +37,17 @@ def ends_with(name: str, suffixes: Sequence[str]) -> str:
     """
     fitting = [suffix for suffix in suffixes if name.lower().endswith(suffix)]
     return max(fitting, key=len, default="")
+
+
+def is_companion(name: str) -> bool:
+    """Whether the name of a file is that of one that SQLite or a service keeps beside decisions.
+
+    >>> is_companion("shop.sqlite-wal")
+    True
+    """
+    return bool(
+        ends_with(name, [f"{suffix}{more}" for suffix in DECISION_SUFFIXES for more in COMPANIONS])
+    )
 
 
 def is_parquet(name: str | os.PathLike[str]) -> bool:

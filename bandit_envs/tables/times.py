@@ -17,6 +17,9 @@ DATE = re.compile(r"\d{4}-\d\d-\d\d")
 PART_OF_DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?")
 """A date, or a month or a year."""
 
+DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(s|min|h|d|w)")
+SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+
 
 class TimesOfRows(NamedTuple):
     """The times of some rows of a log."""
@@ -73,6 +76,22 @@ def name_row_of(source: str, first_row: int, row: int) -> str:
         row: its number in the batch.
     """
     return f"row {first_row + row} of {source}"
+
+
+def parse_duration(name: str, text: str) -> float:
+    """Returns a duration, such as 14d, in seconds.
+
+    Args:
+        name: of the argument, in messages.
+        text: a number of s, min, h, d or w.
+
+    >>> parse_duration("window", "14d") / 86400
+    14.0
+    """
+    found = DURATION.fullmatch(text) if isinstance(text, str) else None
+    if found is None or not float(found[1]):
+        raise ValueError(f"{name} is {text!r}; expected a number of {', '.join(SECONDS)}, as 14d")
+    return float(found[1]) * SECONDS[found[2]]
 
 
 def _parse_limit(name: str, limit: str, values: Array) -> Any:

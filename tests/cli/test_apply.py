@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bandit_envs.evaluations import learn
-from bandit_envs.logged import probabilities_of, read_policy
+from bandit_envs.logged import from_frame, probabilities_of, read_policy
 from bandit_envs.logged.features import spec_of_rows
 from tests.command_line import run
 from tests.logged.item_fixture import make_fixture
@@ -120,3 +120,49 @@ def test_a_file_is_kept_and_items_need_their_column(folder):
     code, text = call("apply", "policy.npz", "new.csv", "--output", "c.csv")
     assert code != 0
     assert "expected a column, as the policy chooses items with features" in text
+
+
+def test_a_policy_chooses_among_the_actions_that_are_available(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    names = np.array(["boots", "hats", "shoes"])
+    action = rng.integers(0, 3, 300)
+    frame = pandas.DataFrame({"age": rng.normal(size=300), "action": names[action]})
+    frame["propensity"] = 1.0 / 3.0
+    frame["reward"] = 1.0 * action
+    learn(from_frame(frame), "direct_method", train=1).write("policy.npz")
+    frame = frame[["age"]].assign(offered='["hats", "boots"]')
+    frame.loc[:9, "offered"] = '["boots"]'
+    frame.to_csv("new.csv", index=False)
+    run("apply", "policy.npz", "new.csv", "--output", "all.csv")
+    assert set(pandas.read_csv("all.csv")["action"]) == {"shoes"}
+    run("apply", "policy.npz", "new.csv", "--available", "offered", "--output", "a.csv")
+    assert pandas.read_csv("a.csv")["action"].tolist() == ["boots"] * 10 + ["hats"] * 290
+    run("apply", "policy.npz", "new.csv", "--available", "offered", "--output", "b.csv",
+        "--probabilities")  # fmt: skip
+    assert set(pandas.read_csv("b.csv")["action"]) == {"boots", "hats"}
+    lists = frame.assign(offered=[["hats"]] * 300)
+    assert set(read_policy("policy.npz").choose(lists, available="offered")) == {"hats"}
+
+
+@pytest.mark.parametrize(
+    ("offered", "message"),
+    [
+        ([["hats"], []], "column 'offered' is \\[\\] in row 1; expected at least one action"),
+        ([["hats"], ["belts"]], "column 'offered' is 'belts' in row 1; expected the name"),
+        ([["hats"], None], "1 of 2 decisions miss values: 'offered' 1, first in row 1"),
+    ],
+)
+def test_sets_without_actions_of_the_policy_are_refused(tmp_path, offered, message):
+    frame = pandas.DataFrame({"age": np.arange(6.0), "action": ["boots", "hats"] * 3})
+    frame = frame.assign(propensity=0.5, reward=1.0)
+    learn(from_frame(frame), "direct_method", train=1).write(tmp_path / "policy.npz")
+    saved = read_policy(tmp_path / "policy.npz")
+    new = pandas.DataFrame({"age": [1.0, 2.0], "offered": offered})
+    with pytest.raises(ValueError, match=message):
+        saved.choose(new, available="offered")
+
+
+def test_items_are_what_is_available(folder):
+    with pytest.raises(ValueError, match="available is 'kind'; expected None"):
+        read_policy("policy.npz").choose("new.csv", **LONG, available="kind")

@@ -753,6 +753,8 @@ def test_a_table_with_a_row_for_each_candidate_is_evaluated(tmp_path):
     output = tmp_path / "out"
     columns = ["--decision", "decision", "--item", "item", "--features", "hour"]
     what = ["--policy", "random", "--estimator", "snips", "--train", "none"]
-    run("evaluate", tmp_path / "log.csv", *columns, *what, "--output", output)
+    outcome = run("evaluate", tmp_path / "log.csv", *columns, *what, "--output", output)
+    assert "features: hour; of items: price, kind (3 levels)" in outcome.out
+    assert "Items offered most (6 of 6)" in outcome.out
     found = rows(output / "estimates.csv")[1]
     assert float(found["value"]) == pytest.approx(1.179487179, abs=1e-9)

@@ -122,6 +122,11 @@ def folder(tmp_path_factory):
     }
     table = pandas.DataFrame(columns)
     table.to_csv(folder / "clicks.csv", index=False)
+    visits = pandas.DataFrame({"visit": np.arange(400), "age": columns["age"]})
+    visits = visits.assign(action=actions, propensity=1.0 / 3.0, time=columns["day"])
+    visits.to_csv(folder / "visits.csv", index=False)
+    paid = visits[["visit", "time"]].assign(reward=clicks)[clicks > 0.0]
+    paid.to_csv(folder / "conversions.csv", index=False)
     price = rng.uniform(0.0, 2.0, 400)
     prices = pandas.DataFrame({"price": price, "reward": clicks * price, "propensity": 0.5})
     prices.to_csv(folder / "prices.csv", index=False)
@@ -129,7 +134,7 @@ def folder(tmp_path_factory):
     write_answers(folder)
     write_offers(folder)
     offered = table["action"].map(lambda action: json.dumps(sorted({0, int(action)})))
-    sets = table[["age", "action", "reward"]].assign(offered=offered, propensity=0.5)
+    sets = table[["age", "visits", "action", "reward"]].assign(offered=offered, propensity=0.5)
     sets.to_csv(folder / "sets.csv", index=False)
     with open_arms(folder) as service:
         decisions = service.decide_many([None] * 40)

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from bandit_envs.evaluations import evaluate, learn
-from bandit_envs.logged import BanditLog, learn_from_log, probabilities_of, read_policy
+from bandit_envs.logged import (
+    BanditLog,
+    DirectMethodLearner,
+    IPSLearner,
+    RidgeRegression,
+    learn_from_log,
+    probabilities_of,
+    read_policy,
+)
 from bandit_envs.policies import PopularPolicy
 from bandit_envs.policies.models import FourierFeatures, Interactions, Logistic, Ridge
 from bandit_envs.tables.encoding import TextColumn
@@ -64,6 +72,7 @@ def test_arrays_have_the_products_that_a_text_asks_for(log):
 @pytest.mark.parametrize(
     "text",
     [
+        "ips",
         "direct_method",
         "doubly_robust",
         "policy_gradient",
@@ -94,10 +103,69 @@ def test_parts_of_a_log_teach_what_the_whole_does(log):
     np.testing.assert_allclose(parts.policy.model.model.weights, whole.policy.model.model.weights)
 
 
+def test_ips_rewards_of_all_candidates_teach_a_ridge_regression(log):
+    rows = dataclasses.replace(log[:500], weight=np.linspace(0.5, 2.0, 500))
+    policy = IPSLearner(baseline=0.25).fit(rows)
+    parts = IPSLearner(baseline=0.25).fit_batches([rows[:200], rows[200:]])
+    weights = policy.model.model.weights
+    np.testing.assert_allclose(parts.model.model.weights, weights)
+    context, items = rows.observation["global"], rows.observation["per_arm"]
+    features = []
+    targets = []
+    weight = []
+    for row in range(500):
+        for place in np.flatnonzero(rows.observation["mask"][row]):
+            x, z = context[row], items[row, place]
+            features.append(np.concatenate((x, z, np.outer(x, z).ravel())))
+            earned = (rows.reward[row] - 0.25) / rows.propensity[row]
+            targets.append(0.25 + earned * (place == rows.action[row]))
+            weight.append(rows.weight[row])
+    expected = RidgeRegression().fit(np.array(features), np.array(targets), np.array(weight))
+    np.testing.assert_allclose(weights[0], expected.weights)
+
+
 def test_items_are_no_classes(log):
     pytest.importorskip("sklearn")
-    with pytest.raises(ValueError, match="policy_gradient climbs the value that IPS estimates"):
+    with pytest.raises(ValueError, match="expected no classifier; regressions learn from items"):
         learn(log, 'ips:classifier="LogisticRegression()"')
+
+
+def test_an_evaluation_shows_which_items_were_offered_and_chosen(log, tmp_path):
+    pytest.importorskip("pandas")
+    pytest.importorskip("matplotlib")
+    found = evaluate(log, "random", "ips")
+    found.write(tmp_path)
+    items = found.items
+    assert len(items) == 40
+    offered = (log.item == 3).sum()
+    chosen = log.item[np.arange(len(log)), log.action] == 3
+    (row,) = items[items["item"] == "item-3"].itertuples(index=False)
+    means = (log.propensity[chosen].mean(), log.reward[chosen].mean())
+    assert row[1:] == (offered, chosen.sum(), *map(pytest.approx, means))
+    assert items["offered"].is_monotonic_decreasing
+    header, first, *others = (tmp_path / "items.csv").read_text().splitlines()
+    assert header == "item,offered,chosen,propensity,reward"
+    assert first.split(",")[0] == items["item"][0]
+    assert len(others) == 39
+    assert "Items offered most (10 of 40)" in (tmp_path / "evaluation.html").read_text()
+    assert "features: taste; of items: price, kind (2 levels)" in found.title
+    evaluate(log.drop("item"), "random", "ips").write(tmp_path)
+    assert not (tmp_path / "items.csv").exists()
+    assert "Items offered" not in (tmp_path / "evaluation.html").read_text()
+
+
+@pytest.mark.parametrize("first", [1, 200])
+def test_places_of_items_are_not_said_to_be_actions_that_were_never_logged(log, first):
+    arrays = BanditLog(log.observation, log.action, log.reward, log.propensity)
+    arrays = arrays[arrays.action < 2]
+    found = evaluate([arrays[:first], arrays[first:]], "random", "ips")
+    assert not any("never logged" in row.warnings for row in found.rows)
+
+
+def test_a_regressor_of_items_that_fails_is_not_said_to_be_of_an_action(log):
+    tree = pytest.importorskip("sklearn.tree")
+    with pytest.raises(ValueError, match="cannot learn from 6000 rows of items: "):
+        DirectMethodLearner(tree.DecisionTreeRegressor(max_depth=-1)).fit(log)
 
 
 def test_a_gradient_of_sets_that_change_is_that_of_available_actions():
@@ -128,8 +196,8 @@ def test_baselines_of_items_have_their_values(log):
     where = is_item.any(axis=1)
     expected = np.where(where, (means * is_item).sum(axis=1), uniform).mean()
     assert truth['constant:item="item-1"'] == pytest.approx(expected)
-    share = (log.item == 1).any(axis=1).mean()
-    text = f"not offered: {1.0 - share:.2g} of the rows"
+    without = len(log) - (log.item == 1).any(axis=1).sum()
+    text = f"uniformly in {without} of {len(log)} rows, where its item is not offered"
     assert any("item-1" in note and text in note for note in found.notes)
     taught = log[:3000]
     chosen = taught.item[np.arange(3000), taught.action]
@@ -174,8 +242,18 @@ def test_segments_are_of_columns_of_the_context(log):
 
 
 def test_an_item_without_a_name_in_the_log_is_refused(log):
-    with pytest.raises(ValueError, match="item is 'item-99'; expected the number of an item"):
+    with pytest.raises(ValueError, match="item is 'item-99'; expected the name of an item"):
         evaluate(log, "constant:item=item-99", "ips")
+    with pytest.raises(ValueError, match="item is 1; expected the name of an item: 'item-0'"):
+        evaluate(log, "constant:item=1", "ips")
+
+
+def test_whole_numbers_are_names_of_items_too(log):
+    names = tuple(str(39 - number) for number in range(40))
+    numbered = dataclasses.replace(log, encoding=dataclasses.replace(log.encoding, items=names))
+    named = evaluate(log, "constant:item=item-37", "ips").rows[1]
+    for text in ("constant:item=2", 'constant:item="2"'):
+        assert evaluate(numbered, text, "ips").rows[1].value == named.value
 
 
 def test_popular_items_are_known_by_their_names(log):

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from bandit_envs.evaluations import evaluate
 from bandit_envs.logged import from_frame, read_log, scan_log
 from bandit_envs.logged.log import concatenate
 from bandit_envs.tables.decisions import candidate_rows, candidate_table
@@ -154,7 +155,7 @@ def test_a_scan_says_how_many_decisions_miss_values(tmp_path):
     changed(9, "price", None).to_csv(tmp_path / "log.csv", index=False)
     remarks = scan_log(tmp_path / "log.csv", drop_missing=True, **LONG).remarks()
     assert "1 of 6 decisions miss values, and are left out" in remarks
-    assert "6 items, 2 to 4 in a decision; features of items: price, kind" in remarks
+    assert "6 items, 2 to 4 in a decision" in remarks
 
 
 def test_a_scan_of_items_is_cut_by_time(tmp_path):
@@ -220,3 +221,34 @@ def test_numbered_items_and_decisions_are_read():
     log = read(frame)
     assert log.encoding.items == ("0", "10", "20", "30", "40", "50")
     assert np.array_equal(log.item, read(long_frame()).item)
+
+
+@pytest.mark.parametrize(
+    ("role", "other"), [("unit", "u9"), ("time", "2024-01-09"), ("weight", 9.0)]
+)
+def test_what_is_said_of_a_decision_is_the_same_in_its_rows(tmp_path, role, other):
+    values = {"unit": "u1", "time": "2024-01-01", "weight": 1.0}
+    frame = long_frame().assign(extra=values[role])
+    assert len(from_frame(frame, **LONG, **{role: "extra"})) == 6
+    frame.loc[4, "extra"] = other
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    message = f"'extra' is {other!r} in line 6, of decision 'd2'; expected the same value"
+    with pytest.raises(ValueError, match=message):
+        read_log(tmp_path / "log.csv", **LONG, **{role: "extra"})
+
+
+def test_rows_that_learn_by_time_have_one_time_in_a_decision(tmp_path):
+    frame = long_frame().assign(day=np.repeat(np.arange(1.0, 7.0), [3, 2, 4, 2, 3, 4]))
+    frame.loc[4, "day"] = 9.0
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    log = scan_log(tmp_path / "log.csv", **LONG, features=["hour"], item_features=["price"])
+    with pytest.raises(ValueError, match=r"'day' is 9\.0 in line 6, of decision 'd2'"):
+        evaluate(log, "first", "ips", until="day=4")
+
+
+def test_whole_numbers_of_decisions_are_shown_as_such():
+    frame = long_frame()
+    frame["decision"] = frame["decision"].str[1:].astype(int)
+    frame["chosen"] = 0
+    with pytest.raises(ValueError, match="decision 1, which begins in row 0, has no chosen"):
+        from_frame(frame, **LONG)

@@ -18,6 +18,7 @@ from bandit_envs.logged import (
     DoublyRobustLearner,
     DRWithOptimisticShrinkage,
     InversePropensityScoring,
+    IPSLearner,
     LogRecorder,
     PolicyGradientLearner,
     ReplayMethod,
@@ -259,7 +260,12 @@ def test_learned_policies_earn_what_others_learn_from_the_same_law(learner, publ
     assert np.mean(values) > published - 3.0 * spread
 
 
-LEARNERS = [DirectMethodLearner(), DoublyRobustLearner(), PolicyGradientLearner()]
+LEARNERS = [
+    DirectMethodLearner(),
+    DoublyRobustLearner(),
+    IPSLearner(),
+    PolicyGradientLearner(),
+]
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
@@ -362,7 +368,7 @@ def test_what_is_learned_from_batches_is_what_is_learned_from_the_log(learner, s
     np.testing.assert_allclose(weights, expected, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("learner", [DirectMethodLearner(), DoublyRobustLearner()])
+@pytest.mark.parametrize("learner", [DirectMethodLearner(), DoublyRobustLearner(), IPSLearner()])
 def test_what_is_learned_from_parts_is_what_is_learned_from_the_log(learner):
     log = bad_logger_log(1000, 0)
     cuts = [(0, 0), (0, 300), (300, 301), (301, 1000)]
@@ -381,7 +387,7 @@ def test_a_learner_that_keeps_all_rows_takes_no_parts():
         PolicyGradientLearner().fit_parts(lambda visit: [])
 
 
-@pytest.mark.parametrize("learner", [DirectMethodLearner(), DoublyRobustLearner()])
+@pytest.mark.parametrize("learner", [DirectMethodLearner(), DoublyRobustLearner(), IPSLearner()])
 def test_batches_must_be_complete_and_can_be_passed_over_again(learner):
     log = bad_logger_log(10, 0)
     with pytest.raises(TypeError, match="once only"):

@@ -80,12 +80,12 @@ def test_a_wide_table_of_new_decisions_is_read(tmp_path):
     [
         (1, "price", [2.0], "'price' is .* in row 1; expected a list that is not empty, and as"),
         (1, "price", [2.0, None], "1 of 6 decisions miss values: 'price' 1, first in row 1"),
-        (1, "price", None, "1 of 6 decisions miss values: 'price' 2, first in row 1"),
-        (1, "candidates", None, "1 of 6 decisions miss values: 'candidates' 2, first in row 1"),
+        (1, "price", None, "1 of 6 decisions miss values: 'price' 1, first in row 1"),
+        (1, "candidates", None, "1 of 6 decisions miss values: 'candidates' 1, first in row 1"),
         (1, "kind", "['sport', 'video']", "in row 1; expected a list as JSON writes it"),
         (1, "kind", 3, "'kind' is 3 in row 1; expected a list as JSON"),
         (1, "chosen", "z", "'chosen' is 'z' in row 1; expected the name of an item"),
-        (1, "chosen", None, "1 of 6 decisions miss values: 'chosen' 2, first in row 1"),
+        (1, "chosen", None, "1 of 6 decisions miss values: 'chosen' 1, first in row 1"),
         (
             1,
             "candidates",

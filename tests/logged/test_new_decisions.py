@@ -68,6 +68,22 @@ def test_gaps_are_told_by_line_or_their_decisions_dropped(tmp_path):
         list(scan_candidates(tmp_path / "new.csv", encoding, **LONG))
     scan = scan_candidates(tmp_path / "new.csv", encoding, drop_missing=True, **LONG)
     assert [name for batch in scan for name in batch.names] == ["d1", "d3", "d4", "d5", "d6"]
+    assert scan.problems == ("1 of 6 decisions miss values, and are left out",)
+
+
+@pytest.mark.parametrize("batch_rows", [1, 100])
+def test_decisions_that_are_left_out_count_in_the_numbers_of_others(batch_rows):
+    frame = pandas.DataFrame({"age": [None, 2.0, None, 4.0, 5.0], "country": "DE"})
+    scan = scan_candidates(frame, FIXED, drop_missing=True, batch_rows=batch_rows)
+    assert [name for batch in scan for name in batch.names] == [1, 3, 4]
+
+
+def test_a_decision_counts_once_in_a_column_whatever_candidates_miss():
+    encoding = from_frame(long_frame(), **LONG).encoding
+    frame = new_frame()
+    frame.loc[frame["decision"] == "d1", ["price", "hour"]] = None
+    with pytest.raises(ValueError, match=r"1 of 6 decisions miss values: 'hour' 1, .* 'price' 1,"):
+        list(scan_candidates(frame, encoding, **LONG))
 
 
 def test_a_table_that_does_not_fit_the_policy_is_refused():

@@ -242,7 +242,12 @@ def no_clicks():
         (IPSLearner, linear_model.Ridge(), TypeError, "expected a classifier"),
         (IPSLearner, linear_model.LogisticRegression, TypeError, "such as LogisticRegression()"),
         (DirectMethodLearner, "Ridge", TypeError, "regressor is 'Ridge'; expected an estimator"),
-        (IPSLearner(logistic()).fit, log_with_items(), ValueError, "items, which are no classes"),
+        (
+            IPSLearner(logistic()).fit,
+            log_with_items(),
+            ValueError,
+            "items, which are no classes; expected no classifier",
+        ),
         (IPSLearner(logistic()).fit, costs_log(0), ValueError, "a baseline of at most -1"),
         (IPSLearner(logistic()).fit, no_clicks(), ValueError, "expected rewards above"),
         (

@@ -10,29 +10,46 @@ import numpy as np
 
 from bandit_envs import KLUCBPolicy
 from bandit_envs.base.saving import encode_state
-from bandit_envs.policies.models import BayesianRidge
-from bandit_envs.policies.rules import Mixed, ThompsonSampling
+from bandit_envs.policies.models import BayesianRidge, Ridge
+from bandit_envs.policies.rules import Mixed, Softmax, ThompsonSampling
 from bandit_envs.serving import DecisionService
 from tests.serving.services import FEATURES, ITEM_FEATURES, NAMES, contextual, of_items
 
 BATCH = 10
 NEW_ACTION = 1000  # the user before whom an action comes
 RETIRED_ACTION = 1500  # the user before whom one goes
+UPGRADE = 1200  # the user before whom another policy is put to work, if there is one
 
 POLICIES = {
     "contextual": contextual,
     "pending": lambda: KLUCBPolicy(num_actions=3, seed=0),  # counts choices without rewards
     "sampled": lambda: contextual(Mixed(ThompsonSampling(), 0.1), BayesianRidge()),
     "items": of_items,
+    "upgraded": contextual,
+    "upgraded to count": contextual,
+}
+NEXT_POLICIES = {
+    "upgraded": lambda: contextual(Softmax(0.5), Ridge(intercept=True)),
+    "upgraded to count": lambda: KLUCBPolicy(num_actions=3, seed=0),
 }
 
 
 def open_service(folder, name):
-    """The service of the workload: rewards are learned in batches of three."""
+    """The service of the workload, with the policy that is at work."""
+    try:
+        return open_with(folder, name, POLICIES[name]())
+    except ValueError as error:
+        if "was upgraded to" not in str(error):
+            raise
+        return open_with(folder, name, NEXT_POLICIES[name]())
+
+
+def open_with(folder, name, policy):
+    """A service that learns from rewards in batches of three."""
     of_kind = {"item_features": ITEM_FEATURES} if name == "items" else {"actions": NAMES}
     return DecisionService(
         folder / "shop.sqlite",
-        POLICIES[name](),
+        policy,
         **of_kind,
         features=FEATURES,
         seed=5,
@@ -63,13 +80,22 @@ def serve_quietly(folder, users, name, ready):
 
 def serve(folder, users, name, tell_ready=lambda: None):
     """Serves the users in order; what was answered before is asked again."""
+    done = find_start(folder)
+    if name in NEXT_POLICIES and done <= UPGRADE < users:
+        serve_part(folder, name, range(done, UPGRADE), tell_ready)
+        DecisionService.upgrade(folder / "shop.sqlite", NEXT_POLICIES[name]())
+        done = UPGRADE
+    serve_part(folder, name, range(done, users), tell_ready)
+
+
+def serve_part(folder, name, users, tell_ready):
+    """Serves some users by the policy that is at work."""
     with open_service(folder, name) as service:
         tell_ready()
-        done = find_start(folder)
         known = read_answers(folder)
         with (folder / "answers.txt").open("a", encoding="utf-8") as answers:
-            for first in range(done, users, BATCH):
-                batch = range(first, min(first + BATCH, users))
+            for first in users[::BATCH]:
+                batch = range(first, min(first + BATCH, users.stop))
                 if name != "items":
                     change_actions(service, first)
                 decide(
@@ -77,6 +103,14 @@ def serve(folder, users, name, tell_ready=lambda: None):
                 )
                 late = [user - 7 for user in batch if user >= 7 and user % 4]
                 service.reward_many([(f"user-{user}", reward_of(user)) for user in late])
+
+
+def upgrade_for_ever(folder, name, ready):
+    """Puts two policies to work in turn, until the process is killed."""
+    ready.send("ready")
+    while True:
+        for make in (NEXT_POLICIES[name], POLICIES[name]):
+            DecisionService.upgrade(folder / "shop.sqlite", make())
 
 
 def change_actions(service, user):

@@ -1,11 +1,18 @@
 """A process that is killed goes on as if it had not been."""
 
+import itertools
 import multiprocessing
 
 import numpy as np
 import pytest
 
-from tests.serving.killed_process import results, serve, serve_quietly
+from bandit_envs.serving import read_report
+from tests.serving.killed_process import (
+    results,
+    serve,
+    serve_quietly,
+    upgrade_for_ever,
+)
 
 
 def serve_with_kills(folder, users, name, kills, seconds):
@@ -59,15 +66,52 @@ def check_kills(folder, users, name, kills, seconds):
 @pytest.mark.posix
 @pytest.mark.filterwarnings("ignore:an action was drawn with the probability 1")
 @pytest.mark.parametrize(
-    "name", ["contextual", "pending", "items", pytest.param("sampled", marks=pytest.mark.slow)]
+    "name",
+    [
+        "contextual",
+        "pending",
+        "items",
+        "upgraded",
+        pytest.param("sampled", marks=pytest.mark.slow),
+    ],
 )
 def test_a_killed_process_goes_on_as_if_it_had_not_been(tmp_path, name):
     assert check_kills(tmp_path, users=1_600, name=name, kills=2, seconds=0.2) >= 1
 
 
+@pytest.mark.posix
+@pytest.mark.filterwarnings("ignore:an action was drawn with the probability 1")
+@pytest.mark.parametrize("name", ["upgraded", "upgraded to count"])
+@pytest.mark.parametrize("kills", [4, pytest.param(100, marks=pytest.mark.slow)])
+def test_a_killed_upgrade_has_happened_or_not(tmp_path, name, kills):
+    serve(tmp_path, 200, name)
+    log, first_state, _ = results(tmp_path, name)
+    states = {read_report(tmp_path / "shop.sqlite").policies[0].policy: first_state}
+    rng = np.random.default_rng(2)
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.serving.killed_process"])
+    upgrades = []
+    for _ in range(kills):
+        ready, when_ready = context.Pipe(duplex=False)
+        process = context.Process(target=upgrade_for_ever, args=(tmp_path, name, when_ready))
+        process.start()
+        assert ready.recv() == "ready"
+        process.join(rng.uniform(0.0, 0.3))
+        process.kill()
+        process.join()
+        policies = [each.policy for each in read_report(tmp_path / "shop.sqlite").policies]
+        assert all(before != after for before, after in itertools.pairwise(policies))
+        upgrades.append(len(policies))
+        found_log, state, _ = results(tmp_path, name)
+        assert found_log == log
+        assert states.setdefault(policies[-1], state) == state
+    assert upgrades[-1] > 2
+    assert upgrades == sorted(upgrades)
+
+
 @pytest.mark.slow
 @pytest.mark.posix
-@pytest.mark.parametrize("name", ["contextual", "items"])
+@pytest.mark.parametrize("name", ["contextual", "items", "upgraded", "upgraded to count"])
 def test_a_hundred_kills_change_nothing(tmp_path, name):
     users = 10_000  # three times as many as are served in a second
     assert check_kills(tmp_path, users, name, kills=100, seconds=0.01) == 100

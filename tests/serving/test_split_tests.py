@@ -63,3 +63,33 @@ def test_a_test_goes_on_where_the_process_ended(tmp_path):
         if path == whole:
             expected = str(last)
     assert str(last) == expected
+
+
+@pytest.mark.filterwarnings("ignore:an action was drawn with the probability 1")
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+def test_late_rewards_of_users_who_saw_the_winner_alone_are_no_split(tmp_path, epsilon):
+    rng = np.random.default_rng(0)
+    rates = {"A": 0.3, "B": 0.2, "C": 0.1, "D": 0.1}
+
+    def pay(service, decisions, factor=1.0):
+        paid = [(each.id, float(rng.random() < factor * rates[each.action])) for each in decisions]
+        service.reward_many(paid)
+
+    policy = SplitTestPolicy(num_actions=3, seed=0)
+    file = tmp_path / "test.sqlite"
+    names = ["A", "B", "C"]
+    with DecisionService(file, policy, names, seed=0, epsilon=epsilon) as service:
+        while not service.policy.has_stopped:
+            pay(service, service.decide_many([None] * 200))
+        bad_days = service.decide_many([None] * 2000)
+        service.add_action("D")
+        pay(service, service.decide_many([None] * 20))
+        known = service.policy.report(names=service.actions)
+        pay(service, bad_days, factor=0.2)
+        report = service.policy.report(names=service.actions)
+        assert str(report) == str(known)
+        pay(service, service.decide_many([None] * 2000))
+        report = service.policy.report(names=service.actions)
+    assert report.winner == "A"
+    assert report.counts[3] > 0
+    assert not report.is_split_wrong

@@ -17,7 +17,7 @@ ROLES |= {"slot_propensity", "prefix_propensity", "slate", "slot", "example", "l
 ROLES |= {"weight"}
 ROLES |= {"decision", "item", "chosen", "item_features", "available"}
 OTHERS = {"path", "frame", "table", "batch_rows", "num_actions", "drop_missing", "only"}
-OTHERS |= {"layout", "text_features", "balance", "gather"}
+OTHERS |= {"layout", "text_features", "balance", "gather", "rewards"}
 READERS = (scan_log, read_log, from_frame, read_slates, read_outcomes, read_dataset)
 
 

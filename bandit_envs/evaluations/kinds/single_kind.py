@@ -124,5 +124,5 @@ def find_remarks(candidate: Candidate, log: OpenLog) -> Iterator[str]:
     if is_linear and encoding is not None and encoding.features and encoding.item_features:
         yield LACKS_PRODUCTS
     if isinstance(policy, ConstantPolicy) and policy.item is not None:
-        share = 1.0 - log.summary.items.count_offers(policy.item) / log.size
-        yield f"chooses uniformly where its item is not offered: {share:.2g} of the rows"
+        without = log.size - log.summary.items.count_offers(policy.item)
+        yield f"chooses uniformly in {without} of {log.size} rows, where its item is not offered"

@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias
 
 from bandit_envs.evaluations.candidates import LOGGED
 from bandit_envs.evaluations.estimate_rows import EstimateRow, Evaluated
+from bandit_envs.logged.summary import LogSummary
 from bandit_envs.names.visible import visible
 from bandit_envs.showing.latex import escape, to_latex
 from bandit_envs.showing.tables import Cell, Grid, Group, NumericColumn, Table, rounded
@@ -16,6 +17,9 @@ MakeCell: TypeAlias = Callable[[Sequence[float], float, str], Cell]
 """Makes a cell of a value with the ends of its interval, its error, and a sign of its format."""
 
 STUBS = ("policy", "estimator")
+
+SHOWN_ITEMS = 10
+"""A table shows at most so many items; a file has all."""
 
 
 class Shown(Protocol):
@@ -29,6 +33,7 @@ class Shown(Protocol):
     is_over_time: bool
     log: str
     title: str
+    summary: LogSummary
 
     @property
     def all_rows(self) -> list[EstimateRow]:
@@ -118,6 +123,25 @@ def weights_grid(evaluated: Sequence[Evaluated]) -> Grid:
         ]
         grid.append(cells)
     return grid
+
+
+def items_grid(summary: LogSummary) -> Grid:
+    """Returns what a log says of the items that were offered most; () without items."""
+    rows = summary.item_rows()[:SHOWN_ITEMS]
+    if not rows:
+        return ()
+    grid = [["item", "offered", "chosen", "chosen when offered", "mean propensity", "mean reward"]]
+    for row in rows:
+        means = ["" if math.isnan(each) else f"{each:.4f}" for each in (row.propensity, row.reward)]
+        counts = [f"{row.offered:,}", f"{row.chosen:,}", f"{row.chosen / row.offered:.1%}"]
+        grid.append([str(row.item), *counts, *means])
+    return grid
+
+
+def title_of_items(summary: LogSummary) -> str:
+    """Returns a heading of `items_grid`, which says how many items there are."""
+    number = len(summary.item_rows())
+    return f"Items offered most ({min(number, SHOWN_ITEMS)} of {number:,})"
 
 
 Numbers: TypeAlias = list[tuple[EstimateRow, list[str], list[Cell | None]]]

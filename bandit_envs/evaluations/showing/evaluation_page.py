@@ -20,7 +20,9 @@ from bandit_envs.evaluations.showing.estimate_tables import (
     count_first,
     estimates_table,
     find_warnings,
+    items_grid,
     number_texts,
+    title_of_items,
     weights_grid,
 )
 from bandit_envs.showing import plots
@@ -32,6 +34,11 @@ WEIGHTS_EXPLAINED = (
     "Effective rows are how many rows of equal weight would tell as much. If the log has all "
     "probabilities, they are also shown as expected, whatever actions were drawn. A Pareto k above "
     "0.5 says that the tail of the weights is heavy. A few decide if the largest is large, too.",
+)
+
+ITEMS_EXPLAINED = (
+    "All rows of the log count. The propensity and the reward are means of the rows where the item "
+    "was chosen."
 )
 
 
@@ -53,6 +60,7 @@ def page_of(found: Shown, evaluated: Sequence[Evaluated]) -> str:
         estimates_section(found, "Estimates and gains"),
         *_sections_of_segments(found),
         weights_section,
+        *_sections_of_items(found),
     ]
     return make_page(f"Policies on {found.log}", found.title.splitlines(), sections)
 
@@ -102,6 +110,13 @@ def _sections_of_segments(found: Shown) -> Iterator[Section]:
     others = number_texts(warnings)[count_first(found) :]
     if others:
         yield Section("Warnings", others, level=3)
+
+
+def _sections_of_items(found: Shown) -> Iterator[Section]:
+    """Yields a section with the items of the log, if it has some."""
+    table = items_grid(found.summary)
+    if table:
+        yield Section(title_of_items(found.summary), [ITEMS_EXPLAINED], table=table)
 
 
 def _charts() -> ModuleType:

@@ -52,7 +52,7 @@ class Terms:
         weights: [S, n], of S slots, before any change; S is 1 except for slates.
         normaliser: the weights of a self-normalised estimator, as `weighted`; None for ones.
         left_out: [n], what a change of the weights takes from `weighted`; None for nothing.
-        actions: which actions the log has, and the policy takes; None for slates.
+        actions: which actions the log has, and the policy takes; None for slates and items.
         estimator: names what made the terms, with its parameters; "" if it is not known.
         expected_squares: [n], the expected square of a row's weight before its action was drawn;
             None if the log has not all probabilities of the logging policy.
@@ -206,7 +206,7 @@ class EstimateSums:
             known, or the same.
         compared: the sums that test what is assumed; None if that cannot be tested.
         assumption: what a warning says if the test refutes it.
-        actions: of the log and the policy; None for slates.
+        actions: of the log and the policy; None for slates and items.
         estimator: names what made the terms, with its parameters; "" if it is not known.
         has_bandwidth: whether what is left out is by a bandwidth, of which `find_moved` tells.
         needs_equal_weights: whether the estimate is refused if weights above 0 differ.
@@ -247,9 +247,9 @@ class EstimateSums:
             raise TypeError(f"sums are of {found}; expected those of one estimator")
         if self.has_units != other.has_units:
             raise ValueError("sums are of rows with and without units; expected all with units")
-        actions = self.actions
-        if actions is not None and other.actions is not None:
-            actions = actions.merge(other.actions)
+        actions = None  # rows of items, whose numbers are places, tell nothing of actions
+        if self.actions is not None and other.actions is not None:
+            actions = self.actions.merge(other.actions)
         return EstimateSums(
             main=_merge_main(self.main, other.main),
             weights=self.weights.merge(other.weights),

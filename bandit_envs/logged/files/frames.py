@@ -8,9 +8,11 @@ from bandit_envs.base.extras import import_extra
 from bandit_envs.logged.files.column_layout import TableLayout, check_layout, join_frame, split_log
 from bandit_envs.logged.files.item_scan import open_table
 from bandit_envs.logged.files.log_roles import LogRoles, Propensity
+from bandit_envs.logged.files.reward_table import RewardTable
 from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.tables.parts import FramePart, Parts
 from bandit_envs.tables.roles import Names
+from bandit_envs.tables.whole_table import AnyTable
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -49,6 +51,7 @@ def from_frame(
     available: str | None = None,
     unit: str | None = None,
     time: str | None = None,
+    rewards: AnyTable | RewardTable | None = None,
 ) -> BanditLog:
     """Returns the log in a pandas DataFrame, which has one row a decision, or one a candidate.
 
@@ -91,6 +94,10 @@ def from_frame(
             or session. Rows of one unit belong together, and intervals are by units.
         time: the column of dates or times, which the log has as seconds. It is no feature, unless
             it is named as one.
+        rewards: a table of the rewards, such as conversions: a data frame, a path, or a
+            `RewardTable`, which says in which window they count. It has the columns `decision` and
+            `reward`, the ids of the decisions, as the log has them, and the rewards. The sum of a
+            decision's rewards counts; without one, it is 0.
 
     Raises:
         ValueError: a column is missing, or has a value that cannot be; missing values are counted
@@ -100,7 +107,7 @@ def from_frame(
         UserWarning: a column without a name is not a feature, or a column of dates in another form
             is read as texts.
     """
-    others = (features, logger, item, unit, time)
+    others = (features, logger, item, unit, time, rewards)
     if all(name is None for name in others) and KEY in frame.attrs:
         layout: TableLayout = check_layout(frame.attrs[KEY]).copy()
         layout["rows"] = len(frame)  # some may have been filtered
@@ -121,6 +128,7 @@ def from_frame(
         unit=unit,
         time=time,
         weight=weight,
+        rewards=rewards,
     )
     scan = open_table(
         "frame",

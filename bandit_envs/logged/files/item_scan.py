@@ -34,6 +34,9 @@ from bandit_envs.tables.parts import Part, Parts
 from bandit_envs.tables.roles import Roles, check_column_names
 from bandit_envs.tables.times import TimesOfRows
 
+OF_WHOLE = ("unit", "time", "weight")
+"""The roles of columns that say one thing of a whole decision, beside its context."""
+
 
 @dataclasses.dataclass(frozen=True)
 class ItemScan(UsersScan):
@@ -93,13 +96,14 @@ class ItemScan(UsersScan):
         )
         known = ItemSearch(table, *_find_features(roles, lists, table)).find()
         context = tuple(known.encoding.names)
+        same = [name for role in OF_WHOLE for name in roles.all_of(role)]
         scan = cls(
             parts=table.parts,
             roles=roles.with_items(context, known.encoding.of_items().names),
             batch_rows=batch_rows,
             drop_missing=drop_missing,
             encoding=known.encoding,
-            table=dataclasses.replace(table, context=context, ends=known.ends),
+            table=dataclasses.replace(table, context=(*context, *same), ends=known.ends),
             fewest=known.fewest,
             most=known.most,
             tells_all=False,
@@ -120,10 +124,9 @@ class ItemScan(UsersScan):
         return self._replace(batch_rows=size)
 
     def remarks(self) -> list[str]:
-        items = ", ".join(map(visible, self.encoding.of_items().names))
         most = f" to {self.most}" if self.most > self.fewest else ""
         found = f"{len(self.encoding.items)} items, {self.fewest}{most} in a decision"
-        return [*super().remarks(), f"{found}; features of items: {items}"]
+        return [*super().remarks(), found]
 
     def find_missing(self) -> MissingValues:
         found = MissingValues(size=0, rows=0, columns={}, unit="decisions")
@@ -135,7 +138,8 @@ class ItemScan(UsersScan):
 
     def with_time(self, name: str) -> ItemScan:
         roles = self.roles.with_time(name)
-        return self._replace(roles=roles, encoding=self.encoding.keep(roles.features))
+        table = dataclasses.replace(self.table, context=(*self.table.context, name))
+        return self._replace(table=table, roles=roles, encoding=self.encoding.keep(roles.features))
 
     def _scan_times(self, name: str) -> Iterator[TimesOfRows]:
         for number, part in enumerate(self.parts.found):

@@ -18,14 +18,15 @@ from bandit_envs.logged.files.log_files import (
     is_written,
 )
 from bandit_envs.logged.files.log_roles import LogRoles, Propensity
+from bandit_envs.logged.files.reward_table import RewardTable
 from bandit_envs.logged.files.scan import BATCH_ROWS
-from bandit_envs.logged.files.served.decision_file import DecisionScan
-from bandit_envs.logged.files.served.decision_tables import is_decisions
+from bandit_envs.logged.files.served.decision_scan import DecisionScan
 from bandit_envs.logged.files.table_scan import UsersScan
 from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.tables.folders import find_parts, has_files
 from bandit_envs.tables.roles import Names
-from bandit_envs.tables.suffixes import TABLE_SUFFIXES
+from bandit_envs.tables.suffixes import DECISION_SUFFIXES, TABLE_SUFFIXES
+from bandit_envs.tables.whole_table import AnyTable
 
 FileScan: TypeAlias = WrittenScan | UsersScan | DecisionScan | DsjsonScan
 """A log in files, as `scan_log` returns it."""
@@ -54,6 +55,7 @@ def scan_log(
     gather: bool = False,
     available: str | None = None,
     unit: str | None = None,
+    rewards: AnyTable | RewardTable | None = None,
 ) -> FileScan:
     """Returns an iterable over the batches of a log.
 
@@ -66,7 +68,8 @@ def scan_log(
         path: a file that `write_log` wrote; or any file of CSV, Parquet or JSON lines (.jsonl); or
             one of Vowpal Wabbit's dsjson, which ends in .dsjson or .json, as `read_dsjson` reads
             it; or a folder of such files, also in folders inside it, which are taken in the order
-            of their names; or a file of decisions, which ends in .sqlite, .sqlite3 or .db. Names of
+            of their names; or a file of decisions, which ends in .sqlite, .sqlite3 or .db, or a
+            folder of such files, in which an action of the same name is the same. Names of
             folders such as day=2, as pandas and Hive write them, are columns of a table; where they
             are numbers, these say the order.
         batch_rows: the most rows of a batch. The last batch of a file may have fewer.
@@ -103,6 +106,7 @@ def scan_log(
         gather: whether rows of a decision may stand anywhere.
         available: the column of lists of the actions that were available.
         unit: the column of a table that says whose a decision is, as for `from_frame`.
+        rewards: a table of the rewards, as for `from_frame`.
 
     Raises:
         ValueError: there is no log, a folder has other files, or without `features`, the first file
@@ -135,6 +139,7 @@ def scan_log(
         available=available,
         unit=unit,
         weight=weight,
+        rewards=rewards,
     )
     folder = Path(path)
     given = {
@@ -149,10 +154,11 @@ def scan_log(
         "item": item is not None,
         "available": available is not None,
         "unit": unit is not None,
+        "rewards": rewards is not None,
     }
-    if is_decisions(folder) and not folder.is_dir():
+    if has_files(folder, DECISION_SUFFIXES, only):
         _refuse_given({**given, "features": features is not None}, "a DecisionService", path)
-        return DecisionScan.open(folder, batch_rows, time)
+        return DecisionScan.open(find_parts(folder, DECISION_SUFFIXES, only), batch_rows, time)
     if has_files(folder, DSJSON_SUFFIXES, only):
         _refuse_given({**given, "features": features is not None}, "a logger of dsjson", path)
         return DsjsonScan.open(find_parts(folder, DSJSON_SUFFIXES, only), batch_rows, time)
@@ -209,6 +215,7 @@ def read_log(
     available: str | None = None,
     unit: str | None = None,
     time: str | None = None,
+    rewards: AnyTable | RewardTable | None = None,
 ) -> BanditLog:
     """Reads what `write_log` wrote, a table, or all such files in a folder, by their names' order.
 
@@ -241,6 +248,7 @@ def read_log(
         available=available,
         unit=unit,
         time=time,
+        rewards=rewards,
     )
     if time is not None:
         scan = scan.with_dates(time)

@@ -11,10 +11,12 @@ import numpy as np
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import short_repr
 from bandit_envs.logged.columns import MIN_PROPENSITY
+from bandit_envs.logged.files.reward_table import JoinedRewards, RewardColumns, RewardTable
 from bandit_envs.names.visible import visible
 from bandit_envs.tables.cells import cells_of, read_numbers
 from bandit_envs.tables.errors import check_column, name_some
 from bandit_envs.tables.roles import Names, Roles
+from bandit_envs.tables.whole_table import AnyTable
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -139,6 +141,7 @@ class LogRoles(NamedTuple):
     roles: Roles
     loggers: LoggerColumns | None
     propensity: float | None = None  # of all decisions, if it is no column
+    rewards: JoinedRewards | None = None  # of a table of their own
 
     @classmethod
     def of(
@@ -159,6 +162,7 @@ class LogRoles(NamedTuple):
         available: str | None = None,
         unit: str | None = None,
         weight: str | None = None,
+        rewards: AnyTable | RewardTable | None = None,
     ) -> LogRoles:
         """Returns the roles that a user names, as for `from_frame`.
 
@@ -180,23 +184,42 @@ class LogRoles(NamedTuple):
         elif not isinstance(propensity, float):
             columns = propensity
         of_items = {"decision": decision, "item_features": item_features}
-        of_actions = {"embedding": embedding, "logger": logger, "available": available}
+        of_actions: dict[str, object] = {"embedding": embedding, "logger": logger}
+        of_actions |= {"available": available, "rewards": rewards is not None}
         others: dict[str, Names | None]
         if item is None:
             others = {"action": action}
+            if rewards is not None:
+                others["decision"] = decision
+                del of_items["decision"]
             _refuse_roles({**of_items, "chosen": chosen != "chosen"}, "item, the column of items")
         else:
             others = {"item": item, "chosen": chosen, **of_items}
             expected = f"a log of actions, as {item!r} has items"
             _refuse_roles({**of_actions, "action": action != "action"}, expected)
-        others |= {"reward": reward, "embedding": embedding, "time": time, "propensity": columns}
+        joined = None
+        if rewards is None:
+            others["reward"] = reward
+        else:
+            joined = _read_rewards(rewards, decision, reward, time)
+        others |= {"embedding": embedding, "time": time, "propensity": columns}
         others |= {"logger": logger, "available": available, "unit": unit, "weight": weight}
-        return cls(Roles.of(features, SHARED, **others), loggers, constant)
+        return cls(Roles.of(features, SHARED, **others), loggers, constant, joined)
 
     @property
     def are_of_items(self) -> bool:
         """Whether actions are items with features."""
         return bool(self.roles.all_of("item"))
+
+
+def _read_rewards(
+    rewards: AnyTable | RewardTable, decision: str | None, reward: str, time: str | None
+) -> JoinedRewards:
+    """Returns the rewards in a table of their own; the names are of its columns and the log's."""
+    if decision is None:
+        expected = "the column of ids that the log and the table of rewards have"
+        raise ValueError(f"rewards is given, and decision is None; expected {expected}")
+    return JoinedRewards.read(RewardTable.of(rewards), RewardColumns(decision, reward, time))
 
 
 def _refuse_roles(given: Mapping[str, object], expected: str) -> None:

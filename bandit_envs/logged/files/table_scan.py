@@ -16,6 +16,7 @@ from bandit_envs.arrays import Array, Floats, Mask
 from bandit_envs.base.checks import check_integer
 from bandit_envs.logged.columns import BadValueError
 from bandit_envs.logged.files.log_roles import LoggerColumns, LogRoles
+from bandit_envs.logged.files.reward_table import JoinedRewards
 from bandit_envs.logged.files.scan import BATCH_ROWS, Scan, are_parquet
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.tables.cells import (
@@ -28,10 +29,10 @@ from bandit_envs.tables.cells import (
     read_seconds,
     read_units,
 )
-from bandit_envs.tables.decisions.lists import flatten, flatten_column
+from bandit_envs.tables.decisions.lists import read_sets
 from bandit_envs.tables.encoding import TableEncoding, TextColumn
 from bandit_envs.tables.encoding_search import EncodingSearch
-from bandit_envs.tables.errors import bad_value, check_column
+from bandit_envs.tables.errors import bad_value
 from bandit_envs.tables.missing import MissingValues
 from bandit_envs.tables.parts import Part, Parts
 from bandit_envs.tables.roles import (
@@ -139,12 +140,14 @@ class TableScan(UsersScan):
         propensity: of all decisions; None if a column has them, or they are not known.
         loggers: the columns of several logging policies; None for one.
         num_unread: how many columns of features `keep_features` has left out.
+        rewards: those of a table of their own; None if a column has them.
     """
 
     num_actions: int
     propensity: float | None = None
     loggers: LoggerColumns | None = None
     num_unread: int = 0
+    rewards: JoinedRewards | None = None
 
     @classmethod
     def open(
@@ -204,6 +207,12 @@ class TableScan(UsersScan):
             drop_missing=drop_missing,
             encoding=encoding,
         )
+        if columns.rewards is not None:
+            if columns.rewards.columns.reward in found:
+                problem = f"{table} has a column {columns.rewards.columns.reward!r}"
+                raise ValueError(f"{problem}, and rewards are in a table of their own")
+            frames = scan._all_frames(columns.rewards.of_log())
+            scan = scan._replace(rewards=columns.rewards.with_log(frames))
         if columns.loggers is None:
             return scan
         rows = scan._count_loggers(columns.loggers)
@@ -217,6 +226,8 @@ class TableScan(UsersScan):
 
     def remarks(self) -> list[str]:
         lines = super().remarks()
+        if self.rewards is not None:
+            lines += self.rewards.remarks()
         lines += map(describe_unused_unit, self._find_unused_units())
         if self.loggers is not None:
             found = f"logging policies: {self.loggers}"
@@ -317,7 +328,7 @@ class TableScan(UsersScan):
             return BanditLog(
                 observation=self.encoding.read(frame),
                 action=self._read_actions(frame),
-                reward=read_numbers(frame, self.roles.column_of("reward")),
+                reward=self._read_rewards(frame),
                 propensity=self._read_propensities(frame, own),
                 available=self._read_available(frame),
                 num_actions=self.num_actions,
@@ -340,25 +351,11 @@ class TableScan(UsersScan):
         return read_integers(frame, column) if self.num_actions else read_reals(frame, column)
 
     def _read_available(self, frame: DataFrame) -> Mask | None:
-        """Returns which actions are available, [n, K]; None if no column says it.
-
-        Raises:
-            ValueError: a list has an entry that is not an action.
-        """
+        """Returns which actions are available, [n, K]; None if no column says it."""
         column = self.roles.one_of("available")
         if column is None:
             return None
-        entries = flatten_column(frame, column)
-        if self.encoding.actions:
-            actions = read_names(entries, column, self.encoding.actions)
-        else:
-            actions = read_integers(entries, column)
-            is_good = (actions >= 0) & (actions < self.num_actions)
-            check_column(entries, column, is_good, f"0 to {self.num_actions - 1}")
-        mask = np.zeros((len(frame), self.num_actions), np.bool_)
-        sizes = flatten(frame, column)[0]
-        mask[np.repeat(np.arange(len(frame)), sizes), actions] = True
-        return mask
+        return read_sets(frame, column, self.encoding.actions, self.num_actions)
 
     def _read_propensities(self, frame: DataFrame, own: Floats | None) -> Any:
         """Returns the propensities, [n]; None if they are not known.
@@ -373,6 +370,12 @@ class TableScan(UsersScan):
             return np.full(len(frame), self.propensity)
         column = self.roles.one_of("propensity")
         return None if column is None else read_numbers(frame, column)
+
+    def _read_rewards(self, frame: DataFrame) -> Floats:
+        """Returns the rewards, [n]."""
+        if self.rewards is not None:
+            return self.rewards.rewards_of(frame)
+        return read_numbers(frame, self.roles.column_of("reward"))
 
     def _read_weights(self, frame: DataFrame) -> Any:
         """Returns how many decisions rows stand for, [n]; None if no column says so."""
@@ -389,22 +392,35 @@ class TableScan(UsersScan):
             names: of columns to read; if rows may be left out, all columns decide which.
             others: of more columns to read, which may miss values.
         """
-        needed = self.roles.names() if self.drop_missing else names
+        needed = [*self.roles.names()] if self.drop_missing else [*names]
+        needed += [] if self.rewards is None else self.rewards.of_log()
+        needed = list(dict.fromkeys(needed))
         for frame in self._frames(part, list(dict.fromkeys([*needed, *others]))):
             is_complete = frame[needed].notna().all(axis=1)
-            if is_complete.all():
-                yield frame
-                continue
-            if not self.drop_missing:
+            if not is_complete.all() and not self.drop_missing:
                 self.find_missing().check_none()
-            yield frame[is_complete]
+            complete = frame if is_complete.all() else frame[is_complete]
+            if self.rewards is not None:
+                with part.reading():
+                    complete = self.rewards.keep_used(complete)
+            yield complete
+
+    def _all_frames(self, names: Sequence[str]) -> Iterator[DataFrame]:
+        """Yields some columns of the rows of all parts that miss no value."""
+        for part in self.parts.found:
+            for frame in self._complete_frames(part, names):
+                with part.reading():
+                    yield frame
 
     def _frames(self, part: Part, names: Sequence[str]) -> Iterator[DataFrame]:
         """Yields some columns of a part."""
         texts = [each.name for each in self.encoding.features if isinstance(each, TextColumn)]
         texts += self.roles.all_of("action") if self.encoding.actions else ()
         texts += (*self.roles.all_of("logger"), *self.roles.all_of("available"))
-        texts += self.roles.all_of("unit")  # so that no number is read as a float
+        texts += (
+            *self.roles.all_of("unit"),
+            *self.roles.all_of("decision"),
+        )  # so that no number is read as a float
         with part.reading():
             yield from part.frames(names, self.batch_rows, texts)
 

@@ -9,7 +9,7 @@ from bandit_envs.logged.learners.fits.action_sums import (
     ridge_policy,
     sum_logged_rewards,
 )
-from bandit_envs.logged.learners.fits.pairs import logged_pairs
+from bandit_envs.logged.learners.fits.pairs import logged_pairs, name_model
 from bandit_envs.logged.learners.fits.policies import (
     policy_of_regressions,
 )
@@ -64,7 +64,8 @@ class DirectMethodLearner(Learner):
         models: list[Any] = []
         for action, features, rewards, weights in logged_pairs(require_rows(log)):
             regressor = copy_estimator(self._regressor, rng)
-            models.append(fit_regressor(regressor, features, rewards, action, weights))
+            fitted = fit_regressor(regressor, features, rewards, name_model(log, action), weights)
+            models.append(fitted)
         return policy_of_regressions(models, log, batch_size, rng)
 
     def _fit_parts(self, over: PassOverParts, batch_size: int, seed: Seed) -> ContextualPolicy:

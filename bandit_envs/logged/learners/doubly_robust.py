@@ -10,7 +10,7 @@ from bandit_envs.logged.learners.fits.action_sums import (
     ridge_policy,
     sum_all_rewards,
 )
-from bandit_envs.logged.learners.fits.pairs import all_pairs, count_models, logged_pairs
+from bandit_envs.logged.learners.fits.pairs import all_pairs, count_models, logged_pairs, name_model
 from bandit_envs.logged.learners.fits.policies import (
     policy_of_regressions,
 )
@@ -83,10 +83,13 @@ class DoublyRobustLearner(Learner):
         for action, features, targets, weights in all_pairs(log, rewards):
             if action in is_logged:
                 made = copy_estimator(regressor, rng)
-                models[action] = fit_regressor(made, features, targets, action, weights)
+                of = name_model(log, action)
+                models[action] = fit_regressor(made, features, targets, of, weights)
         return policy_of_regressions(models, log, batch_size, rng)
 
     def _fit_parts(self, over: PassOverParts, batch_size: int, seed: Seed) -> ContextualPolicy:
         sums = over(functools.partial(RewardSums.from_batches, folds=FOLDS))
         model = functools.reduce(RewardSums.merge, sums, RewardSums(FOLDS, {})).fit()
-        return ridge_policy(over(functools.partial(sum_all_rewards, model)), batch_size, seed)
+        return ridge_policy(
+            over(functools.partial(sum_all_rewards, model.predict)), batch_size, seed
+        )

@@ -1,15 +1,18 @@
-"""A learner that classifies contexts by logged actions, which count by what they earned."""
+"""A learner that maximises the value that IPS estimates."""
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
+from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import check_number
 from bandit_envs.logged.features import context_of, has_items
+from bandit_envs.logged.learners.fits.action_sums import ridge_policy, sum_all_rewards
 from bandit_envs.logged.learners.fits.policies import greedy_policy
-from bandit_envs.logged.learners.learner import Learner
+from bandit_envs.logged.learners.learner import Learner, PassOverParts, pass_here
 from bandit_envs.logged.log import BanditLog, require_propensities, require_rows
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.models import LinearScores
@@ -20,19 +23,29 @@ from bandit_envs.seeding import Seed, generator
 
 
 class IPSLearner(Learner):
-    """Maximises the value that IPS estimates, as a weighted classification.
+    """Maximises the value that IPS estimates, by regressions or as a weighted classification.
 
         max_pi  sum_i  (r_i - baseline) / p_i  1{pi(x_i) = a_i}
 
-    The label of row i is its action, and its weight (r_i - baseline) / p_i. Rows of weight 0 are
-    left out. The policy chooses the action that the classifier finds most probable; one that never
-    earned more than the baseline is chosen only if no other is available.
+    Without a classifier, each action has a ridge regression on all rows i of
+
+        baseline + 1{a = a_i} (r_i - baseline) / p_i
+
+    whose mean is the expected reward, and the policy chooses the action with the largest
+    prediction. Items with features share one regression, of all that were offered. An action that
+    was never logged is chosen only if no other is available.
+
+    With a classifier, the label of row i is its action, and its weight (r_i - baseline) / p_i. Rows
+    of weight 0 are left out. The policy chooses the action that the classifier finds most probable;
+    one that never earned more than the baseline is chosen only if no other is available. Items are
+    no classes.
 
     Args:
-        classifier: of scikit-learn, of which a copy learns. Its `fit` takes `sample_weight`.
-        baseline: at most the smallest reward, since weights cannot be negative. Its value changes
-            how much estimates vary, and not what they are on average: with rewards from 10 to 11,
-            learn with a baseline of 10.
+        classifier: of scikit-learn, of which a copy learns. Its `fit` takes `sample_weight`. None
+            for regressions.
+        baseline: its value changes how much estimates vary, and not what they are on average: with
+            rewards from 10 to 11, learn with a baseline of 10. With a classifier, it is at most the
+            smallest reward, since weights cannot be negative.
 
     Raises:
         TypeError: `classifier` is not a classifier.
@@ -48,9 +61,15 @@ class IPSLearner(Learner):
     2
     """
 
-    def __init__(self, classifier: Any, baseline: float = 0.0) -> None:
-        self._classifier = check_classifier("classifier", classifier)
+    def __init__(self, classifier: Any = None, baseline: float = 0.0) -> None:
+        if classifier is not None:
+            check_classifier("classifier", classifier)
+        self._classifier = classifier
         self._baseline = check_number("baseline", baseline)
+
+    @property
+    def streams(self) -> bool:
+        return self._classifier is None
 
     def _fit(self, log: BanditLog, batch_size: int, seed: Seed) -> ContextualPolicy:
         """Returns what `fit` does.
@@ -59,8 +78,10 @@ class IPSLearner(Learner):
             ValueError: a reward is below the baseline, none is above it, or the classifier cannot
                 learn from these rows.
         """
+        if self.streams:
+            return self._fit_parts(functools.partial(pass_here, [log]), batch_size, seed)
         if has_items(require_rows(log)):
-            advice = "policy_gradient climbs the value that IPS estimates"
+            advice = "expected no classifier; regressions learn from items"
             raise ValueError(f"log is of items, which are no classes; {advice}")
         context = context_of(log)
         weights = self._weigh(log)
@@ -76,6 +97,10 @@ class IPSLearner(Learner):
         fit_weighted(classifier, context[rows], labels, weights[rows])
         return greedy_policy(FittedClassifier(classifier), log, batch_size, rng)
 
+    def _fit_parts(self, over: PassOverParts, batch_size: int, seed: Seed) -> ContextualPolicy:
+        predict = functools.partial(_constant_rewards, self._baseline)
+        return ridge_policy(over(functools.partial(sum_all_rewards, predict)), batch_size, seed)
+
     def _weigh(self, log: BanditLog) -> Any:
         """Returns the weights of the rows: [n]."""
         smallest = log.reward.min()
@@ -89,3 +114,8 @@ class IPSLearner(Learner):
             expected = "rewards above the baseline"
             raise ValueError(f"log has the reward {smallest:g} in all rows; expected {expected}")
         return weights
+
+
+def _constant_rewards(reward: float, log: BanditLog, first_row: int) -> Floats:
+    """Returns the same reward for all actions of all rows, [n, K], whatever the rows are."""
+    return np.full((len(log), log.num_actions), reward)

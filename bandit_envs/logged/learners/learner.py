@@ -127,10 +127,10 @@ class Learner(abc.ABC):
             what: needs that they do, in the message.
         """
         if not self.streams:
-            expected = "a DirectMethodLearner() or DoublyRobustLearner() with the regressions"
+            names = "DirectMethodLearner(), DoublyRobustLearner() or IPSLearner()"
             reason = "keeps all rows in memory" if self.keeps_rows else "learns the rows in order"
             problem = f"{type(self).__name__} {reason}, so it takes no {what}"
-            raise ValueError(f"{problem}; expected {expected} of the package, whose sums merge")
+            raise ValueError(f"{problem}; expected a {names} with regressions of the package")
 
     @abc.abstractmethod
     def _fit(self, log: BanditLog, batch_size: int, seed: Seed) -> ContextualPolicy:

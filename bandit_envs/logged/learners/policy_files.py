@@ -117,6 +117,7 @@ class SavedPolicy:
         *,
         decision: str | None = None,
         item: str | None = None,
+        available: str | None = None,
         drop_missing: bool = False,
     ) -> Array:
         """Returns what the policy does in each decision of a table: [n], by name if there is one.
@@ -128,15 +129,23 @@ class SavedPolicy:
             seed: of a policy that draws its actions.
             decision: as for `scan`.
             item: as for `scan`.
+            available: as for `scan`.
             drop_missing: as for `scan`.
 
         Raises:
             ValueError: as by `scan` and `decide`.
 
         Warns:
-            UserWarning: the table has texts that the policy does not know, whose features are 0.
+            UserWarning: the table has texts that the policy does not know, whose features are 0; or
+                decisions are left out.
         """
-        scan = self.scan(table, decision=decision, item=item, drop_missing=drop_missing)
+        scan = self.scan(
+            table,
+            decision=decision,
+            item=item,
+            available=available,
+            drop_missing=drop_missing,
+        )
         for problem in scan.problems:
             warnings.warn(problem, stacklevel=2)
         chosen = [decided.chosen for decided in self.decide(scan, seed)]
@@ -152,6 +161,7 @@ class SavedPolicy:
         decision: str | None = None,
         item: str | None = None,
         only: str | None = None,
+        available: str | None = None,
         drop_missing: bool = False,
     ) -> CandidateScan:
         """Returns the decisions of a table, which are still to be made, as the policy reads them.
@@ -167,6 +177,8 @@ class SavedPolicy:
                 decision are its candidates.
             item: the column of the items, if the policy chooses among items with features.
             only: a pattern of the files of a folder that are read.
+            available: the column of the actions that are available in each decision, as lists, if
+                the policy chooses no items. By default, all are.
             drop_missing: whether decisions that miss values are left out.
 
         Raises:
@@ -182,6 +194,8 @@ class SavedPolicy:
             decision=decision,
             item=item,
             only=only,
+            available=available,
+            num_actions=self.sizes["num_actions"],
             drop_missing=drop_missing,
         )
 

@@ -317,13 +317,35 @@ class SplitTestPolicy(BestArmPolicy):
 
     def _learn(self, learned: Search, trajectory: Trajectory) -> Search:
         available = self._available(trajectory.observation)
+        shown = np.ones(self._table_shape, np.bool_) if available is None else available
+        are_split = self._are_split(trajectory, shown)
+        compared = learned.compared()
+        if compared is not None:  # users who were not split close nothing
+            available = shown | (compared & ~are_split[:, np.newaxis])
         learned.open(available, self._goes_on)
-        rows = np.flatnonzero(~learned.stopped)
+        rows = np.flatnonzero(~learned.stopped & are_split)
         if rows.size:
-            shown = np.ones(self._table_shape, np.bool_) if available is None else available
             self._add_users(learned, rows, trajectory, shown[rows])
             self._update(learned, rows)
         return learned
+
+    def _are_split(self, trajectory: Trajectory, is_open: Mask) -> Mask:
+        """Returns which users were split at random, as far as probabilities tell: [B].
+
+        After a stop, users see the winner, and their rewards may come when the test goes on. The
+        probability of a split is a share, perhaps mixed with a uniform one.
+        """
+        told = getattr(trajectory.policy_info, "log_probability", None)
+        if told is None:
+            return np.ones(self.batch_size, np.bool_)
+        shares = self._proportions * is_open
+        rows = np.arange(self.batch_size)
+        share = shares[rows, trajectory.action] / shares.sum(axis=1)
+        equal = 1.0 / is_open.sum(axis=1)
+        probability = np.exp(np.asarray(told, np.float64))
+        low = np.minimum(share, equal) - 1e-9
+        high = np.maximum(share, equal) + 1e-9
+        return np.asarray((low <= probability) & (probability <= high))
 
     def _add_users(
         self, search: Search, rows: Indices, trajectory: Trajectory, is_open: Mask

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 DAY = 24 * 60 * 60 * 1_000_000
 """In microseconds, as times are counted."""
 
+CHANCE = 1e-5
+"""A variant without rows somewhere was not open there if chance explains it so rarely."""
+
 WHOLE = "all rows"
 """The one period of a table without times."""
 
@@ -77,8 +80,8 @@ def compare_variants(
             them alone, or shares differ.
         opened: when variants opened: a dict, or a column; None for the first row of each. Give it
             if a variant opened in the middle of a day, and times are dates.
-        closed: when variants were closed; None for the last row of those without a row on the last
-            day.
+        closed: when variants were closed; None for the last row of those with many rows after it,
+            so that chance is not why.
         shares: of the variants, for the check of the split and for proven bounds; None if equal.
         delta: the largest probability of a wrong answer.
         tolerance: by how much the answer may be worse than the best variant.
@@ -112,31 +115,39 @@ def compare_variants(
         if threshold == "proven":
             fits = (users.rewards[0] >= 0.0) & (users.rewards[0] <= 1.0)
             check_column(frame, metrics[0], fits, "a number from 0 to 1, as threshold is proven")
-        windows = Windows(
+        given = Windows(
             low=_read_ends(frame, "opened", opened, users, variant),
             high=_read_ends(frame, "closed", closed, users, variant),
         )
-        _check_inside(frame, users, windows)
+        _check_inside(frame, users, given)
     place = None if control is None else _find(control, users.names, "control")
     sums = SplitSums(rule, users.names, metrics, _find_shares(shares, users.names))
-    for stratum, is_open, rows in _strata(users, windows):
+    windows, notes = _fill(users, given, sums.shares)
+    for stratum, is_open, rows in _strata(users, windows, sums.shares):
         sums.add(stratum, is_open, users.actions[rows], users.rewards[:, rows])
     report = report_of(sums, confidence, place)
-    notes = (*report.notes, *_note_days(users, windows))
-    return dataclasses.replace(report, notes=notes)
+    notes += _note_days(users, windows, given)
+    return dataclasses.replace(report, notes=(*report.notes, *notes))
 
 
-def _note_days(users: Users, windows: Windows) -> Iterator[str]:
-    """Yields what is assumed of variants that joined on some day, if times are days alone."""
-    length = DAY if users.are_dates else 1.0
-    if (users.times % length).any():
+def _note_days(users: Users, windows: Windows, given: Windows) -> Iterator[str]:
+    """Yields what is assumed of variants that came or went on some day, if times are days alone.
+
+    Args:
+        users: of the test.
+        windows: when variants opened and closed.
+        given: those ends that somebody has said.
+    """
+    if (users.times % users.day_length).any():
         return
-    low, _ = _fill(users, windows)
-    for place in np.flatnonzero(low > users.times.min()):
-        name = visible(users.names[place])
-        day = _name_day(int(low[place] // length), users)
-        problem = f"{name} joined on {day}: times are days alone"
-        yield f"{problem}. If it opened in the middle of that day, leave out its rows of the day."
+    joined = np.isnan(given.low) & (windows.low > users.times.min())
+    left = np.isnan(given.high) & np.isfinite(windows.high)
+    for verb, ends, are_noted in (("joined", windows.low, joined), ("left", windows.high, left)):
+        for place in np.flatnonzero(are_noted):
+            name = visible(users.names[place])
+            day = _name_day(int(ends[place] // users.day_length), users)
+            problem = f"{name} {verb} on {day}: times are days alone"
+            yield f"{problem}. If it was in the middle of the day, leave out its rows of that day."
 
 
 class Users(NamedTuple):
@@ -150,9 +161,14 @@ class Users(NamedTuple):
     has_times: bool
     parts: Array  # names of parts of days, [n]
 
+    @property
+    def day_length(self) -> float:
+        """How long a day is."""
+        return DAY if self.are_dates else 1.0
+
 
 class Windows(NamedTuple):
-    """When variants opened and closed, NaN where it follows from their rows: [K] each."""
+    """When variants opened and closed, NaN where nobody has said so: [K] each."""
 
     low: Floats
     high: Floats
@@ -276,15 +292,19 @@ def _check_inside(frame: DataFrame, users: Users, windows: Windows) -> None:
             raise ValueError(f"{name_row(frame, row)} shows {name!r} {when}")
 
 
-def _strata(users: Users, windows: Windows) -> Iterator[tuple[Stratum, Mask, Indices]]:
+def _strata(
+    users: Users, windows: Windows, shares: Floats
+) -> Iterator[tuple[Stratum, Mask, Indices]]:
     """Yields each stratum, the variants that were open in it, and its rows in order of time."""
-    low, high = _fill(users, windows)
+    low, high = windows
     ends = np.unique(np.concatenate([low, high[np.isfinite(high)]]))
     segments = np.searchsorted(ends, users.times, side="right")
-    days = np.floor(users.times / (DAY if users.are_dates else 1.0)).astype(np.int64)
+    days = np.floor(users.times / users.day_length).astype(np.int64)
     parts, codes = np.unique(users.parts, return_inverse=True)
     order = np.lexsort((users.times, codes, segments, days))
     keys = np.stack([days, segments, codes], axis=1)[order]
+    counts = np.zeros((len(parts), len(users.names)))
+    np.add.at(counts, (codes, users.actions), 1.0)  # of each part, on all days
     starts = np.flatnonzero(np.r_[True, (keys[1:] != keys[:-1]).any(axis=1)])
     for start, stop in zip(starts, [*starts[1:], len(order)]):
         day, segment, code = keys[start].tolist()
@@ -292,27 +312,53 @@ def _strata(users: Users, windows: Windows) -> Iterator[tuple[Stratum, Mask, Ind
         begin = ends[segment - 1]
         is_open = (low <= begin) & (begin < high)
         if len(parts) > 1:
-            is_open &= np.bincount(users.actions[rows], minlength=len(users.names)) > 0
+            has_rows = np.bincount(users.actions[rows], minlength=len(users.names)) > 0
+            is_missing = (1.0 - shares / shares.sum()) ** len(rows) < CHANCE
+            is_open &= has_rows | ((counts[code] > 0.0) & ~is_missing)
         stratum = Stratum(day, _name_day(day, users), f"{segment:06d} {parts[code]}")
         yield stratum, is_open, rows
 
 
-def _fill(users: Users, windows: Windows) -> tuple[Floats, Floats]:
-    """Returns when variants opened, and from when on they were closed: [K] each.
+def _fill(users: Users, windows: Windows, shares: Floats) -> tuple[Windows, list[str]]:
+    """Returns when variants opened, and from when on they were closed; and what that assumes.
 
-    What is not known follows from their first and last rows.
+    What is not known follows from their first and last rows. A variant is closed if there are so
+    many rows after its last one that chance is not why.
     """
     number = len(users.names)
     first = np.full(number, np.inf)
     last = np.full(number, -np.inf)
     np.minimum.at(first, users.actions, users.times)
     np.maximum.at(last, users.actions, users.times)
-    length = DAY if users.are_dates else 1.0
-    last_day = np.floor(users.times.max() / length)
-    ended = np.where(np.floor(last / length) < last_day, np.nextafter(last, np.inf), np.inf)
     low = np.where(np.isnan(windows.low), first, windows.low)
-    high = np.where(np.isnan(windows.high), ended, windows.high)
-    return low, high
+    high = np.where(np.isnan(windows.high), np.inf, windows.high)
+    last_day = np.floor(users.times.max() / users.day_length)
+    notes = []
+    for place in np.flatnonzero(np.isnan(windows.high)).tolist():
+        if _chance_of_no_rows(users, place, shares, since=last[place]) < CHANCE:
+            high[place] = np.nextafter(last[place], np.inf)
+        elif last[place] < last_day * users.day_length:
+            problem = f"{visible(users.names[place])} has no row on the last day, by chance"
+            notes.append(f"{problem}, so it counts as open. If it was closed, give closed.")
+    return Windows(low, high), notes
+
+
+def _chance_of_no_rows(users: Users, place: int, shares: Floats, since: float) -> float:
+    """Returns the probability that a variant which is still open has no row after its last one.
+
+    Args:
+        users: of the test.
+        place: the number of the variant.
+        shares: of the variants.
+        since: the time of its last row.
+    """
+    is_own = users.actions == place
+    in_parts = np.isin(users.parts, users.parts[is_own])
+    before = in_parts & (users.times >= users.times[is_own].min()) & (users.times <= since)
+    seen = np.count_nonzero(is_own) / (1.0 + np.count_nonzero(before))
+    told = shares[place] / shares.sum()
+    missed = np.count_nonzero(in_parts & (users.times > since))
+    return float((1.0 - min(seen, told)) ** missed)
 
 
 def _name_day(day: int, users: Users) -> str:

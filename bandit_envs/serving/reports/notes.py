@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from bandit_envs.logged.files.served.decision_tables import PolicyRow
 from bandit_envs.names.visible import visible
 from bandit_envs.serving.reports.report_rows import ActionReport
 from bandit_envs.serving.reports.shown_actions import ShownActions
@@ -20,7 +21,8 @@ ERRORS = 4.0
 class FileFacts(NamedTuple):
     """What a file says in a few rows."""
 
-    policy: str
+    policies: Sequence[PolicyRow]
+    starts: Sequence[float]
     reward_range: tuple[float, float]
     first_time: float
     last_time: float

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bandit_envs.arrays import Floats
-from bandit_envs.base.checks import MAX_REWARD, check_confidence, check_number, short_repr
+from bandit_envs.base.checks import MAX_REWARD, check_confidence, check_number
 from bandit_envs.logged.files.served.decision_file import OF_REWARDS, DecisionFile, parse_json
-from bandit_envs.logged.files.served.decision_tables import open_to_read
+from bandit_envs.logged.files.served.decision_tables import open_to_read, read_policies
 from bandit_envs.logged.files.served.seen import SeenActions, SeenItems
 from bandit_envs.logged.files.served.typed_queries import (
     ACTION,
@@ -29,10 +29,12 @@ from bandit_envs.logged.files.served.typed_queries import (
     TypedQuery,
     damage,
 )
+from bandit_envs.serving.opening import parse_range
 from bandit_envs.serving.reports.notes import FileFacts, find_notes
 from bandit_envs.serving.reports.periods import Periods
 from bandit_envs.serving.reports.report import ServiceReport
 from bandit_envs.serving.reports.report_rows import ActionReport, PeriodReport
+from bandit_envs.serving.reports.served_policies import ServedPolicies
 from bandit_envs.serving.reports.served_test import make_test, replay_test
 from bandit_envs.serving.reports.shown_actions import (
     FixedActions,
@@ -80,11 +82,15 @@ DECISIONS = TypedQuery(
     {**DECISION, "whether a decision waits": FLAG},
 )
 REWARDS = TypedQuery(
-    f"""SELECT events.number, events.time, decisions.action, probability, available, value
-        {OF_REWARDS}""",
-    {**DECISION, "a reward": VALUE},
+    f"""SELECT events.number, events.time, decisions.action, probability, available, value,
+        decisions.number {OF_REWARDS}""",
+    {**DECISION, "a reward": VALUE, "the number of a decision": NUMBER},
 )
 META = TypedQuery("SELECT name, value FROM meta", {"a name in meta": TEXT, "a value in meta": TEXT})
+UPGRADES = TypedQuery(
+    "SELECT time FROM events WHERE kind = 'upgrade' AND number <= ? ORDER BY number",
+    {"the time of an upgrade": TIME},
+)
 ENDS = [
     TypedQuery(
         f"""SELECT time FROM {table} WHERE number =
@@ -129,8 +135,10 @@ def read_report(
     periods = Periods.between(facts.first_time, facts.last_time)
     shown = _find_shown(file, periods)
     decisions = DecisionSums(periods, shown.number)
+    policy_sums = ServedPolicies(periods, facts.policies)
     for decision_rows in _scan_decisions(file, shown):
         decisions.add(decision_rows)
+        policy_sums.add_decisions(decision_rows)
     rewards = RewardsByPeriod(
         periods,
         shown.number,
@@ -141,20 +149,25 @@ def read_report(
     )
     for reward_rows in _scan_rewards(file, shown):
         rewards.add(reward_rows)
+        policy_sums.add_rewards(reward_rows)
     rewards.finish()
     found = _make_report(shown, facts, periods, decisions, rewards)
-    test = make_test(facts.policy)
+    at_work = facts.policies[-1]
+    test = make_test(at_work.policy)
     is_too_short = policies is not None and found.rewards < FEWEST_REWARDS
     return dataclasses.replace(
         found,
         name=file.path.name,
+        policies=policy_sums.report(facts.starts),
         reward_range=known_range if is_bounded else None,
         confidence=confidence,
         notes=[*found.notes, TOO_SHORT] if is_too_short else found.notes,
         test=(
             None
             if test is None
-            else replay_test(test, file.encoding.actions, _scan_rewards(file, shown))
+            else replay_test(
+                test, file.encoding.actions, _scan_rewards(file, shown, at_work.learns_after)
+            )
         ),
         evaluation=(
             None if is_too_short else _evaluate(file.path, policies, estimators, confidence)
@@ -174,7 +187,7 @@ def _make_report(
     ages = _find_ages(decisions, facts)
     return ServiceReport(
         name="",
-        policy=facts.policy,
+        policies=[],
         time=max(time.time(), facts.last_time),
         decisions=int(decisions.chosen.sum()),
         rewards=int(rewards.count.sum()),
@@ -225,6 +238,10 @@ def _check_range(given: Any) -> tuple[float, float]:
 def _read_facts(file: DecisionFile) -> FileFacts:
     """Returns what a file says in a few rows."""
     with open_to_read(file.path) as connection:
+        policies = [
+            each for each in read_policies(connection, file.path) if each.number <= file.until
+        ]
+        upgrades = UPGRADES.fetch(connection, file.path, (file.until,))
         meta = dict(META.fetch(connection, file.path))
         times = [
             each for query in ENDS for (each,) in query.fetch(connection, file.path, (file.until,))
@@ -233,10 +250,13 @@ def _read_facts(file: DecisionFile) -> FileFacts:
         ((timeouts,),) = connection.execute(query, (file.until,))
         query = "SELECT EXISTS (SELECT 1 FROM decisions WHERE features <> ? AND number <= ?)"
         ((has_contexts,),) = connection.execute(query, (NO_CONTEXT, file.until))
+    if len(upgrades) != len(policies) - 1:
+        raise damage(file.path, f"it has {len(policies)} policies, and {len(upgrades)} upgrades")
     now = time.time()
     return FileFacts(
-        policy=meta.get("policy", ""),
-        reward_range=_parse_range(meta.get("reward_range", ""), file.path),
+        policies=policies,
+        starts=[math.nan, *(seconds for (seconds,) in upgrades)],
+        reward_range=parse_range(meta.get("reward_range", ""), file.path),
         first_time=min(times, default=now),
         last_time=max(times, default=now),
         timeouts=timeouts,
@@ -245,24 +265,14 @@ def _read_facts(file: DecisionFile) -> FileFacts:
     )
 
 
-def _parse_range(text: str, path: Path) -> tuple[float, float]:
-    """Returns the range of rewards that a file has; ValueError if it has none."""
-    try:
-        low, high = map(float, parse_json(text))
-        if low < high:
-            return low, high
-    except (OverflowError, TypeError, ValueError):
-        pass
-    raise damage(path, f"its reward_range is {short_repr(text)}; expected two numbers")
-
-
 def _scan_decisions(file: DecisionFile, shown: ShownActions) -> Iterator[DecisionRows]:
     """Yields all decisions, in their order."""
     for rows in file.scan_rows(DECISIONS, BATCH_ROWS):
-        _, times, actions, probabilities, available, is_pending = zip(*rows)
+        numbers, times, actions, probabilities, available, is_pending = zip(*rows)
         places = shown.find(np.array(actions), available)
         _check_probabilities(file, np.array(probabilities))
         yield DecisionRows(
+            numbers=np.array(numbers),
             times=np.array(times),
             actions=places.chosen,
             probabilities=np.array(probabilities),
@@ -278,12 +288,13 @@ def _check_probabilities(file: DecisionFile, probabilities: Floats) -> None:
         raise damage(file.path, f"an action was drawn with probability {probabilities.min()}")
 
 
-def _scan_rewards(file: DecisionFile, shown: ShownActions) -> Iterator[RewardRows]:
-    """Yields all rewards, in the order in which they came."""
-    for rows in file.scan_rows(REWARDS, BATCH_ROWS):
-        _, times, actions, probabilities, available, rewards = zip(*rows)
+def _scan_rewards(file: DecisionFile, shown: ShownActions, after: int = 0) -> Iterator[RewardRows]:
+    """Yields all rewards behind a number, in the order in which they came."""
+    for rows in file.scan_rows(REWARDS, BATCH_ROWS, after):
+        _, times, actions, probabilities, available, rewards, numbers = zip(*rows)
         places = shown.find(np.array(actions), available)
         yield RewardRows(
+            numbers=np.array(numbers),
             times=np.array(times),
             actions=places.chosen,
             probabilities=np.array(probabilities),

@@ -13,7 +13,7 @@ from bandit_envs.base.saving import atomic_write
 from bandit_envs.names.visible import visible_lines
 from bandit_envs.policies.split_tests import SplitReport
 from bandit_envs.serving.reports.periods import to_utc
-from bandit_envs.serving.reports.report_rows import ActionReport, PeriodReport
+from bandit_envs.serving.reports.report_rows import ActionReport, PeriodReport, PolicyReport
 from bandit_envs.serving.reports.texts import count, format_age
 from bandit_envs.showing.page import Section, make_page
 from bandit_envs.showing.tables import Grid, interval_text, to_text
@@ -36,7 +36,7 @@ class ServiceReport:
 
     Args:
         name: of the file.
-        policy: as it was described when the file was created.
+        policies: that have been at work, the last of which is still: what each has earned.
         time: of the report, in seconds since 1970.
         decisions: all of them, the users.
         rewards: that came in time, or that a timeout counted.
@@ -61,7 +61,7 @@ class ServiceReport:
     """
 
     name: str
-    policy: str
+    policies: list[PolicyReport]
     time: float
     decisions: int
     rewards: int
@@ -97,6 +97,7 @@ class ServiceReport:
             "\n".join(self.summary()),
             "" if self.test is None else str(self.test),
             to_text(self.actions_table()),
+            *(self._policy_texts() if self.is_upgraded else []),
             f"{self.periods_title()}\n{to_text(self.periods_table())}",
             "\n".join([*self.explain(), *self.notes]),
         ]
@@ -108,7 +109,10 @@ class ServiceReport:
     def summary(self) -> Iterator[str]:
         """Yields lines about the whole file."""
         yield f"{self.name} at {to_utc(self.time):%Y-%m-%d %H:%M:%S} UTC"
-        yield f"Policy at first: {self.policy}"
+        for number, policy in enumerate(self.policies, 1):
+            since = "at first" if number == 1 else f"since {to_utc(policy.start):%Y-%m-%d %H:%M:%S}"
+            which = f"Policy {number}" if len(self.policies) > 1 else "Policy"
+            yield f"{which} {since}: {policy.policy}"
         mean = f", mean {self.mean_reward:.4g}" if self.rewards else ""
         yield f"{count(self.decisions, 'decision')}, {count(self.rewards, 'reward')}{mean}"
         ages = ""
@@ -127,6 +131,48 @@ class ServiceReport:
         """Returns the headings, and a row for each action."""
         headings = [self.noun, "decisions", "share", "rewards", "value", "interval", "weight", "±"]
         return [headings, *map(_action_cells, self.actions)]
+
+    @property
+    def is_upgraded(self) -> bool:
+        """Whether several policies have been at work."""
+        return len(self.policies) > 1
+
+    def policies_table(self) -> list[list[str]]:
+        """Returns the headings, and a row for each policy."""
+        headings = ["policy", "since (UTC)", "decisions", "rewards", "mean reward"]
+        return [headings, *(_policy_cells(*each) for each in enumerate(self.policies, 1))]
+
+    def policy_periods_title(self) -> str:
+        """Returns what the table of the policies by period has."""
+        return f"By {self.period}: decisions and mean reward of each policy"
+
+    def policy_periods_table(self) -> list[list[str]]:
+        """Returns the headings, and a row for each period, of the last policies."""
+        shown = [*enumerate(self.policies, 1)][-MAX_SHOWN:]
+        headings = ["start (UTC)"]
+        for number, _ in shown:
+            headings += [f"{number}: decisions", f"{number}: mean reward"]
+        rows = [headings]
+        for place, period in enumerate(self.periods):
+            cells = [period.start]
+            for _, policy in shown:
+                mean = policy.means_by_period[place]
+                cells.append(f"{policy.decisions_by_period[place]:,}")
+                cells.append(f"{mean:.4f}" if policy.rewards_by_period[place] else "")
+            rows.append(cells)
+        return rows
+
+    def _policy_texts(self) -> list[str]:
+        """Returns the two tables of policies as texts."""
+        by_period = to_text(self.policy_periods_table())
+        return [to_text(self.policies_table()), f"{self.policy_periods_title()}\n{by_period}"]
+
+    def _policy_sections(self) -> list[Section]:
+        """Returns the two tables of policies as sections of a page."""
+        return [
+            Section("Policies", table=self.policies_table()),
+            Section(self.policy_periods_title(), table=self.policy_periods_table()),
+        ]
 
     def periods_title(self) -> str:
         """Returns what the table of the periods has."""
@@ -199,6 +245,7 @@ class ServiceReport:
         sections = [
             *([] if self.test is None else self.test.sections()),
             Section(f"{self.noun.capitalize()}s", table=self.actions_table(), notes=notes),
+            *(self._policy_sections() if self.is_upgraded else []),
             Section(
                 self.periods_title(),
                 chart=self._draw_chart,
@@ -254,6 +301,12 @@ def _action_cells(row: ActionReport) -> list[str]:
         f"{row.weight:.3f}" if has_weight else "",
         f"{row.weight_error:.3f}" if row.weight_error == row.weight_error else "",
     ]
+
+
+def _policy_cells(number: int, row: PolicyReport) -> list[str]:
+    start = "" if number == 1 else f"{to_utc(row.start):%Y-%m-%d %H:%M:%S}"
+    mean = f"{row.mean_reward:.4f}" if row.rewards else ""
+    return [str(number), start, f"{row.decisions:,}", f"{row.rewards:,}", mean]
 
 
 def _period_cells(row: PeriodReport, shown: Sequence[int], has_items: bool) -> list[str]:

@@ -43,6 +43,30 @@ class ActionReport(NamedTuple):
         return name if self.is_open else f"{name} (retired)"
 
 
+class PolicyReport(NamedTuple):
+    """What a policy has earned while it was at work.
+
+    Fields:
+        policy: its description.
+        start: when it was put to work, in seconds since 1970; NaN for the first policy.
+        decisions: made by it.
+        rewards: of these decisions, also if they came after the next upgrade.
+        mean_reward: of these; NaN if there are none.
+        decisions_by_period: in each period of the report.
+        rewards_by_period: that came in each.
+        means_by_period: the mean of these; NaN if there are none.
+    """
+
+    policy: str
+    start: float
+    decisions: int
+    rewards: int
+    mean_reward: float
+    decisions_by_period: list[int]
+    rewards_by_period: list[int]
+    means_by_period: list[float]
+
+
 class PeriodReport(NamedTuple):
     """What happened in a period.
 

@@ -26,6 +26,7 @@ WEIGHTS = 3.0
 class DecisionRows(NamedTuple):
     """Decisions in their order: arrays [n], and one [n, K]."""
 
+    numbers: Indices
     times: Floats
     actions: Indices
     probabilities: Floats
@@ -35,8 +36,12 @@ class DecisionRows(NamedTuple):
 
 
 class RewardRows(NamedTuple):
-    """Rewards in the order in which they came: arrays [n], and one [n, K]."""
+    """Rewards in the order in which they came: arrays [n], and one [n, K].
 
+    `numbers` are of the decisions.
+    """
+
+    numbers: Indices
     times: Floats
     actions: Indices
     probabilities: Floats

@@ -138,7 +138,7 @@ class CandidateRows:
                 place = f"{place} of {file}" if file else place
                 whole = self.name_of(int(self.groups[row]))
                 found = place if self.decision is None else f"{place}, of {whole}"
-                columns[name] = Missing(int(each.sum()), found)
+                columns[name] = Missing(int(self.any_of(each).sum()), found)
         incomplete = int(self.is_incomplete(is_missing).sum())
         return MissingValues(len(self), incomplete, columns, unit="decisions")
 
@@ -146,7 +146,7 @@ class CandidateRows:
         """Returns how messages call a decision, by its number."""
         if self.decision is None:
             return "the decision"
-        name = self.candidates[self.decision].iloc[int(self.starts[number])]
+        (name,) = self.candidates[self.decision].iloc[[int(self.starts[number])]].tolist()
         return f"decision {visible(repr(name))}"
 
     def check_candidates(self, name: str, is_good: Mask, expected: str) -> None:
@@ -215,7 +215,8 @@ def check_same(
         is_same = is_first | ~find_changes(frame[name])
         if not is_same.all():
             row = int(is_same.argmin())
-            whole = f"{unit} {visible(repr(frame[column].iloc[row]))}"
+            (name_of_unit,) = frame[column].iloc[[row]].tolist()
+            whole = f"{unit} {visible(repr(name_of_unit))}"
             expected = f"the same value in all rows of a {unit}"
             raise bad_value(frame, name, row, expected, whole)
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bandit_envs.arrays import Mask
 from bandit_envs.base.extras import import_extra
-from bandit_envs.tables.errors import bad_value
+from bandit_envs.tables.cells import read_integers, read_names
+from bandit_envs.tables.errors import bad_value, check_column
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -76,6 +79,30 @@ def flatten_column(frame: DataFrame, name: str) -> DataFrame:
     index = frame.index[np.repeat(np.arange(len(frame)), sizes)]
     flat: DataFrame = pandas.DataFrame({name: entries}, index=index)
     return flat
+
+
+def read_sets(frame: DataFrame, name: str, actions: Sequence[str], num_actions: int) -> Mask:
+    """Returns which actions are in the lists of a column, which misses none: [n, K].
+
+    Args:
+        frame: that has the column.
+        name: of the column.
+        actions: their names; () if the lists have their numbers.
+        num_actions: how many there are.
+
+    Raises:
+        ValueError: a list has an entry that is not an action.
+    """
+    entries = flatten_column(frame, name)
+    if actions:
+        numbers = read_names(entries, name, actions)
+    else:
+        numbers = read_integers(entries, name)
+        is_good = (numbers >= 0) & (numbers < num_actions)
+        check_column(entries, name, is_good, f"0 to {num_actions - 1}")
+    mask = np.zeros((len(frame), num_actions), np.bool_)
+    mask[np.repeat(np.arange(len(frame)), flatten(frame, name)[0]), numbers] = True
+    return mask
 
 
 def _parse(text: str) -> Any:

@@ -9,7 +9,7 @@ import dataclasses
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -24,15 +24,19 @@ from bandit_envs.tables.decisions.candidate_rows import (
 )
 from bandit_envs.tables.decisions.candidate_table import TABLE_ROWS, CandidateTable, RowTable
 from bandit_envs.tables.decisions.list_tables import ListColumns
+from bandit_envs.tables.decisions.lists import read_sets
 from bandit_envs.tables.decisions.search import ItemSearch, open_candidates
 from bandit_envs.tables.encoding import TableColumn, TableEncoding, TextColumn
-from bandit_envs.tables.errors import name_row
+from bandit_envs.tables.errors import check_column, name_row
 from bandit_envs.tables.folders import find_parts
 from bandit_envs.tables.missing import OF_DECISIONS, MissingValues
 from bandit_envs.tables.parts import FramePart, Part, Parts
 from bandit_envs.tables.roles import check_column_names
 from bandit_envs.tables.suffixes import TABLE_SUFFIXES
 from bandit_envs.tables.whole_table import AnyTable
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 class CandidateBatch(NamedTuple):
@@ -41,9 +45,10 @@ class CandidateBatch(NamedTuple):
     Args:
         names: [n], of the decisions: those in their column, or else the numbers of the rows of the
             table, from 0.
-        observation: what a policy sees: [n, d]; or `global`, `per_arm` and `mask` of items.
+        observation: what a policy sees: [n, d]; `observation` and `mask` of sets of actions; or
+            `global`, `per_arm` and `mask` of items.
         items: [n, K], the names of the items, "" where there is none; None if actions are no items.
-        mask: [n, K], where there is an item; None if actions are no items.
+        mask: [n, K], where there is an item, or which actions are available; None if all are.
     """
 
     names: Array
@@ -59,10 +64,11 @@ class CandidateScan:
     Args:
         table: where they are.
         encoding: of a policy.
-        most: candidates of a decision: the K of all batches; 0 if actions are no items.
+        most: candidates of a decision: the K of all batches.
         batch_rows: the most decisions of a batch.
         drop_missing: whether decisions that miss values are left out.
-        problems: what the policy does not know of the table, in words.
+        problems: what the policy does not know of the table, and how much is left out, in words.
+        available: the column of lists of the actions that are available; None if all are.
     """
 
     table: CandidateTable
@@ -71,6 +77,7 @@ class CandidateScan:
     batch_rows: int
     drop_missing: bool = False
     problems: tuple[str, ...] = ()
+    available: str | None = None
 
     def __iter__(self) -> Iterator[CandidateBatch]:
         """Yields the batches.
@@ -81,13 +88,18 @@ class CandidateScan:
         """
         columns = (*self.encoding.features, *self.encoding.item_features)
         texts = [each.name for each in columns if isinstance(each, TextColumn)]
+        texts += () if self.available is None else (self.available,)
         size = size_of_batches(self.encoding, self.most, self.batch_rows)
         first = 0
         for number, rows in self.table.scan(self._names(), texts):
-            for some in self._drop_missing(number, rows).cut(size):
+            is_kept = self._find_kept(rows)
+            numbers = first + np.flatnonzero(is_kept)
+            first += len(rows)
+            start = 0
+            for some in rows.keep(is_kept).cut(size):
                 with self.table.parts.found[number].reading():
-                    yield self._make_batch(some, first)
-                first += len(some)
+                    yield self._make_batch(some, numbers[start : start + len(some)])
+                start += len(some)
 
     def find_missing(self) -> MissingValues:
         """Returns which values decisions miss."""
@@ -98,39 +110,48 @@ class CandidateScan:
         return found
 
     def _names(self) -> list[str]:
-        """Returns the names of the columns of features."""
-        return [*self.encoding.names, *self.encoding.of_items().names]
+        """Returns the names of the columns of features, and of the actions that are available."""
+        names = [*self.encoding.names, *self.encoding.of_items().names]
+        return names if self.available is None else [*names, self.available]
 
     def _needed(self) -> list[str]:
         """Returns the names of the columns that a decision may not miss."""
         return [*self.table.names_of_rows(), *self._names()]
 
-    def _drop_missing(self, number: int, rows: CandidateRows) -> CandidateRows:
-        """Returns the decisions that miss no value; ValueError if others do."""
+    def _find_kept(self, rows: CandidateRows) -> Mask:
+        """Returns which decisions are complete, [n]; ValueError if others may not be left out."""
         is_missing = rows.is_incomplete({name: rows.is_missing(name) for name in self._needed()})
-        if not is_missing.any():
-            return rows
-        if not self.drop_missing:
+        if is_missing.any() and not self.drop_missing:
             self.find_missing().check_none(OF_DECISIONS)
-        return rows.keep(~is_missing)
+        return ~is_missing
 
-    def _make_batch(self, rows: CandidateRows, first: int) -> CandidateBatch:
+    def _make_batch(self, rows: CandidateRows, numbers: Array) -> CandidateBatch:
         """Returns a batch of decisions, which miss no value.
 
         Args:
             rows: the decisions.
-            first: the number of the first.
+            numbers: [n], theirs in the table.
         """
-        known = rows.names() or range(first, first + len(rows))
-        names = np.array(known, object if rows.decision else np.int64)
+        names = np.array(rows.names(), object) if rows.decision else numbers
         if self.table.item is None:
-            return CandidateBatch(names, self.encoding.read(rows.decisions), None, None)
+            context = self.encoding.read(rows.decisions)
+            if self.available is None:
+                return CandidateBatch(names, context, None, None)
+            mask = self._read_available(rows.decisions)
+            return CandidateBatch(names, {"observation": context, "mask": mask}, None, mask)
         items = rows.candidates[self.table.item].astype(str).to_numpy(object)
         padded = rows.pad(items, self.most)
         observation = read_candidates(rows, self.encoding, self.most)
         mask = np.asarray(observation["mask"], np.bool_)
         padded[~mask] = ""
         return CandidateBatch(names, observation, padded, mask)
+
+    def _read_available(self, frame: DataFrame) -> Mask:
+        """Returns which actions are available, [n, K]; ValueError if there is none in a row."""
+        name = str(self.available)
+        mask = read_sets(frame, name, self.encoding.actions, self.most)
+        check_column(frame, name, np.asarray(mask.any(axis=1)), "at least one action")
+        return mask
 
 
 def scan_candidates(
@@ -140,6 +161,8 @@ def scan_candidates(
     decision: str | None = None,
     item: str | None = None,
     only: str | None = None,
+    available: str | None = None,
+    num_actions: int = 0,
     batch_rows: int = TABLE_ROWS,
     drop_missing: bool = False,
 ) -> CandidateScan:
@@ -157,6 +180,9 @@ def scan_candidates(
         item: the column of the items, or of lists of them, if the policy chooses among items with
             features.
         only: a pattern of the files of a folder that are read.
+        available: the column of the actions that are available in each decision, as lists, if the
+            policy chooses no items.
+        num_actions: of a policy that chooses no items.
         batch_rows: the most decisions of a batch.
         drop_missing: whether decisions that miss values are left out. By default, they raise a
             ValueError that counts them, and names the line of the first.
@@ -175,20 +201,35 @@ def scan_candidates(
         which = "items with features" if encoding.item_features else "actions without features"
         expected = "a column" if encoding.item_features else "None"
         raise ValueError(f"item is {item!r}; expected {expected}, as the policy chooses {which}")
+    if available is not None and item is not None:
+        expected = "None, as each decision has the items that are available"
+        raise ValueError(f"available is {available!r}; expected {expected}")
     context = encoding.names
-    needed = [each for each in (decision, item) if each is not None]
+    needed = [each for each in (decision, item, available) if each is not None]
     needed += [*context, *encoding.of_items().names]
     lists = ListColumns() if item is None else ListColumns.find(parts)
     with parts.found[0].reading():
         check_column_names(name, needed, lists.found or parts.found[0].column_names())
-    most = 0
+    most = num_actions
     source: CandidateTable = RowTable(parts, decision, None, context)
     if item is not None:
         source = open_candidates(parts=parts, lists=lists, decision=decision, item=item)
         source = dataclasses.replace(source, context=context)
         most = ItemSearch(source, (), encoding.of_items().names, ()).find().most
-    problems = tuple(_find_new_texts(source, encoding))
-    return CandidateScan(source, encoding, most, batch_rows, drop_missing, problems)
+    problems = [*_find_new_texts(source, encoding)]
+    scan = CandidateScan(
+        table=source,
+        encoding=encoding,
+        most=most,
+        batch_rows=batch_rows,
+        drop_missing=drop_missing,
+        available=available,
+    )
+    if drop_missing:
+        missing = scan.find_missing()
+        if missing.rows:
+            problems.append(missing.describe_left_out())
+    return dataclasses.replace(scan, problems=tuple(problems))
 
 
 def _find_new_texts(table: CandidateTable, encoding: TableEncoding) -> Iterator[str]:

@@ -211,12 +211,45 @@ def test_rows_of_differences_make_a_frame():
     assert [*frame] == ["metric", "first", "second", "difference", "low", "high", "users"]
 
 
-def test_a_variant_that_joins_is_noted_if_times_are_days_alone():
+def test_a_variant_that_joins_or_leaves_is_noted_if_times_are_days_alone():
     users = make_users()
     users["date"] = users["time"].dt.date
     options = {"reward": "bought", "closes_by_results": True}
-    (note,) = compare_variants(users, time="date", **options).notes
-    assert note.startswith("E joined on 2024-03-12: times are days alone.")
-    (note,) = compare_variants(users, time="day", **options).notes
-    assert note.startswith("E joined on 8:")
+    joined, left = compare_variants(users, time="date", **options).notes
+    assert joined.startswith("E joined on 2024-03-12: times are days alone.")
+    assert left.startswith("A left on 2024-03-15: times are days alone.")
+    joined, left = compare_variants(users, time="day", **options).notes
+    assert joined.startswith("E joined on 8:")
+    assert left.startswith("A left on 11:")
+    (joined,) = compare_variants(users, time="day", closed={"A": 12}, **options).notes
+    assert joined.startswith("E joined on 8:")
     assert not compare_variants(users, time="time", **options).notes
+
+
+@pytest.mark.parametrize("period", [None, "part"])
+def test_a_variant_that_few_rows_of_the_last_day_lack_by_chance_counts_as_open(period):
+    rng = np.random.default_rng(1)
+    seen = rng.choice(["A", "B", "C"], 6000)
+    rates = {"A": 0.16, "B": 0.15, "C": 0.05}
+    bought = rng.random(6000) < np.vectorize(rates.get)(seen)
+    table = {"variant": seen, "reward": bought, "time": np.arange(6000) / 1000}
+    users = pandas.DataFrame(table)
+    for missing in "AB":
+        others = [name for name in rates if name != missing]
+        morning = pandas.DataFrame({"variant": others, "reward": 0, "time": [6.01, 6.02]})
+        both = pandas.concat([users, morning])
+        both["part"] = np.where(both["time"] % 1 < 0.5, "am", "pm")
+        report = compare_variants(both, time="time", period=period)
+        assert all(report.open)
+        assert report.winner is None
+        assert any(
+            note.startswith(f"{missing} has no row on the last day") for note in report.notes
+        )
+    left = users[(users["variant"] != "C") | (users["time"] < 4.5)]
+    assert compare_variants(left, time="time", period=None).open == (True, True, False)
+
+
+def test_a_variant_that_left_today_is_no_wrong_split():
+    users = make_users(days=7, joins=0.0, leaves=6.3)
+    report = compare_variants(users, reward="bought", time="time")
+    assert not report.is_split_wrong

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bandit_envs.logged.files.scan import BATCH_ROWS, Scan, times_of_batches
 from bandit_envs.logged.files.served.decision_tables import (
     find_last_number,
     open_to_read,
@@ -34,7 +33,6 @@ from bandit_envs.logged.files.served.typed_queries import (
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.errors import errors_that_name
-from bandit_envs.tables.parts import FilePart, Parts
 from bandit_envs.tables.times import TimesOfRows, name_row_of
 
 if TYPE_CHECKING:
@@ -70,6 +68,10 @@ TIMES = TypedQuery(
 WIDEST = TypedQuery(
     "SELECT coalesce(max(length(available)), 0) FROM decisions WHERE available IS NOT NULL",
     {"the size of a mask": COUNT},
+)
+FIRST_DECISION = TypedQuery(
+    "SELECT id, time FROM decisions ORDER BY number LIMIT 1",
+    {"the id of a decision": TEXT, "a time": TIME},
 )
 ENCODING = TypedQuery("SELECT value FROM meta WHERE name = 'encoding'", {"the encoding": TEXT})
 
@@ -157,15 +159,22 @@ class DecisionFile:
             ((rewards,),) = connection.execute(f"{query} AND number <= ?", (self.until,))
         return decisions, decisions - rewards
 
-    def scan_rows(self, query: TypedQuery, batch_rows: int) -> Iterator[list[Any]]:
+    def find_first_decision(self) -> tuple[str, float] | None:
+        """Returns the id and the time of the first decision; None if there is none."""
+        with open_to_read(self.path) as connection:
+            rows = FIRST_DECISION.fetch(connection, self.path)
+        return tuple(rows[0]) if rows else None
+
+    def scan_rows(self, query: TypedQuery, batch_rows: int, after: int = 0) -> Iterator[list[Any]]:
         """Yields the rows of a query in batches. No transaction stays open between them.
 
         Args:
             query: has the number of each row first. Its parameters are `after`, the number before
                 the first row, `until`, that of the last, and `rows`, how many are read.
             batch_rows: the most rows of a batch.
+            after: the rows behind this number are read.
         """
-        parameters = {"after": 0, "until": self.until, "rows": batch_rows}
+        parameters = {"after": after, "until": self.until, "rows": batch_rows}
         while True:
             with open_to_read(self.path) as connection:
                 rows = query.fetch(connection, self.path, parameters)
@@ -188,54 +197,6 @@ class DecisionFile:
             step=np.array(numbers),
             encoding=self.encoding,
         )
-
-
-@dataclasses.dataclass(frozen=True)
-class DecisionScan(Scan):
-    """The log in a file of decisions, as it was when the scan was made.
-
-    Decisions without a reward are left out, and the others are in the order of their rewards: a
-    log that grows begins with the rows that it had.
-
-    Args:
-        parts: the file.
-        decisions: what it held.
-        batch_rows: the most rows of a batch.
-        time: the column of times: `time`, when the rewards came, in UTC; or one that `to_frame`
-            names.
-    """
-
-    parts: Parts[FilePart]
-    decisions: DecisionFile
-    batch_rows: int = BATCH_ROWS
-    time: str | None = None
-
-    condition = " of decisions that have a reward"
-
-    @classmethod
-    def open(
-        cls, path: Path, batch_rows: int = BATCH_ROWS, time: str | None = None
-    ) -> DecisionScan:
-        """Returns a scan of what a file of decisions holds now."""
-        decisions = DecisionFile.open(path)
-        return cls(Parts([FilePart.find(path, path.name)]), decisions, batch_rows, time)
-
-    def __iter__(self) -> Iterator[BanditLog]:
-        return self.decisions.scan(self.batch_rows)
-
-    def scan_part(self, number: int) -> Iterator[BanditLog]:
-        return iter(self)
-
-    def remarks(self) -> list[str]:
-        size, pending = self.decisions.count_decisions()
-        left_out = f"{pending} of {size} decisions have no reward, and are left out"
-        return [*super().remarks(), left_out]
-
-    def _scan_times(self, name: str) -> Iterator[TimesOfRows]:
-        source = self.parts.found[0].name
-        if name == "time":
-            return self.decisions.scan_times(self.batch_rows, source)
-        return times_of_batches(self, name, source, {})
 
 
 def read_encoding(connection: sqlite3.Connection, path: Path) -> TableEncoding:

@@ -26,13 +26,10 @@ from bandit_envs.logged.files.served.typed_queries import (
     TypedQuery,
     damage,
 )
-from bandit_envs.tables.suffixes import ends_with
+from bandit_envs.tables.suffixes import DECISION_SUFFIXES, ends_with
 
 if TYPE_CHECKING:
     import sqlite3
-
-DECISION_SUFFIXES = (".sqlite", ".sqlite3", ".db")
-"""How the names of files of decisions end, in capitals or not."""
 
 APPLICATION = 0x62656476
 """What SQLite keeps as the application of a file."""
@@ -57,7 +54,8 @@ TABLES = (
         features BLOB NOT NULL
     )""",
     "CREATE INDEX masked ON decisions (length(available)) WHERE available IS NOT NULL",
-    # kind: reward, timeout (value is NULL if it counts as nothing), learn, add, retire, reopen.
+    # kind: reward, timeout (value is NULL if it counts as nothing), learn, add, retire, reopen,
+    # upgrade.
     """CREATE TABLE events (
         number INTEGER PRIMARY KEY,
         time REAL NOT NULL,
@@ -75,6 +73,13 @@ TABLES = (
         is_open INTEGER NOT NULL
     )""",
     "CREATE TABLE items (item INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
+    # number: of the event that has put the policy to work; 0 for the first policy.
+    # learns_after: it learns from the rewards behind this number.
+    """CREATE TABLE policies (
+        number INTEGER PRIMARY KEY,
+        policy TEXT NOT NULL,
+        learns_after INTEGER NOT NULL
+    )""",
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     # number: the last that the state has learned from.
     "CREATE TABLE checkpoint (place INTEGER PRIMARY KEY, number INTEGER NOT NULL, state BLOB)",
@@ -95,6 +100,20 @@ class ActionRow(NamedTuple):
     is_open: bool
 
 
+class PolicyRow(NamedTuple):
+    """A policy that has been at work.
+
+    Fields:
+        number: of the event that has put it to work; 0 for the first policy.
+        policy: its description.
+        learns_after: it learns from the rewards behind this number.
+    """
+
+    number: int
+    policy: str
+    learns_after: int
+
+
 LAST_NUMBER = TypedQuery(
     """SELECT max(
         (SELECT coalesce(max(number), 0) FROM decisions),
@@ -105,6 +124,10 @@ LAST_NUMBER = TypedQuery(
 ACTIONS = TypedQuery(
     "SELECT action, name, added, is_open FROM actions ORDER BY action",
     {"action": ACTION, "the name of an action": TEXT, "added": COUNT, "is_open": FLAG},
+)
+POLICIES = TypedQuery(
+    "SELECT number, policy, learns_after FROM policies ORDER BY number",
+    {"the number of an upgrade": COUNT, "a policy": TEXT, "where a policy learns from": COUNT},
 )
 ITEMS = TypedQuery(
     "SELECT item, name FROM items ORDER BY item", {"item": ACTION, "the name of an item": TEXT}
@@ -205,6 +228,14 @@ def read_actions(connection: sqlite3.Connection, path: Path) -> list[ActionRow]:
     if added and (added[0] != 0 or added != sorted(added)):
         raise damage(path, "its actions are not in the order in which they were added")
     return actions
+
+
+def read_policies(connection: sqlite3.Connection, path: Path) -> list[PolicyRow]:
+    """Returns the policies that have been at work, the last of which is still."""
+    policies = [PolicyRow(*row) for row in POLICIES.fetch(connection, path)]
+    if not policies or policies[0].number != 0:
+        raise damage(path, "it does not say what its first policy was")
+    return policies
 
 
 def read_items(connection: sqlite3.Connection, path: Path) -> tuple[str, ...]:

@@ -44,6 +44,9 @@ class SeenColumns(NamedTuple):
 class Seen(abc.ABC):
     """Reads what decisions have seen from two columns of their table."""
 
+    is_masked: bool = False
+    """Whether it always tells which actions were available, beside the features."""
+
     @abc.abstractmethod
     def unpack(
         self, available: Sequence[bytes | None], features: Sequence[bytes], num_actions: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -14,10 +14,7 @@ from bandit_envs.logged.learners.fits.policies import (
     policy_of_regressions,
 )
 from bandit_envs.logged.log import BanditLog, require_propensities
-from bandit_envs.logged.reward_models.reward_sums import (
-    CrossFittedRidge,
-    NumberedBatches,
-)
+from bandit_envs.logged.reward_models.reward_sums import NumberedBatches
 from bandit_envs.logged.reward_models.ridge_regression import RidgeSums
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.models.value_model import NEVER
@@ -57,12 +54,19 @@ def sum_logged_rewards(part: NumberedBatches) -> RegressionSums:
     return found
 
 
-def sum_all_rewards(model: CrossFittedRidge, part: NumberedBatches) -> RegressionSums:
-    """Returns the sums of the doubly robust rewards of all actions, in a part of a log."""
+def sum_all_rewards(
+    predict: Callable[[BanditLog, int], Floats], part: NumberedBatches
+) -> RegressionSums:
+    """Returns the sums of the corrected rewards of all actions, in a part of a log.
+
+    Args:
+        predict: returns the rewards [n, K] that are corrected, of rows from a number on.
+        part: of the log.
+    """
     found = RegressionSums()
     for first_row, batch in part:
         ridge = RidgeSums()
-        rewards = correct_rewards(model.predict(batch, first_row), batch)
+        rewards = correct_rewards(predict(batch, first_row), batch)
         for pairs in all_pairs(batch, rewards):
             ridge.add(*pairs)
         logged = frozenset(pairs.model for pairs in logged_pairs(batch) if len(pairs.rewards))
@@ -71,7 +75,7 @@ def sum_all_rewards(model: CrossFittedRidge, part: NumberedBatches) -> Regressio
 
 
 def correct_rewards(predicted: Floats, log: BanditLog) -> Floats:
-    """Makes predicted rewards [n, K] doubly robust, in their place, and returns them."""
+    """Corrects predicted rewards [n, K] by propensities, in their place, and returns them."""
     rows = np.arange(len(log))
     error = log.reward - predicted[rows, log.action]
     predicted[rows, log.action] += error / require_propensities(log).propensity

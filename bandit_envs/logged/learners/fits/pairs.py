@@ -15,6 +15,7 @@ from bandit_envs.arrays import Floats, Mask
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.logged.features import features_of, has_items, spec_of_rows
 from bandit_envs.logged.log import BanditLog, require_numbered_actions
+from bandit_envs.names.visible import visible
 from bandit_envs.policies.models import Interactions, Model
 from bandit_envs.policies.models.inputs import InputReader
 from bandit_envs.policies.parts.registry import Columns
@@ -39,6 +40,13 @@ class Pairs(NamedTuple):
 def count_models(log: BanditLog) -> int:
     """Returns how many regressions there are: one for each action, or one for all items."""
     return 1 if has_items(log) else log.num_actions
+
+
+def name_model(log: BanditLog, model: int) -> str:
+    """Returns what a regression is of, for messages: an action, or the items."""
+    if has_items(log):
+        return "items"
+    return visible(log.action_names[model]) if log.action_names else f"action {model}"
 
 
 def logged_pairs(log: BanditLog) -> Iterator[Pairs]:

@@ -17,16 +17,16 @@ def fit_regressor(
     regressor: Any,
     context: Floats,
     rewards: Floats,
-    action: int,
+    of: str,
     weights: Floats | None = None,
 ) -> Any:
-    """Returns what predicts the rewards of an action.
+    """Returns what predicts the rewards of an action, or of all items.
 
     Args:
         regressor: learns.
         context: [m, d].
         rewards: [m].
-        action: for messages.
+        of: what the rewards are of, for messages: an action, or the items.
         weights: [m], by which rows count; None if they count alike.
 
     Returns:
@@ -42,7 +42,7 @@ def fit_regressor(
     if weights is not None:
         fit_weighted(regressor, context, rewards, weights)
         return regressor
-    with name_failing_estimator(regressor, "learn from", len(rewards), f"of action {action}"):
+    with name_failing_estimator(regressor, "learn from", len(rewards), f"of {of}"):
         regressor.fit(context, rewards)
     return regressor
 

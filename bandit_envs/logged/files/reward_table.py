@@ -1,0 +1,337 @@
+"""Rewards in a table of their own, which are joined to decisions by their ids."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandit_envs.arrays import Floats, Indices, Mask
+from bandit_envs.logged.files.scan import BATCH_ROWS
+from bandit_envs.logged.hashes import as_units
+from bandit_envs.tables.cells import read_reals, read_seconds, read_units
+from bandit_envs.tables.errors import check_column
+from bandit_envs.tables.folders import find_parts
+from bandit_envs.tables.missing import MissingValues
+from bandit_envs.tables.parts import FramePart, Part
+from bandit_envs.tables.roles import check_column_names
+from bandit_envs.tables.suffixes import TABLE_SUFFIXES
+from bandit_envs.tables.times import parse_duration
+from bandit_envs.tables.whole_table import AnyTable
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+SHOWN_BYTES = 2**26
+"""The size from which the memory that rewards take is told."""
+
+
+class Arrivals(NamedTuple):
+    """The rewards of n decisions so far.
+
+    Fields:
+        reward: [n], 0 where none has come.
+        delay: [n], how many seconds the first took; NaN where none has come.
+        age: [n], of the decisions in seconds when the last reward came: at least 0, and at most
+            the window, after which no reward counts.
+    """
+
+    reward: Floats
+    delay: Floats
+    age: Floats
+
+
+@dataclasses.dataclass(frozen=True)
+class RewardTable:
+    """A table of rewards, such as conversions, each with the id of its decision.
+
+    Its columns have the names that the log's `decision`, `reward` and `time` say. A decision may
+    have several rewards, or none. Ids of other decisions are allowed, and counted.
+
+    Args:
+        table: a data frame, or the path of a CSV or Parquet file, or of a folder of such files.
+        window: how long after its decision a reward counts, such as "14d": a number of s, min, h, d
+            or w. The log and the table need times then. Decisions that are younger than that at the
+            time of the last reward are left out, whether or not they have a reward, as more may
+            come. By default, all rewards count, so that young decisions have too few.
+        only_first: whether the first reward of a decision counts; by default, their sum does.
+        drops_unrewarded: whether decisions without a reward are left out; by default, their reward
+            is 0.
+    """
+
+    table: AnyTable
+    window: str | None = None
+    only_first: bool = False
+    drops_unrewarded: bool = False
+
+    @classmethod
+    def of(cls, rewards: AnyTable | RewardTable) -> RewardTable:
+        """Returns a table of rewards, of which the table alone may be given."""
+        return rewards if isinstance(rewards, RewardTable) else cls(rewards)
+
+    def arrivals(
+        self, frame: DataFrame, *, decision: str, reward: str = "reward", time: str
+    ) -> Arrivals:
+        """Returns which rewards the decisions in a data frame have, young ones too, and when.
+
+        `LateRewards` corrects a log by that, rather than leave young decisions out.
+
+        Args:
+            frame: the decisions, n.
+            decision: the column of their ids, here and in the table.
+            reward: the column of the rewards, in the table.
+            time: the column of times, here and in the table.
+
+        Raises:
+            ValueError: there is no window, decisions without a reward are to be left out, a
+                decision has several rewards that count, or the tables cannot be joined.
+        """
+        if self.window is None:
+            raise ValueError("window is None; expected one, such as 14d, in which rewards come")
+        if self.drops_unrewarded:
+            raise ValueError("drops_unrewarded is True; expected False, as a reward may still come")
+        joined = JoinedRewards.read(self, RewardColumns(decision, reward, time))
+        joined = joined.with_log([frame])
+        delay = np.full(len(frame), np.nan)
+        own = read_seconds(frame, time)
+        rows, places, is_counted = joined.match(frame)
+        counts = np.bincount(rows[is_counted], minlength=len(frame))
+        if not self.only_first:
+            expected = "one reward, of which the delay is; only_first=True takes the first"
+            check_column(frame, decision, counts < 2, expected)
+        delays = joined.times[places] - own[rows]
+        delay[rows[is_counted][::-1]] = delays[is_counted][::-1]  # so that the first stays
+        age = np.clip(joined.last - own, 0.0, joined.window)
+        return Arrivals(joined.rewards_of(frame), delay, age)
+
+    def parts(self) -> list[Part]:
+        """Returns the parts of the table."""
+        if isinstance(self.table, (str, os.PathLike)):
+            return [*find_parts(Path(self.table), TABLE_SUFFIXES).found]
+        return [FramePart(self.table)]
+
+    @property
+    def name(self) -> str:
+        """Names it in messages."""
+        is_path = isinstance(self.table, (str, os.PathLike))
+        return Path(self.table).name if is_path else "the frame of rewards"
+
+
+class RewardColumns(NamedTuple):
+    """The columns of a log and of its table of rewards, which have the same names in both."""
+
+    decision: str
+    reward: str
+    time: str | None
+
+    def of_rewards(self) -> list[str]:
+        """Returns the columns of the table of rewards that are read."""
+        return [name for name in self if name is not None]
+
+
+class Survey(NamedTuple):
+    """What a pass over the decisions of a log has found."""
+
+    decisions: int = 0
+    young: int = 0
+    unrewarded: int = 0
+    outside: int = 0
+    foreign: int = 0
+
+
+NOT_SURVEYED = Survey()
+
+
+class Matches(NamedTuple):
+    """Which rewards are those of which rows, in the order of both."""
+
+    rows: NDArray[np.intp]
+    places: NDArray[np.intp]
+    is_counted: Mask
+
+    def find_rewarded(self, size: int) -> Mask:
+        """Returns which of so many rows have a reward that counts: [size]."""
+        found = np.zeros(size, np.bool_)
+        found[self.rows[self.is_counted]] = True
+        return found
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class JoinedRewards:
+    """Rewards in memory, sorted by the hashes of their ids, and then by their times.
+
+    Args:
+        source: the table.
+        columns: of the log and the table.
+        window: in seconds; None if all rewards count.
+        ids: a hash of 64 bits of the id of each reward, [m].
+        times: of the rewards in seconds, [m]; all 0 without a window.
+        values: the rewards, [m].
+        survey: of the log.
+    """
+
+    source: RewardTable
+    columns: RewardColumns
+    window: float | None
+    ids: Indices
+    times: Floats
+    values: Floats
+    survey: Survey = NOT_SURVEYED
+
+    @classmethod
+    def read(cls, source: RewardTable, columns: RewardColumns) -> JoinedRewards:
+        """Returns the rewards in a table, 24 bytes each.
+
+        Raises:
+            ValueError: a column is missing, a cell is empty or of another kind, or there is a
+                window and no column of times.
+        """
+        window = None if source.window is None else parse_duration("window", source.window)
+        if window is None:
+            columns = columns._replace(time=None)
+        elif columns.time is None:
+            found = f"window is {source.window!r}, and no column of times is named"
+            raise ValueError(f"{found}; expected time, a column of the log and of the rewards")
+        names = columns.of_rewards()
+        ids = [np.empty(0, np.int64)]
+        times = [np.empty(0)]
+        values = [np.empty(0)]
+        for part in source.parts():
+            with part.reading():
+                check_column_names("the table of rewards", names, part.column_names())
+                for frame in part.frames(names, BATCH_ROWS, [columns.decision]):
+                    MissingValues.from_frame(frame, names, part.name).check_none()
+                    ids.append(hash_ids(frame, columns.decision))
+                    times.append(_times_of(frame, columns.time))
+                    values.append(read_reals(frame, columns.reward))
+        joined = np.concatenate(ids)
+        when = np.concatenate(times)
+        order = np.lexsort((when, joined))
+        return cls(
+            source=source,
+            columns=columns,
+            window=window,
+            ids=joined[order],
+            times=when[order],
+            values=np.concatenate(values)[order],
+        )
+
+    @property
+    def last(self) -> float:
+        """The time of the last reward, in seconds: what came later is not known."""
+        return float(self.times.max(initial=-np.inf))
+
+    def of_log(self) -> list[str]:
+        """Returns the columns of the log that the rewards of its rows follow from."""
+        return [name for name in (self.columns.decision, self.columns.time) if name is not None]
+
+    def with_log(self, frames: Iterable[DataFrame]) -> JoinedRewards:
+        """Returns the same rewards with what is found in the decisions of the log.
+
+        Args:
+            frames: the columns `of_log` of all decisions.
+
+        Raises:
+            ValueError: a decision that has a reward is in the log twice, or none has a reward.
+        """
+        survey = NOT_SURVEYED
+        seen = np.zeros(len(self.ids), np.bool_)
+        for frame in frames:
+            matches = self.match(frame)
+            rows, places, is_counted = matches
+            known, counts = np.unique(places, return_counts=True)
+            is_again = seen[places] | (counts[np.searchsorted(known, places)] > 1)
+            is_good = np.ones(len(frame), np.bool_)
+            is_good[rows[is_again]] = False
+            check_column(frame, self.columns.decision, is_good, "each decision once")
+            seen[places] = True
+            is_old = self.is_old(frame)
+            has_reward = matches.find_rewarded(len(frame))
+            survey = survey._replace(
+                decisions=survey.decisions + len(frame),
+                young=survey.young + int(np.count_nonzero(~is_old)),
+                unrewarded=survey.unrewarded + int(np.count_nonzero(is_old & ~has_reward)),
+                outside=survey.outside + int(np.count_nonzero(is_old[rows] & ~is_counted)),
+            )
+        if not seen.any():
+            found = f"no decision of the log has an id that {self.source.name} has"
+            raise ValueError(f"{found} in column {self.columns.decision!r}; expected the same ids")
+        survey = survey._replace(foreign=int(np.count_nonzero(~seen)))
+        return dataclasses.replace(self, survey=survey)
+
+    def match(self, frame: DataFrame) -> Matches:
+        """Returns which rewards the rows of a log have."""
+        ids = hash_ids(frame, self.columns.decision)
+        first = np.searchsorted(self.ids, ids, side="left")
+        sizes = np.searchsorted(self.ids, ids, side="right") - first
+        rows = np.repeat(np.arange(len(ids)), sizes)
+        places = np.arange(len(rows)) + np.repeat(first - (np.cumsum(sizes) - sizes), sizes)
+        is_counted = np.ones(len(rows), np.bool_)
+        if self.window is not None:
+            delays = self.times[places] - _times_of(frame, self.columns.time)[rows]
+            is_counted = (delays >= 0.0) & (delays <= self.window)
+        return Matches(rows, places, is_counted)
+
+    def is_old(self, frame: DataFrame) -> Mask:
+        """Returns whether the window of each row of a log is over: [n]."""
+        if self.window is None:
+            return np.ones(len(frame), np.bool_)
+        ends = _times_of(frame, self.columns.time) + self.window
+        return np.asarray(ends <= self.last)
+
+    def keep_used(self, frame: DataFrame) -> DataFrame:
+        """Returns the rows of a log that are not left out."""
+        is_used = self.is_old(frame)
+        if self.source.drops_unrewarded:
+            is_used &= self.match(frame).find_rewarded(len(frame))
+        return frame if is_used.all() else frame[is_used]
+
+    def rewards_of(self, frame: DataFrame) -> Floats:
+        """Returns the rewards of the rows of a log: [n]."""
+        rows, places, is_counted = self.match(frame)
+        rows = rows[is_counted]
+        values = self.values[places[is_counted]]
+        if self.source.only_first:
+            is_first = np.ones(len(rows), np.bool_)
+            is_first[1:] = rows[1:] != rows[:-1]
+            rows = rows[is_first]
+            values = values[is_first]
+        return np.bincount(rows, values, minlength=len(frame)).astype(np.float64)
+
+    def remarks(self) -> list[str]:
+        """Returns lines of what counts, and of what is left out."""
+        found = self.survey
+        which = "the first" if self.source.only_first else "the sum"
+        until = "whenever they come, so that young decisions may have too few"
+        if self.source.window is not None:
+            until = f"up to {self.source.window} after it"
+        memory = 24 * len(self.ids)
+        size = f", {memory / 2**20:.0f} MB in memory" if memory > SHOWN_BYTES else ""
+        lines = [f"rewards of {self.source.name}{size}: {which} of a decision's, {until}"]
+        effect = "and are left out" if self.source.drops_unrewarded else "which counts as 0"
+        old = found.decisions - found.young
+        lines.append(f"{found.unrewarded} of {old} decisions have no reward, {effect}")
+        if found.young:
+            problem = f"decisions younger than {self.source.window}: {found.young}"
+            lines.append(f"{problem}, left out, as rewards may still come")
+        if found.outside:
+            lines.append(f"rewards before or too long after their decision: {found.outside}")
+        if found.foreign:
+            lines.append(f"rewards of no decision of the log: {found.foreign}")
+        return lines
+
+
+def hash_ids(frame: DataFrame, name: str) -> Indices:
+    """Returns a hash of 64 bits of each id in a column, which is read as a text: [n]."""
+    cells = read_units(frame, name)
+    return as_units(cells.astype(str) if cells.dtype.kind in "iu" else cells)
+
+
+def _times_of(frame: DataFrame, name: str | None) -> Floats:
+    """Returns the times in a column, in seconds: [n]; 0 if none is read."""
+    return np.zeros(len(frame)) if name is None else read_seconds(frame, name)
