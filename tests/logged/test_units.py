@@ -239,8 +239,8 @@ def test_one_unit_tells_no_error():
 
 @quiet
 def test_two_units_leave_one_degree_of_freedom():
-    log = drawn_log(400, np.arange(400) // 200)
-    estimate = SelfNormalizedIPS().estimate(log, np.tile([0.2, 0.8], (400, 1)))
+    log, policy = drawn_log(400, np.arange(400) // 200)
+    estimate = SelfNormalizedIPS().estimate(log, policy)
     assert estimate.sums.influence_sums().freedom == 1.0
     low, high = estimate.interval()
     assert high - low > 20.0 * estimate.standard_error
