@@ -238,6 +238,15 @@ def test_one_unit_tells_no_error():
         RewardRegression().predict(log)
 
 
+@quiet
+def test_two_units_leave_one_degree_of_freedom():
+    log, policy = drawn_log(400, np.arange(400) // 200)
+    estimate = SelfNormalizedIPS().estimate(log, policy)
+    assert estimate.sums.influence_sums().freedom == 1.0
+    low, high = estimate.interval()
+    assert high - low > 20.0 * estimate.standard_error
+
+
 def test_folds_keep_a_unit_together():
     unit = np.random.default_rng(0).integers(0, 2500, 5000)
     folds = folds_of(0, 5000, 3, unit)
