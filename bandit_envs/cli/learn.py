@@ -17,7 +17,7 @@ from bandit_envs.logged.learners.applied import Decided
 
 def learn(options: argparse.Namespace) -> int:
     """Learns a policy from the first rows of a log, and writes it to a file."""
-    file = policy_file("output", options.output, options.overwrite)
+    file = output_file("output", options.output, options.overwrite)
     train, until = read_training(options.train)
     if train is None:
         raise ValueError("train is 'none'; expected rows that the learner can learn from")
@@ -42,7 +42,7 @@ def learn(options: argparse.Namespace) -> int:
 
 def apply(options: argparse.Namespace) -> int:
     """Writes what a policy does in the decisions of a table to a file."""
-    file = policy_file("output", options.output, options.overwrite, suffix=".csv")
+    file = output_file("output", options.output, options.overwrite, suffix=".csv")
     saved = read_policy(options.policy)
     scan = saved.scan(
         options.table,
@@ -99,8 +99,8 @@ def _or_nothing(probability: float) -> float | str:
     return "" if probability != probability else probability
 
 
-def policy_file(name: str, file: Path, overwrite: bool, suffix: str = ".npz") -> Path:
-    """Returns the file of a policy; ValueError if there is one that should be kept.
+def output_file(name: str, file: Path, overwrite: bool, suffix: str = ".npz") -> Path:
+    """Returns a file that is to be written; ValueError if there is one that should be kept.
 
     Args:
         name: of the option that names the file.

@@ -6,6 +6,7 @@ from typing import Literal
 
 from bandit_envs.base.checks import short_repr
 from bandit_envs.cli.console import OUT
+from bandit_envs.cli.options import split_names
 from bandit_envs.cli.parser import LOGISTIC
 from bandit_envs.evaluations.logs import BATCH_ROWS, AnyLog, as_source
 from bandit_envs.evaluations.training import AUTO
@@ -29,9 +30,7 @@ def named_features(options: argparse.Namespace, role: str = "features") -> list[
         role: of which columns; the name of the option.
     """
     names = getattr(options, role)
-    if names is None:
-        return None
-    return [name for name in names.split(",") if name]
+    return None if names is None else split_names(names)
 
 
 def open_log(options: argparse.Namespace) -> AnyLog:

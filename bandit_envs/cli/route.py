@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bandit_envs.cli.console import ERR, OUT, RowProgress, print_grid
 from bandit_envs.cli.evaluate import output_folder
-from bandit_envs.cli.learn import policy_file
+from bandit_envs.cli.learn import output_file
 from bandit_envs.datasets import Outcomes, read_outcomes
 from bandit_envs.evaluations.routing import PriceCurves, PricePoint, evaluate_prices, learn_router
 from bandit_envs.evaluations.routing.curves import TABLE
@@ -59,7 +59,7 @@ def route(options: argparse.Namespace) -> int:
 
 def _check_router(options: argparse.Namespace, prices: Sequence[float] | None) -> None:
     """Raises ValueError if it is not known which router is to be written, or where to."""
-    policy_file("router", options.router, options.overwrite)
+    output_file("router", options.router, options.overwrite)
     if len(options.policy) != 1:
         raise ValueError(f"--router is of one --policy; expected one, not {len(options.policy)}")
     if options.budget is None and (prices is None or len(prices) != 1):

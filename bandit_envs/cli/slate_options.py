@@ -14,7 +14,7 @@ OF_PROPENSITIES = ("logger", "balance", "estimate_propensities")
 """The options that say which propensities single actions have."""
 
 OF_SETS = ("rewards", "window", "available", "decision", "item", "item_features")
-"""The options of logs of actions from sets that change."""
+"""The options of logs of actions from sets that change, and of rewards in a second table."""
 
 
 def names_slates(options: argparse.Namespace) -> bool:

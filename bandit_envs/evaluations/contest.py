@@ -16,8 +16,8 @@ from bandit_envs.evaluations.passes import LogPart
 from bandit_envs.evaluations.policy_sums import MEAN, Found, Key, PolicyRows, PolicySums
 from bandit_envs.evaluations.segments import Segmentation
 from bandit_envs.logged import BanditLog, RewardSums
-from bandit_envs.logged.estimators.estimate import Terms
 from bandit_envs.logged.estimators.gains import subtract_terms
+from bandit_envs.logged.estimators.terms import Terms
 from bandit_envs.logged.intervals.blocks import number_rows
 from bandit_envs.logged.reward_models.reward_sums import CrossFittedRidge
 from bandit_envs.names.users_code import name_in_errors, users_modules

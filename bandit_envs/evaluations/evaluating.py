@@ -187,6 +187,7 @@ def evaluate(
             arranged = training.arrange(opened)
         candidates = [kind.enter(contender, arranged, rows) for contender in contenders]
         if not any(each.start for each in candidates) and arranged is not opened:
+            # No policy has learned from units, so rows keep their order.
             candidates = [kind.enter(contender, opened, rows) for contender in contenders]
         left_out = rows if training.is_given and rows is not None else 0
         evaluated_from = _find_starts(candidates, all_rows, left_out)

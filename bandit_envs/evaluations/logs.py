@@ -17,6 +17,7 @@ from bandit_envs.logged import BanditLog, scan_log
 from bandit_envs.logged.again import Again
 from bandit_envs.logged.files.scan import BatchScan, Scan
 from bandit_envs.logged.hashes import SLICES, slices_of_units
+from bandit_envs.logged.likely_units import describe_repeating
 from bandit_envs.logged.log import check_repeatable, require_plain_actions
 from bandit_envs.logged.propensities import EstimatedPropensities
 from bandit_envs.logged.propensities.estimation import EstimatedBatches
@@ -230,9 +231,7 @@ def _summarize(source: Source, passes: Passes, features: Sequence[str] | None) -
         lines.append(f"features: {summary.encoding}")
     if summary.slices is not None:
         lines.append("rows of one unit belong together: errors and intervals are by units")
-    for column in summary.find_units():
-        problem = f"column {column!r} repeats as users do, whose rows are not independent"
-        lines.append(f"{problem}; --unit, or unit={column!r}, makes errors right")
+    lines += map(describe_repeating, summary.find_units())
     if summary.estimated:
         lines.append(summary.estimated)
     title = "\n".join([*lines, *limited.scan.remarks()])

@@ -171,8 +171,10 @@ class TimePeriods(Segmentation):
 
 def _features_of(scan: Scan | None) -> Sequence[str]:
     """Returns the columns of the features of a log; () if they have no names."""
-    if scan is None or scan.features:
-        return () if scan is None else scan.features
+    if scan is None:
+        return ()
+    if scan.features:
+        return scan.features
     first = next(iter(scan), None)
     return () if first is None or first.encoding is None else first.encoding.names
 

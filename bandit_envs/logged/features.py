@@ -9,6 +9,7 @@ from bandit_envs.logged.log import BanditLog, require_numbered_actions
 from bandit_envs.nests import Nest, flatten, map_structure
 from bandit_envs.policies import FirstPolicy, Policy, RandomPolicy
 from bandit_envs.policies.contextual import ContextualPolicy
+from bandit_envs.policies.models.feature_readers import shows_items
 from bandit_envs.policies.models.inputs import Contexts, InputReader, Inputs
 from bandit_envs.policies.registry import ignores_contexts
 from bandit_envs.specs import ArraySpec
@@ -21,8 +22,8 @@ NO_NAMES = (
 
 
 def has_items(log: BanditLog) -> bool:
-    """Returns whether the observation is a dict with features of every action, `per_arm`."""
-    return isinstance(log.observation, dict) and "per_arm" in log.observation
+    """Returns whether the observation has features of each action, `per_arm`."""
+    return shows_items(log.observation)
 
 
 def have_no_names(log: BanditLog) -> bool:

@@ -28,6 +28,7 @@ from bandit_envs.logged.columns import (
 )
 from bandit_envs.logged.hashes import as_units
 from bandit_envs.nests import Nest, flatten, map_structure
+from bandit_envs.policies.models.feature_readers import shows_items
 from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.wrappers.shared import with_entries
 
@@ -323,7 +324,7 @@ class BanditLog:
             check_each("action", self.action, is_available, "an available action")
         if self.item is None:
             return
-        if not isinstance(self.observation, dict) or "per_arm" not in self.observation:
+        if not shows_items(self.observation):
             raise ValueError("observation has no per_arm; expected it, as log has the column item")
         is_good = (self.item >= 0) == (True if offered is None else offered)
         check_each("item", self.item, is_good, "a number from 0 where an item is offered, else -1")

@@ -18,6 +18,7 @@ from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.nests import Nest
 from bandit_envs.policies import Policy
+from bandit_envs.policies.models.feature_readers import shows_items
 from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.errors import name_some
 from bandit_envs.wrappers.shared import with_entries
@@ -56,9 +57,7 @@ def show(policy: Policy, log: BanditLog) -> Nest:
         ValueError: it tells items apart, and the log does not number them.
     """
     observation = see_as(policy.encoding, log)
-    if not policy.reads_items or not isinstance(log.observation, dict):
-        return observation
-    if "per_arm" not in log.observation:
+    if not policy.reads_items or not shows_items(log.observation):
         return observation
     if log.item is None:
         problem = "the policy tells items apart, and log has no column item"

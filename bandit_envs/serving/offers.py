@@ -216,7 +216,7 @@ class FixedOffers(Offers[ContextRequest]):
         return self.names[self.check_row(row)]
 
     def check_policy(self, policy: Policy, law: ChoiceLaw) -> None:
-        if reads_items(policy):
+        if has_item_features(policy):
             expected = "expected item_features, the columns of items, or a policy of contexts"
             raise ValueError(f"policy is {policy!r} for features of actions; {expected}")
         size = width_of(policy)
@@ -363,7 +363,7 @@ def _one_each(name: str, values: Sequence[Any] | None, size: int) -> list[Any]:
     return found
 
 
-def reads_items(policy: Policy) -> bool:
+def has_item_features(policy: Policy) -> bool:
     """Returns whether a policy reads features of actions."""
     return sizes_of(policy).get("action_dim") is not None
 

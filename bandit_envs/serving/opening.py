@@ -19,7 +19,7 @@ from bandit_envs.names.users_code import printable
 from bandit_envs.policies import KnapsackPolicy, Policy
 from bandit_envs.serving.action_table import check_names
 from bandit_envs.serving.contexts import Features, describe_columns, make_encoding
-from bandit_envs.serving.offers import FixedOffers, ItemOffers, Offers, reads_items
+from bandit_envs.serving.offers import FixedOffers, ItemOffers, Offers, has_item_features
 from bandit_envs.serving.store import Store
 from bandit_envs.tables.encoding import TableColumn, TableEncoding
 from bandit_envs.tables.suffixes import DECISION_SUFFIXES, ends_with
@@ -83,7 +83,7 @@ def check_policy(policy: Any, given: ServiceArguments, is_new: bool) -> Policy:
     if isinstance(policy, KnapsackPolicy):
         expected = "expected one whose rewards are numbers"
         raise ValueError(f"policy is {policy!r}, which learns from rewards and costs; {expected}")
-    if is_new and reads_items(policy) and not given.columns(policy).item_features:
+    if is_new and has_item_features(policy) and not given.columns(policy).item_features:
         expected = "expected item_features, the columns of items, or a policy of contexts"
         raise ValueError(f"policy is {policy!r} for features of actions; {expected}")
     return policy

@@ -207,8 +207,8 @@ class DecisionService:
 
         Raises:
             OSError: the file cannot be used, or another process learns.
-            ValueError: the policy has other actions or features, or does not take a reward of the
-                file that it would learn from.
+            ValueError: the policy has other actions or features, does not support how `add_action`
+                has started one that it lacks, or does not take a reward that it would learn from.
         """
         check_bool("learn", True if learn is None else learn)
         is_upgraded = upgrade_file(path, policy, learn)

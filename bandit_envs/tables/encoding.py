@@ -187,6 +187,12 @@ class TableEncoding:
         """The names of the columns of the features."""
         return [column.name for column in self.features]
 
+    @property
+    def texts(self) -> list[TextColumn]:
+        """The columns of texts, of contexts and of items."""
+        columns = (*self.features, *self.item_features)
+        return [column for column in columns if isinstance(column, TextColumn)]
+
     def labels(self) -> list[str]:
         """Returns the names of the features."""
         return [label for column in self.features for label in column.labels()]

@@ -17,8 +17,8 @@ from bandit_envs.logged import (
     merge_sums,
 )
 from bandit_envs.logged.estimators import estimate_logged, gain_over
-from bandit_envs.logged.estimators.estimate import sum_terms
 from bandit_envs.logged.estimators.gains import mean_terms
+from bandit_envs.logged.estimators.terms import sum_terms
 from tests.logged.known_logs import short_log
 
 WRONG = "assumes of rewards seems wrong"

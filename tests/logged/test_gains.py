@@ -20,7 +20,6 @@ from bandit_envs.logged.estimators import (
     estimate_logged,
     gain_over,
 )
-from bandit_envs.logged.estimators.estimate import sum_terms
 from bandit_envs.logged.estimators.gains import (
     invert_interval,
     logged_terms,
@@ -28,6 +27,7 @@ from bandit_envs.logged.estimators.gains import (
     p_value_of,
     subtract_terms,
 )
+from bandit_envs.logged.estimators.terms import sum_terms
 from bandit_envs.logged.intervals import InfluenceSums
 from bandit_envs.metrics.holm import holm
 from tests.logged.known_logs import POLICY, PREDICTED, heavy_log, short_log

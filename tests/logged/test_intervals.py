@@ -21,7 +21,7 @@ from bandit_envs.logged import (
     combine_estimates,
 )
 from bandit_envs.logged.estimators import estimate_logged, gain_over
-from bandit_envs.logged.estimators.estimate import Terms
+from bandit_envs.logged.estimators.terms import Terms
 from bandit_envs.logged.intervals import InfluenceSums
 from bandit_envs.logged.intervals.blocks import blocks_of_rows
 from bandit_envs.logged.intervals.tails import TailSums

@@ -24,6 +24,7 @@ from bandit_envs.logged.estimators.kernel_estimators import KernelDR, KernelIPS,
 from bandit_envs.logged.hashes import as_units
 from bandit_envs.logged.intervals import KnownRange
 from bandit_envs.logged.intervals.blocks import buckets_of_units
+from bandit_envs.logged.likely_units import describe_unused
 from bandit_envs.logged.reward_models.regression import RewardRegression
 from bandit_envs.logged.reward_models.reward_sums import RewardSums, folds_of
 from tests.logged.known_logs import heavy_log
@@ -237,6 +238,15 @@ def test_one_unit_tells_no_error():
         RewardRegression().predict(log)
 
 
+@quiet
+def test_two_units_leave_one_degree_of_freedom():
+    log, policy = drawn_log(400, np.arange(400) // 200)
+    estimate = SelfNormalizedIPS().estimate(log, policy)
+    assert estimate.sums.influence_sums().freedom == 1.0
+    low, high = estimate.interval()
+    assert high - low > 20.0 * estimate.standard_error
+
+
 def test_folds_keep_a_unit_together():
     unit = np.random.default_rng(0).integers(0, 2500, 5000)
     folds = folds_of(0, 5000, 3, unit)
@@ -304,3 +314,11 @@ def test_sums_with_and_without_units_do_not_merge():
     right = InversePropensityScoring().sums(log.drop("unit"), policy)
     with pytest.raises(ValueError, match="sums are of rows with and without units"):
         left.merge(right)
+
+
+def test_the_advice_to_name_a_column_of_units_has_no_raw_text_of_a_file():
+    assert describe_unused("user") == (
+        "column 'user' is not used; --unit user, or unit='user', makes intervals right if its "
+        "values repeat"
+    )
+    assert "\x1b" not in describe_unused("\x1b[31m user")

@@ -106,11 +106,11 @@ def serve_part(folder, name, users, tell_ready):
 
 
 def upgrade_for_ever(folder, name, ready):
-    """Puts two policies to work in turn, until the process is killed."""
-    ready.send("ready")
+    """Puts two policies to work in turn, until the process is killed, and says when one is."""
     while True:
         for make in (NEXT_POLICIES[name], POLICIES[name]):
-            DecisionService.upgrade(folder / "shop.sqlite", make())
+            if DecisionService.upgrade(folder / "shop.sqlite", make()):
+                ready.send("upgraded")
 
 
 def change_actions(service, user):

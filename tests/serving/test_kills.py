@@ -95,7 +95,7 @@ def test_a_killed_upgrade_has_happened_or_not(tmp_path, name, kills):
         ready, when_ready = context.Pipe(duplex=False)
         process = context.Process(target=upgrade_for_ever, args=(tmp_path, name, when_ready))
         process.start()
-        assert ready.recv() == "ready"
+        assert ready.recv() == "upgraded"
         process.join(rng.uniform(0.0, 0.3))
         process.kill()
         process.join()
@@ -105,8 +105,7 @@ def test_a_killed_upgrade_has_happened_or_not(tmp_path, name, kills):
         found_log, state, _ = results(tmp_path, name)
         assert found_log == log
         assert states.setdefault(policies[-1], state) == state
-    assert upgrades[-1] > 2
-    assert upgrades == sorted(upgrades)
+    assert upgrades == sorted({*upgrades})  # each process has made one at least
 
 
 @pytest.mark.slow

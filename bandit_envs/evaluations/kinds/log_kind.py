@@ -27,8 +27,8 @@ from bandit_envs.evaluations.kinds.specs_of_log import SpecsOfLog
 from bandit_envs.evaluations.logs import OpenLog
 from bandit_envs.evaluations.policy_sums import Found, Key, PolicyRows, PolicySums
 from bandit_envs.evaluations.training import AUTO
-from bandit_envs.logged.estimators.estimate import Terms
 from bandit_envs.logged.estimators.gains import logged_terms
+from bandit_envs.logged.estimators.terms import Terms
 from bandit_envs.logged.registry import ESTIMATORS
 from bandit_envs.names.users_code import name_in_errors
 from bandit_envs.policies import Policy

@@ -21,8 +21,8 @@ from bandit_envs.evaluations.policy_sums import FEWEST, Found, Key, PolicySums
 from bandit_envs.logged import BanditLog
 from bandit_envs.logged.estimators import EstimateSums, KernelIPS, actions_of
 from bandit_envs.logged.estimators.bandwidths import SHARES, KernelOfLog, NumberSums
-from bandit_envs.logged.estimators.estimate import Terms
 from bandit_envs.logged.estimators.kernel_estimators import find_moved
+from bandit_envs.logged.estimators.terms import Terms
 from bandit_envs.logged.estimators.tuning import find_last_accepted
 from bandit_envs.logged.features import spec_of_rows
 from bandit_envs.policies import ContinuousPolicy

@@ -18,7 +18,7 @@ from bandit_envs.evaluations.candidates import (
 from bandit_envs.evaluations.kinds.log_kind import LogKind
 from bandit_envs.evaluations.logs import OpenLog
 from bandit_envs.logged import BanditLog, Estimator
-from bandit_envs.logged.estimators.estimate import Terms
+from bandit_envs.logged.estimators.terms import Terms
 from bandit_envs.logged.features import has_items, spec_of_rows
 from bandit_envs.logged.probabilities import tabulate
 from bandit_envs.logged.translation import see_as
@@ -40,8 +40,8 @@ learn from.
 
 
 LACKS_PRODUCTS = (
-    "is linear, so it ranks items alike in every context; interactions=true of its model adds the "
-    f"products of their columns, as is done by itself up to {MOST_PRODUCTS} of them"
+    "is linear, so it ranks items alike in every context; with interactions=true, its model learns "
+    f"from products of columns, which is the default for up to {MOST_PRODUCTS} products"
 )
 """A sentence without its subject, the name of a policy."""
 

@@ -18,9 +18,9 @@ from bandit_envs.evaluations.logs import OpenLog
 from bandit_envs.evaluations.passes import LogPart, Passes
 from bandit_envs.evaluations.policy_sums import PolicyRows, PolicySums
 from bandit_envs.evaluations.sources import Source
-from bandit_envs.logged.estimators.estimate import Terms
 from bandit_envs.logged.estimators.gains import mean_terms
 from bandit_envs.logged.estimators.slate_estimators import SlateEstimator
+from bandit_envs.logged.estimators.terms import Terms
 from bandit_envs.logged.features import spec_of_rows
 from bandit_envs.logged.files.scan import BatchScan
 from bandit_envs.logged.row_order import RowOrder

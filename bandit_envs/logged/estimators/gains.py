@@ -17,7 +17,8 @@ import numpy as np
 
 from bandit_envs.arrays import Floats, Indices
 from bandit_envs.logged.again import Again
-from bandit_envs.logged.estimators.estimate import Estimate, Terms, merge_sums, sum_terms
+from bandit_envs.logged.estimators.estimate import Estimate, merge_sums
+from bandit_envs.logged.estimators.terms import Terms, sum_terms
 from bandit_envs.logged.log import BanditLog, check_log, check_repeatable
 from bandit_envs.rounding import subtract
 

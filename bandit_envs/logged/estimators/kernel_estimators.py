@@ -37,9 +37,10 @@ from bandit_envs.logged.columns import (
     check_each,
     check_reward_range,
 )
-from bandit_envs.logged.estimators.estimate import Estimate, EstimateSums, Terms
+from bandit_envs.logged.estimators.estimate import Estimate, EstimateSums
 from bandit_envs.logged.estimators.kernels import epanechnikov
-from bandit_envs.logged.estimators.sums import RatioSums
+from bandit_envs.logged.estimators.sums.ratio_sums import RatioSums
+from bandit_envs.logged.estimators.terms import Terms
 from bandit_envs.logged.hashes import as_units
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.logged.translation import see_as

@@ -27,9 +27,10 @@ from bandit_envs.arrays import Floats, Mask, check_array
 from bandit_envs.base.checks import check_number
 from bandit_envs.logged.columns import as_column, check_each, check_reward_range
 from bandit_envs.logged.estimators.embeddings import MarginalizedIPS
-from bandit_envs.logged.estimators.estimate import Estimate, Terms
+from bandit_envs.logged.estimators.estimate import Estimate
 from bandit_envs.logged.estimators.gains import logged_terms
 from bandit_envs.logged.estimators.single_actions import Estimator
+from bandit_envs.logged.estimators.terms import Terms
 from bandit_envs.logged.log import BanditLog, check_log, require_equal_rows
 
 TOO_YOUNG = 0.1  # the share of rewards that have arrived, below which the age of a row says nothing

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from bandit_envs.logged.estimators.sums import ActionSums, RatioSums, WeightSums
+from bandit_envs.logged.estimators.sums.ratio_sums import RatioSums
+from bandit_envs.logged.estimators.sums.unlogged_actions import ActionSums
+from bandit_envs.logged.estimators.sums.weight_sums import WeightSums
 from bandit_envs.rounding import is_rounding
 
 SMALL_SAMPLE = 200.0  # effective rows, below which an estimate is unreliable

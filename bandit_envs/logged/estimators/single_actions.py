@@ -13,8 +13,10 @@ from numpy.typing import ArrayLike
 from bandit_envs.arrays import Array, Floats, as_numbers
 from bandit_envs.base.checks import check_number
 from bandit_envs.logged.columns import check_distributions, check_reward_range
-from bandit_envs.logged.estimators.estimate import Estimate, EstimateSums, Terms
-from bandit_envs.logged.estimators.sums import ActionSums, compared_columns, free_columns
+from bandit_envs.logged.estimators.estimate import Estimate, EstimateSums
+from bandit_envs.logged.estimators.sums.ratio_sums import compared_columns, free_columns
+from bandit_envs.logged.estimators.sums.unlogged_actions import ActionSums
+from bandit_envs.logged.estimators.terms import Terms
 from bandit_envs.logged.features import have_no_names
 from bandit_envs.logged.log import BanditLog, require_numbered_actions, require_propensities
 

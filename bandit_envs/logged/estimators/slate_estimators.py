@@ -20,8 +20,9 @@ from bandit_envs.logged.columns import (
     check_each,
     check_reward_range,
 )
-from bandit_envs.logged.estimators.estimate import Estimate, Terms
-from bandit_envs.logged.estimators.sums import compared_columns, free_columns
+from bandit_envs.logged.estimators.estimate import Estimate
+from bandit_envs.logged.estimators.sums.ratio_sums import compared_columns, free_columns
+from bandit_envs.logged.estimators.terms import Terms
 
 MAX_WEIGHT = 1e40
 """The largest weight, so that no square of a weighted reward overflows."""

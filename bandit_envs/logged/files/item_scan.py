@@ -27,7 +27,6 @@ from bandit_envs.tables.decisions.candidate_rows import (
 from bandit_envs.tables.decisions.candidate_table import CandidateTable
 from bandit_envs.tables.decisions.list_tables import ListColumns, ListTable
 from bandit_envs.tables.decisions.search import ItemSearch, open_candidates
-from bandit_envs.tables.encoding import TextColumn
 from bandit_envs.tables.errors import bad_value, name_row
 from bandit_envs.tables.missing import OF_DECISIONS, MissingValues
 from bandit_envs.tables.parts import Part, Parts
@@ -149,8 +148,7 @@ class ItemScan(UsersScan):
 
     def _rows(self, number: int, names: Sequence[str]) -> Iterator[CandidateRows]:
         """Yields the decisions that begin in a part, with some columns."""
-        columns = (*self.encoding.features, *self.encoding.item_features)
-        texts = [each.name for each in columns if isinstance(each, TextColumn)]
+        texts = [column.name for column in self.encoding.texts]
         texts += self.roles.all_of("unit")  # so that no number is read as a float
         yield from self.table.scan_part(number, list(dict.fromkeys(names)), texts)
 

@@ -6,7 +6,6 @@ import abc
 import collections
 import dataclasses
 import functools
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,6 +17,7 @@ from bandit_envs.logged.columns import BadValueError
 from bandit_envs.logged.files.log_roles import LoggerColumns, LogRoles
 from bandit_envs.logged.files.reward_table import JoinedRewards
 from bandit_envs.logged.files.scan import BATCH_ROWS, Scan, are_parquet
+from bandit_envs.logged.likely_units import describe_unused, is_called_unit
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.tables.cells import (
     cells_of,
@@ -30,7 +30,7 @@ from bandit_envs.tables.cells import (
     read_units,
 )
 from bandit_envs.tables.decisions.lists import read_sets
-from bandit_envs.tables.encoding import TableEncoding, TextColumn
+from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.encoding_search import EncodingSearch
 from bandit_envs.tables.errors import bad_value
 from bandit_envs.tables.missing import MissingValues
@@ -45,13 +45,6 @@ from bandit_envs.tables.times import TimesOfRows
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-UNIT = re.compile(
-    r"(.*[_ ])?(user|session|visitor|customer|member|account|client|device|cookie)([_ ]?id)?",
-    re.IGNORECASE,
-)
-"""How columns are often called whose values are units."""
-
 
 UsersScanType = TypeVar("UsersScanType", bound="UsersScan")
 
@@ -228,7 +221,7 @@ class TableScan(UsersScan):
         lines = super().remarks()
         if self.rewards is not None:
             lines += self.rewards.remarks()
-        lines += map(describe_unused_unit, self._find_unused_units())
+        lines += map(describe_unused, self._find_unused_units())
         if self.loggers is not None:
             found = f"logging policies: {self.loggers}"
             if self.loggers.balance:
@@ -282,7 +275,7 @@ class TableScan(UsersScan):
         """Returns the columns without a role that are called as units are, if there are none."""
         if self.roles.all_of("unit"):
             return []
-        return [name for name in self._find_left_out() if UNIT.fullmatch(str(name))]
+        return [name for name in self._find_left_out() if is_called_unit(name)]
 
     @property
     def unread(self) -> str:
@@ -414,7 +407,7 @@ class TableScan(UsersScan):
 
     def _frames(self, part: Part, names: Sequence[str]) -> Iterator[DataFrame]:
         """Yields some columns of a part."""
-        texts = [each.name for each in self.encoding.features if isinstance(each, TextColumn)]
+        texts = [column.name for column in self.encoding.texts]
         texts += self.roles.all_of("action") if self.encoding.actions else ()
         texts += (*self.roles.all_of("logger"), *self.roles.all_of("available"))
         texts += (
@@ -423,12 +416,6 @@ class TableScan(UsersScan):
         )  # so that no number is read as a float
         with part.reading():
             yield from part.frames(names, self.batch_rows, texts)
-
-
-def describe_unused_unit(name: str) -> str:
-    """Returns the line that says that the rows of a table may belong together."""
-    advice = f"--unit {name}, or unit={name!r}, makes errors right if its values repeat"
-    return f"column {name!r} is not used; {advice}"
 
 
 def _place_in_frame(name: str, index: Any, row: int) -> str:

@@ -128,9 +128,13 @@ class InfluenceSums:
 
     @property
     def freedom(self) -> float:
-        """Degrees of freedom of the standard error, max(1, 2 n / (kurtosis - 1))."""
+        """Degrees of freedom of the standard error, max(1, 2 n / (kurtosis - 1)).
+
+        Of m blocks of units, they are at most m - 1.
+        """
+        most = self.size - 1.0 if self.blocks.are_units else math.inf
         excess = self.kurtosis - 1.0
-        return max(1.0, 2.0 * self.size / excess) if excess > 0.0 else math.inf
+        return min(most, max(1.0, 2.0 * self.size / excess)) if excess > 0.0 else most
 
     @property
     def few_rows_decide(self) -> bool:

@@ -29,6 +29,7 @@ from bandit_envs.nests import Nest
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.linear import LinearThompsonSamplingPolicy, LinUCBPolicy
 from bandit_envs.policies.models import Model
+from bandit_envs.policies.models.feature_readers import shows_items
 from bandit_envs.policies.models.inputs import InputReader
 from bandit_envs.policies.parts.written_parts import PartReader, WrittenPart, write_part
 from bandit_envs.policies.policy import Policy
@@ -237,8 +238,7 @@ class SavedPolicy:
 
     def _reader(self, observation_spec: Nest) -> InputReader:
         """Returns what reads observations, of any number of items if actions are items."""
-        is_of_items = isinstance(observation_spec, Mapping) and "per_arm" in observation_spec
-        any_number = is_of_items and not self.model.predictor.has_own_weights
+        any_number = shows_items(observation_spec) and not self.model.predictor.has_own_weights
         return InputReader(observation_spec, None if any_number else self.sizes["num_actions"])
 
     def _check_spec(self, observation_spec: Nest) -> None:

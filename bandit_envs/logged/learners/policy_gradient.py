@@ -12,7 +12,7 @@ from bandit_envs.logged.learners.fits.pairs import (
     count_models,
     model_features,
     of_features,
-    offered_items,
+    offered_actions,
 )
 from bandit_envs.logged.learners.fits.policies import policy_of
 from bandit_envs.logged.learners.learner import Learner
@@ -81,7 +81,7 @@ class PolicyGradientLearner(Learner):
 
     def _fit(self, log: BanditLog, batch_size: int, seed: Seed) -> ContextualPolicy:
         found = model_features(require_rows(log))
-        offered = offered_items(log)
+        offered = offered_actions(log)
         known = found if found.ndim == 2 else found[offered]
         mean = known.mean(axis=0)
         std = spread_of(known)

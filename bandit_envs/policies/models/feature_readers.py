@@ -17,6 +17,11 @@ AVAILABILITY = ("mask", "num_actions")
 """The entries of an observation that tell which actions are available."""
 
 
+def shows_items(observation: Nest) -> bool:
+    """Returns whether an observation, or its spec, has features of each action, `per_arm`."""
+    return isinstance(observation, Mapping) and "per_arm" in observation
+
+
 class FeatureReader:
     """Joins a nest of features to one array [n, ..., D], and refuses what does not fit its spec.
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from bandit_envs.arrays import Array, Floats, Indices
 from bandit_envs.nests import Nest
-from bandit_envs.policies.models.feature_readers import ContextReader, ItemReader, item_products
+from bandit_envs.policies.models.feature_readers import (
+    ContextReader,
+    ItemReader,
+    item_products,
+    shows_items,
+)
 from bandit_envs.policies.models.single_precision import in_dtype
 
 SCRATCH = 2**21
@@ -285,9 +290,7 @@ class InputReader:
     """
 
     def __init__(self, observation_spec: Nest, num_actions: int | None = None) -> None:
-        self.are_of_actions = (
-            isinstance(observation_spec, Mapping) and "per_arm" in observation_spec
-        )
+        self.are_of_actions = shows_items(observation_spec)
         """Whether each action has features."""
         if not self.are_of_actions:
             if num_actions is None:

@@ -13,6 +13,7 @@ from bandit_envs.names.notation import parse_choice
 from bandit_envs.names.registry import Entry, signature
 from bandit_envs.names.users_models import find_users
 from bandit_envs.nests import Nest
+from bandit_envs.policies.models.feature_readers import shows_items
 from bandit_envs.policies.models.inputs import InputReader
 from bandit_envs.policies.models.maps import Interactions
 from bandit_envs.policies.models.value_model import Model
@@ -57,9 +58,7 @@ class Columns(NamedTuple):
     @classmethod
     def of(cls, observation_spec: Nest, have_names: bool) -> Columns:
         """Returns what is known of the columns of observations."""
-        if not (have_names and isinstance(observation_spec, Mapping)):
-            return cls(have_names)
-        if "per_arm" not in observation_spec:
+        if not (have_names and shows_items(observation_spec)):
             return cls(have_names)
         sizes = InputReader(observation_spec).sizes(num_rows=1)
         return cls(have_names, sizes.context_dim * (sizes.action_dim or 0))

@@ -1,4 +1,4 @@
-"""PairBets on pairs of variants: evidence that is proven for rewards from 0 to 1."""
+"""Bets on pairs of variants: evidence that is proven for rewards from 0 to 1."""
 
 from __future__ import annotations
 
@@ -147,12 +147,13 @@ def split_evidence(counts: Floats, shares: Floats) -> float:
 
     Args:
         counts: n_k, the users of each open variant of a period, [k].
-        shares: pi_k, which sum to 1, [k].
+        shares: in proportion to pi_k, [k].
 
     Source: Lindon & Malek, Anytime-valid Inference for Multinomial Count Data (2022).
     """
     c = 100.0
+    parts = shares / shares.sum()
     found = math.lgamma(c) - math.lgamma(c + float(counts.sum()))
-    for count, share in zip(counts.tolist(), shares.tolist()):
+    for count, share in zip(counts.tolist(), parts.tolist()):
         found += math.lgamma(c * share + count) - math.lgamma(c * share) - count * math.log(share)
     return found

@@ -12,7 +12,13 @@ from bandit_envs.policies.split_tests.bets import PairBets
 from bandit_envs.policies.split_tests.openings import count_opened
 from bandit_envs.policies.split_tests.pair_sums import USERS_FIRST, PairSums
 from bandit_envs.policies.split_tests.split_report import PeriodRow, SplitReport
-from bandit_envs.policies.split_tests.split_rule import PAYERS, list_differences
+from bandit_envs.policies.split_tests.split_rule import (
+    NO_INTERVAL,
+    PAYERS,
+    have_paid,
+    list_differences,
+    note_closed,
+)
 from bandit_envs.policies.split_tests.split_sums import SplitSums, StratumSums
 
 
@@ -62,7 +68,7 @@ class Looks:
 
     def _decide(self, period: str) -> None:
         """Says which variant looks best, and whether it is evident, unless it was before."""
-        is_ready = np.full(len(self.payers), not self._test.has_amounts) | (self.payers >= PAYERS)
+        is_ready = have_paid(self.payers, self._test.has_amounts)
         is_proven = self._test.rule.threshold == "proven"
         best, evident = self._test.rule.decide(
             PairSums._make(table[np.newaxis] for table in self.pairs[0]),
@@ -82,10 +88,9 @@ class Looks:
         closed = (self.opened > 0.0) & ~self.is_open
         if closed.any() and not self._test.rule.closes_by_results:
             names = [visible(self._test.names[place]) for place in np.flatnonzero(closed)]
-            problem = f"{', '.join(names)} closed: the bound holds if results did not decide it"
-            yield f"{problem}; else give closes_by_results."
+            yield note_closed(", ".join(names))
         if self.users < USERS_FIRST:
-            yield f"No interval before {USERS_FIRST} users."
+            yield NO_INTERVAL
         if self._test.has_amounts and (self.payers[self.is_open] < PAYERS).any():
             yield f"Amounts: a variant wins after {PAYERS} rewards other than 0 of each."
 

@@ -146,6 +146,5 @@ class SplitSums:
         """Returns ln E that users were not split in the shares."""
         total = 0.0
         for each in self.strata.values():
-            parts = self.shares[each.is_open]
-            total += split_evidence(each.counts[each.is_open], parts / parts.sum())
+            total += split_evidence(each.counts[each.is_open], self.shares[each.is_open])
         return total

@@ -17,17 +17,17 @@ from bandit_envs.policies.split_tests.bets import PairBets, split_evidence
 from bandit_envs.policies.split_tests.openings import count_opened
 from bandit_envs.policies.split_tests.pair_sums import USERS_FIRST, PairSums, leaders, scale_of
 from bandit_envs.policies.split_tests.split_report import SplitReport
-from bandit_envs.policies.split_tests.split_rule import PAYERS, SplitRule, list_differences
+from bandit_envs.policies.split_tests.split_rule import (
+    NO_INTERVAL,
+    SplitRule,
+    have_paid,
+    list_differences,
+    note_closed,
+)
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 STRATA = 16
 """A row keeps the sums of so many open sets. Those of the set met longest ago are closed first."""
-
-CLOSED_NOTE = (
-    "A variant was closed: the bound holds if results did not decide it; else give"
-    " closes_by_results."
-)
-FEW_NOTE = f"No interval before {USERS_FIRST} users."
 
 
 class SplitTables(NamedTuple):
@@ -112,10 +112,7 @@ class SplitTables(NamedTuple):
     def _evidence_in(self, row: int, place: int, shares: Floats) -> float:
         """Returns ln E of one stratum."""
         is_open = self.open_sets[row, place]
-        if not is_open.any():
-            return 0.0
-        parts = shares[is_open]
-        return split_evidence(self.counts[row, place][is_open], parts / parts.sum())
+        return split_evidence(self.counts[row, place][is_open], shares[is_open])
 
     def _find_strata(self, rows: Indices, is_open: Mask, shares: Floats) -> Indices:
         """Returns the strata of open sets [n, K], which may be new: [n]."""
@@ -255,9 +252,9 @@ class SplitTestPolicy(BestArmPolicy):
         best = int(self._recommended(search, search.compared())[index])
         sums = PairSums._make(table[0] for table in plan.pair_sums(np.array([index])))
         scale = float(plan.scale[index])
-        notes = [] if scale > 0.0 else [FEW_NOTE]
+        notes = [] if scale > 0.0 else [NO_INTERVAL]
         if plan.has_closed[index] and not self._rule.closes_by_results:
-            notes.append(CLOSED_NOTE)
+            notes.append(note_closed("A variant was"))
         return SplitReport(
             names=texts,
             recommended=best,
@@ -386,7 +383,7 @@ class SplitTestPolicy(BestArmPolicy):
             counts=plan.opened[rows],
             compared=compared,
             users=search.pulls.steps[rows],
-            is_ready=(plan.payers[rows] >= PAYERS) | ~plan.has_amounts[rows][:, np.newaxis],
+            is_ready=have_paid(plan.payers[rows], plan.has_amounts[rows]),
         )
         search.stopped[rows] = evident
 

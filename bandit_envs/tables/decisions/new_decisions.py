@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,7 +26,7 @@ from bandit_envs.tables.decisions.candidate_table import TABLE_ROWS, CandidateTa
 from bandit_envs.tables.decisions.list_tables import ListColumns
 from bandit_envs.tables.decisions.lists import read_sets
 from bandit_envs.tables.decisions.search import ItemSearch, open_candidates
-from bandit_envs.tables.encoding import TableColumn, TableEncoding, TextColumn
+from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.errors import check_column, name_row
 from bandit_envs.tables.folders import find_parts
 from bandit_envs.tables.missing import OF_DECISIONS, MissingValues
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 class CandidateBatch(NamedTuple):
     """Some decisions that are still to be made.
 
-    Args:
+    Fields:
         names: [n], of the decisions: those in their column, or else the numbers of the rows of the
             table, from 0.
         observation: what a policy sees: [n, d]; `observation` and `mask` of sets of actions; or
@@ -86,8 +86,7 @@ class CandidateScan:
             ValueError: a decision misses a value, or has a cell of another kind than the policy
                 learned from; the message has the line.
         """
-        columns = (*self.encoding.features, *self.encoding.item_features)
-        texts = [each.name for each in columns if isinstance(each, TextColumn)]
+        texts = [column.name for column in self.encoding.texts]
         texts += () if self.available is None else (self.available,)
         size = size_of_batches(self.encoding, self.most, self.batch_rows)
         first = 0
@@ -234,15 +233,13 @@ def scan_candidates(
 
 def _find_new_texts(table: CandidateTable, encoding: TableEncoding) -> Iterator[str]:
     """Yields which texts an encoding does not know, with the line of the first of each column."""
-    columns: Sequence[TableColumn] = (*encoding.features, *encoding.item_features)
-    texts = [each for each in columns if isinstance(each, TextColumn)]
-    if not texts:
+    if not encoding.texts:
         return
-    counts = dict.fromkeys((each.name for each in texts), 0)
+    counts = dict.fromkeys((column.name for column in encoding.texts), 0)
     firsts: dict[str, str] = {}
     names = [*counts]
     for number, rows in table.scan(names, names):
-        for column in texts:
+        for column in encoding.texts:
             frame = rows.frame_of(column.name)
             present = frame[frame[column.name].notna()]
             is_new = find_places(column.levels, cells_of(present, column.name)) < 0

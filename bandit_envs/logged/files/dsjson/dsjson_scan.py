@@ -17,11 +17,11 @@ from bandit_envs.logged.files.dsjson.json_features import FeatureWriter
 from bandit_envs.logged.files.dsjson.line_layout import (
     DsjsonLayout,
     LayoutSearch,
-    errors_of_line,
     number_of,
 )
 from bandit_envs.logged.files.dsjson.lines import (
     DsjsonLine,
+    errors_of_line,
     is_skipped,
     read_decision,
     read_documents,

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import array
 import bisect
-import contextlib
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from bandit_envs.base.archives import CONTENT_ERRORS
 from bandit_envs.base.checks import short_repr
 from bandit_envs.logged.files.dsjson.json_features import ColumnSearch
 from bandit_envs.logged.files.dsjson.lines import (
@@ -20,23 +18,14 @@ from bandit_envs.logged.files.dsjson.lines import (
     check_fields,
     check_keys,
     count_keys,
+    errors_of_line,
     is_skipped,
     read_decision,
     read_documents,
 )
+from bandit_envs.tables.cell_counts import MAX_LEVELS
 from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.parts import FilePart, Parts
-
-
-@contextlib.contextmanager
-def errors_of_line(number: int) -> Iterator[None]:
-    """Turns errors of the content of a line into a ValueError that has its number."""
-    try:
-        yield
-    except KeyError as error:
-        raise ValueError(f"line {number} has no {error}") from error
-    except CONTENT_ERRORS as error:
-        raise ValueError(f"line {number}: {error}") from error
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,7 +72,7 @@ class DsjsonLayout:
             found.append(f"{problem}, by the share that the logger passed on; they weigh more")
         if self.left_out:
             names = ", ".join(map(short_repr, self.left_out))
-            found.append(f"features of more than 256 texts are left out: {names}")
+            found.append(f"features of more than {MAX_LEVELS} texts are left out: {names}")
         return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -70,16 +71,25 @@ class DsjsonLine(NamedTuple):
     is_passed: bool
 
 
+@contextlib.contextmanager
+def errors_of_line(number: int) -> Iterator[None]:
+    """Turns errors of the content of a line into a ValueError that has its number."""
+    try:
+        yield
+    except KeyError as error:
+        raise ValueError(f"line {number} has no {error}") from error
+    except CONTENT_ERRORS as error:
+        raise ValueError(f"line {number}: {error}") from error
+
+
 def read_documents(file: Path) -> Iterator[tuple[int, str, dict[str, Any]]]:
     """Yields the number, the text and the JSON document of every line of a file that has one."""
     with file.open(encoding="utf-8", newline="\n") as lines:
         for number, line in enumerate(lines, start=1):
             if line.isspace():
                 continue
-            try:
+            with errors_of_line(number):
                 document = json.loads(line)
-            except CONTENT_ERRORS as error:
-                raise ValueError(f"line {number}: {error}") from error
             if not isinstance(document, dict):
                 raise ValueError(f"line {number} is {short_repr(document)}; expected an object")
             yield number, line, document

@@ -31,15 +31,13 @@ from bandit_envs.logged.files.served.typed_queries import (
     damage,
 )
 from bandit_envs.logged.log import BanditLog
+from bandit_envs.tables.decisions.candidate_rows import size_of_batches
 from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.errors import errors_that_name
 from bandit_envs.tables.times import TimesOfRows, name_row_of
 
 if TYPE_CHECKING:
     import sqlite3
-
-MOST_NUMBERS = 2**22
-"""The most numbers of items in a batch: [n, K, P]."""
 
 OF_REWARDS = """
     FROM events CROSS JOIN decisions ON decisions.number = events.decision
@@ -134,9 +132,8 @@ class DecisionFile:
 
         Batches of items are smaller if there are many numbers in a row.
         """
-        width = len(self.encoding.of_items().labels())
-        most = max(1, MOST_NUMBERS // max(1, self.num_actions * width))
-        for rows in self.scan_rows(ROWS, min(batch_rows, most)):
+        most = size_of_batches(self.encoding, self.num_actions, batch_rows)
+        for rows in self.scan_rows(ROWS, most):
             with errors_that_name(str(self.path)):
                 batch = self._make_batch(rows)
             yield batch

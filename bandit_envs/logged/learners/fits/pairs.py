@@ -70,7 +70,7 @@ def all_pairs(log: BanditLog, rewards: Floats) -> Iterator[Pairs]:
     """
     features = model_features(log)
     if has_items(log):
-        offered = offered_items(log)
+        offered = offered_actions(log)
         weights = None
         if log.weight is not None:
             weights = np.repeat(log.weight, offered.sum(axis=1))
@@ -80,7 +80,7 @@ def all_pairs(log: BanditLog, rewards: Floats) -> Iterator[Pairs]:
         yield Pairs(action, features, rewards[:, action], log.weight)
 
 
-def offered_items(log: BanditLog) -> Mask:
+def offered_actions(log: BanditLog) -> Mask:
     """Returns which actions were available: [n, K]."""
     offered = available_actions(log.seen(), log.num_actions)
     return np.ones((len(log), log.num_actions), np.bool_) if offered is None else offered

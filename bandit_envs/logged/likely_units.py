@@ -1,8 +1,9 @@
-"""Columns of features that repeat as units do, such as the numbers of users."""
+"""Columns that look like units, such as users, which nobody has named."""
 
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping
 
 import numpy as np
@@ -10,7 +11,14 @@ import numpy as np
 from bandit_envs.arrays import Floats, Indices
 from bandit_envs.logged.hashes import mix
 from bandit_envs.logged.log import BanditLog
+from bandit_envs.names.visible import visible
 from bandit_envs.tables.encoding import NumberColumn
+
+UNIT = re.compile(
+    r"(.*[_ ])?(user|session|visitor|customer|member|account|client|device|cookie)([_ ]?id)?",
+    re.IGNORECASE,
+)
+"""How columns are often called whose values are units."""
 
 KEPT = 2048  # different values of a column, whose rows are counted
 FEWEST = 500  # different values, from which on they may be units
@@ -96,3 +104,24 @@ def merge_repeats(
     for name, repeats in right.items():
         merged[name] = merged[name].merge(repeats) if name in merged else repeats
     return merged
+
+
+def is_called_unit(name: object) -> bool:
+    """Returns whether a column is called as units often are."""
+    return UNIT.fullmatch(str(name)) is not None
+
+
+def describe_repeating(name: str) -> str:
+    """Returns the line on a column of features whose values repeat as units do."""
+    found = f"column {name!r} repeats as users do, whose rows are not independent"
+    return f"{found}; {_advise(name)}"
+
+
+def describe_unused(name: str) -> str:
+    """Returns the line on a column without a role that is called as units are."""
+    return f"column {name!r} is not used; {_advise(name)} if its values repeat"
+
+
+def _advise(name: str) -> str:
+    """Returns how a user names a column of units."""
+    return f"--unit {visible(name)}, or unit={name!r}, makes intervals right"
