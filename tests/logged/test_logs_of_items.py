@@ -1,11 +1,12 @@
 """Logs of items with features, from sets that change."""
 
 import dataclasses
+import inspect
 
 import numpy as np
 import pytest
 
-from bandit_envs.logged import BanditLog, read_log, write_log
+from bandit_envs.logged import BanditLog, read_log, scan_log, write_log
 from bandit_envs.tables.encoding import NumberColumn, TableEncoding, TextColumn
 
 ENCODING = TableEncoding(
@@ -62,3 +63,20 @@ def test_a_file_holds_a_log_of_items(tmp_path, suffix):
 def test_what_was_not_offered_is_refused(changes, message):
     with pytest.raises(ValueError, match=message):
         make_log(**changes)
+
+
+OTHERS = {"path", "batch_rows", "features", "only", "time", "decision", "chosen", "item_features"}
+"""Arguments of `scan_log` that written logs take, or that need an item."""
+
+GIVEN = {"num_actions": 2, "drop_missing": True, "embedding": ["x"], "gather": True}
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in inspect.signature(scan_log).parameters if name not in OTHERS]
+)
+def test_what_says_the_columns_of_a_table_is_refused_for_a_written_log(tmp_path, name):
+    write_log(tmp_path / "log.npz", make_log())
+    others = {"logger": {"propensity": {"a": "p", "b": "q"}}, "balance": {"logger": "b"}}
+    given = {**others.get(name, {}), name: GIVEN.get(name, "x" if name != "balance" else True)}
+    with pytest.raises(ValueError):
+        scan_log(tmp_path / "log.npz", **given)

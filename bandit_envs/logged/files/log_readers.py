@@ -155,6 +155,7 @@ def scan_log(
         "available": available is not None,
         "unit": unit is not None,
         "rewards": rewards is not None,
+        "gather": gather,
     }
     if has_files(folder, DECISION_SUFFIXES, only):
         _refuse_given({**given, "features": features is not None}, "a DecisionService", path)
