@@ -119,6 +119,11 @@ class DsjsonScan(Scan):
         return self._replace(batch_rows=max(1, min(self.batch_rows, rows, numbers // width)))
 
     @property
+    def num_bytes(self) -> int:
+        """How much memory its rows take, at most; their text is often longer."""
+        return 8 * self.layout.num_rows * self.layout.row_numbers
+
+    @property
     def features(self) -> Sequence[str]:  # type: ignore[override]
         return () if self.layout.encoding is None else self.layout.encoding.names
 
@@ -187,8 +192,7 @@ class RowMaker:
         self._context = FeatureWriter(encoding.features)
         self._items = FeatureWriter(encoding.item_features)
         self._labels = (encoding.labels(), encoding.of_items().labels())
-        per_row = self._context.width + layout.num_actions * (1 + self._items.width)
-        self.rows = max(1, KEPT_NUMBERS // max(1, per_row))
+        self.rows = max(1, KEPT_NUMBERS // layout.row_numbers)
 
     def make(self, decisions: Iterable[DsjsonLine]) -> BanditLog | None:
         """Returns the log of some decisions, at most `rows`; None without one.

@@ -38,6 +38,7 @@ class DsjsonLayout:
         has_items: whether actions are items with features.
         numbers: of the actions or items, by what tells them apart in lines: their names, or their
             numbers; empty if their places do.
+        num_rows: how many lines are decisions.
         has_mask: whether lines lack actions, or have fewer items than others.
         has_weights: whether lines stand for different numbers of decisions.
         has_probabilities: whether all lines have the probabilities of all actions.
@@ -51,6 +52,7 @@ class DsjsonLayout:
     num_actions: int
     has_items: bool
     numbers: Mapping[str, int]
+    num_rows: int
     has_mask: bool
     has_weights: bool
     has_probabilities: bool
@@ -58,6 +60,13 @@ class DsjsonLayout:
     defaults: int
     passed: int
     left_out: Sequence[str]
+
+    @property
+    def row_numbers(self) -> int:
+        """How many numbers the columns of a row have, at most."""
+        encoding = TableEncoding() if self.encoding is None else self.encoding
+        of_action = len(encoding.of_items().labels()) + 3  # probability, item, and whether offered
+        return len(encoding.labels()) + self.num_actions * of_action + 4
 
     def doubts(self, name: str) -> list[str]:
         """Returns what is left out of the files of a name, and what lines lack, in words."""
@@ -206,6 +215,7 @@ class LayoutSearch:
             num_actions=num_actions,
             has_items=has_items,
             numbers=numbers,
+            num_rows=len(self._lines),
             has_mask=self._fewest < num_actions,
             has_weights=self._weights[0] != self._weights[1],
             has_probabilities=self._has_probabilities,
