@@ -16,7 +16,7 @@ from colab.pages.places import pages
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(bandit_envs.__file__).parent
 MAX_AT_THE_TOP = 90
-MAX_IN_LOGGED = 58
+MAX_IN_LOGGED = 59
 EXPERIMENTAL = "Experimental: "
 
 

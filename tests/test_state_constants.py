@@ -23,6 +23,7 @@ from bandit_envs import (
     load_state,
     save_state,
 )
+from bandit_envs.base import made_with
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.policies.models import Ridge
@@ -321,3 +322,16 @@ def test_no_constant_changes_as_an_environment_goes_on(name):
         available = available_actions(observation, env.action_kind.num_actions)
         env.step(env.action_kind.draw(rng, available))
     make(name, 0).set_state(env.get_state())
+
+
+def test_an_interrupted_digest_is_not_kept_for_the_next_object(monkeypatch):
+    env = KArmedTestbed(2, seed=0)
+
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(made_with.weakref, "finalize", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            env.get_state()
+    assert id(env) not in made_with._KNOWN

@@ -140,8 +140,9 @@ def digest_of_constants(instance: Any, constants: Callable[[], Mapping[str, Any]
         digest = hashlib.blake2b(digest_size=7)
         for part in _written_attributes(constants(), frozenset({key})):
             digest.update(part)
-        _KNOWN[key] = int.from_bytes(digest.digest(), "big")
+        # An interruption in between must not leave a digest for the next object with this id.
         weakref.finalize(instance, _KNOWN.pop, key, None)
+        _KNOWN[key] = int.from_bytes(digest.digest(), "big")
     return _KNOWN[key]
 
 

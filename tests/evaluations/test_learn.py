@@ -103,7 +103,7 @@ def test_two_workers_learn_what_one_process_learns(
             {"workers": 2},
             ValueError,
             r"learner policy_gradient: PolicyGradientLearner keeps all rows in memory, so it takes "
-            r"no workers; expected a DirectMethodLearner\(\) or DoublyRobustLearner\(\)",
+            r"no workers; expected a DirectMethodLearner\(\), DoublyRobustLearner\(\)",
         ),
         (PolicyGradientLearner(), {"backend": "dask"}, ValueError, "takes no workers"),
         ("doubly_robus", {}, ValueError, "did you mean doubly_robust"),

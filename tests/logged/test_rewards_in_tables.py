@@ -3,13 +3,14 @@
 import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from bandit_envs.evaluations import evaluate
 from bandit_envs.logged import RewardTable, SelfNormalizedIPS, from_frame, read_log, scan_log
 from bandit_envs.logged.estimators import LateRewards
 from tests.command_line import run
+
+pd = pytest.importorskip("pandas")
 
 NAMES = {"decision": "id", "reward": "paid"}
 
