@@ -110,6 +110,7 @@ class LayoutSearch:
 
     def __init__(self) -> None:
         self._decisions = Decisions()
+        self._most_bytes = KEPT_BYTES  # 0 once some decisions were dropped
         self._unmeasured = 0  # characters
         self._sizes: list[int] = []  # how many lines files have, up to each
         self._tags: dict[str, str | None] = {}  # the number of the action of each, if it has one
@@ -163,8 +164,9 @@ class LayoutSearch:
         self._unmeasured += len(line)
         if self._unmeasured > CHECKED_CHARACTERS:
             self._unmeasured = 0
-            if self._decisions.num_bytes > KEPT_BYTES:
+            if self._decisions.num_bytes > self._most_bytes:
                 self._decisions.drop()
+                self._most_bytes = 0
         self._add_actions(decision)
         low, high = self._weights
         self._weights = (min(low, decision.weight), max(high, decision.weight))
