@@ -262,7 +262,9 @@ def count_cells(frame: DataFrame, name: str, are_texts: bool) -> CellCounts:
         name: of the column.
         are_texts: whether it is known to have texts.
     """
-    cells = cells_of(frame[[name]].dropna(), name)
+    if frame[name].isna().any():
+        frame = frame[[name]].dropna()
+    cells = cells_of(frame, name)
     return CellCounts.from_cells(cells, as_texts=are_texts)
 
 

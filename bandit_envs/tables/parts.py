@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 Key: TypeAlias = int | float | str | None
 """What the name of a folder such as day=2 says; None or NaN if it is missing."""
 
+KEPT_BYTES = 2**27
+"""The most bytes of rows of text files that are kept, so that passes need not parse them again."""
 
 AnyPart_co = TypeVar("AnyPart_co", bound="Part", covariant=True)
 
@@ -205,6 +207,82 @@ class FilePart(Part):
             sizes = f"from {self.version.size} bytes to {now.size}"
             problem = f"it has changed since it was found, {sizes}"
             raise ValueError(f"{problem}; read it again once nothing writes to it")
+
+
+@dataclasses.dataclass(frozen=True)
+class KeptPart(FilePart):
+    """A file whose rows are kept in memory, in data frames as `frames` yields them.
+
+    Args:
+        kept: the data frames; () where the part was sent, so that the file is read.
+        batch_rows: the most rows of each.
+        texts: its columns whose cells were read as texts.
+    """
+
+    kept: Sequence[DataFrame] = dataclasses.field(default=(), repr=False, compare=False)
+    batch_rows: int = 0
+    texts: Sequence[str] = ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "kept": ()}
+
+    def frames(
+        self, names: Sequence[str], batch_rows: int, texts: Sequence[str] = ()
+    ) -> Iterator[DataFrame]:
+        """Yields the rows in batches, from memory if they were read in the same way."""
+        are_same = bool(self.kept) and batch_rows == self.batch_rows
+        if not are_same or not all(self._has(name, name in texts) for name in names):
+            yield from super().frames(names, batch_rows, texts)
+            return
+        for frame in self.kept:
+            yield frame[list(names)]
+
+    def _has(self, name: str, is_text: bool) -> bool:
+        """Returns whether a column is kept, with cells that are texts, or as they look."""
+        if name not in self.kept[0]:
+            return False
+        if name in self.texts:
+            return is_text
+        return not is_text or all(frame[name].dtype == "str" for frame in self.kept)
+
+
+def keep_small(
+    parts: Parts[Part], names: Sequence[str], batch_rows: int, texts: Sequence[str]
+) -> Parts[Part]:
+    """Returns the same parts, with their rows in memory if they are files of text and small.
+
+    Args:
+        parts: of a table.
+        names: of the columns that are kept.
+        batch_rows: the most rows of a data frame.
+        texts: columns whose cells are texts, even where they look like numbers.
+    """
+    found: list[Part] = []
+    size = 0
+    if sum(part.num_bytes for part in parts.found) > KEPT_BYTES:
+        return parts
+    for part in parts.found:
+        if not isinstance(part, FilePart) or is_parquet(part.name):
+            return parts
+        kept = []
+        with part.reading():
+            for frame in part.frames(names, batch_rows, texts):
+                size += int(frame.memory_usage(deep=True).sum())
+                if size > KEPT_BYTES:
+                    return parts
+                kept.append(frame)
+        found.append(
+            KeptPart(
+                file=part.file,
+                name=part.name,
+                keys=part.keys,
+                version=part.version,
+                kept=kept,
+                batch_rows=batch_rows,
+                texts=texts,
+            )
+        )
+    return dataclasses.replace(parts, found=found)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,6 +5,8 @@ import json
 import numpy as np
 import pytest
 
+from bandit_envs.evaluations import LogObserver, logs
+from bandit_envs.evaluations.passes import PassesHere
 from tests.command_line import rows, run
 
 pytest.importorskip("joblib")
@@ -56,3 +58,22 @@ def test_an_option_of_tables_and_a_bad_line_are_errors_that_name_no_other_option
     assert "--action" not in found.err
     found = run("evaluate", path, "--policy", "random", "--action", "chosen")
     assert "action is for a table of your own; a logger of dsjson wrote" in found.err
+
+
+def test_a_log_is_kept_in_memory_if_its_columns_are_small_though_its_text_is_large(
+    tmp_path, monkeypatch
+):
+    path = tmp_path / "log.dsjson"
+    items = [{"I": {"price" * 20: 1 / 3}}, {"I": {"price" * 20: 2 / 3}}]
+    line = {
+        "_label_cost": -1.0,
+        "_label_probability": 0.5,
+        "_label_Action": 1,
+        "c": {"_multi": items},
+    }
+    path.write_text(f"{json.dumps(line)}\n" * 300)
+    for limit, is_kept in ((path.stat().st_size // 2, True), (1000, False)):
+        monkeypatch.setattr("bandit_envs.evaluations.logs.IN_MEMORY", limit)
+        opened = logs.open_log(logs.as_source(path), PassesHere(LogObserver()))
+        assert isinstance(opened.parts[0].batches, list) == is_kept
+        assert opened.summary.size == 300

@@ -1,5 +1,6 @@
 import json
 import math
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from bandit_envs.logged import (
     scan_log,
     write_dsjson,
 )
+from bandit_envs.logged.files.dsjson import line_layout
 from bandit_envs.logged.log import concatenate
 from bandit_envs.tables.encoding import NumberColumn, TableEncoding
 
@@ -220,3 +222,61 @@ def test_dsjson_gives_back_the_names_of_actions(tmp_path):
     log = BanditLog(np.ones((2, 1)), [0, 1], [1.0, 0.0], [0.5, 0.5], encoding=encoding)
     write_dsjson(tmp_path / "log.dsjson", log)
     assert read_dsjson(tmp_path / "log.dsjson").action_names == ("hats", "shoes")
+
+
+def varied_lines():
+    """Lines with features of all kinds, which they do not share."""
+    rng = np.random.default_rng(0)
+    for number in range(40):
+        user = {"age": number, "is_new": number % 3 == 0, "_text": "b a b"[: number % 6]}
+        if number % 2:
+            user["city"] = "abc"[number % 3]
+        tags = rng.permutation(list("abcd"))[: 1 + number % 4].tolist()
+        items = [{"_tag": tag, "I": {"price": rng.normal(), "at": [1.0, "x"]}} for tag in tags]
+        yield decision(
+            _label_Action=1,
+            _labelIndex=0,
+            _label_probability=1 / len(tags),
+            a=[*range(1, 1 + len(tags))],
+            p=[1 / len(tags)] * len(tags),
+            c={"U": user, "J": {"h": 0.5}, "_multi": items},
+        )
+
+
+@pytest.mark.parametrize("most", [0, 3000])
+def test_logs_that_are_too_large_to_keep_are_read_again_in_every_pass(most, tmp_path, monkeypatch):
+    text = "".join(json.dumps(line) + "\n" for line in varied_lines())
+    for name in ("1.dsjson", "2.dsjson"):
+        (tmp_path / name).write_text(text)
+    kept = scan_log(tmp_path, batch_rows=7)
+    monkeypatch.setattr(line_layout, "KEPT_BYTES", most)
+    monkeypatch.setattr(line_layout, "CHECKED_CHARACTERS", 500)
+    again = scan_log(tmp_path, batch_rows=7)
+    assert kept.kept is not None
+    assert again.kept is None
+    assert concatenate(list(again)) == concatenate(list(kept))
+    assert (
+        [len(batch) for batch in again] == [len(batch) for batch in kept] == [7, 7, 7, 7, 7, 5] * 2
+    )
+
+
+def test_a_log_that_is_kept_is_parsed_once_however_often_it_is_read(tmp_path, monkeypatch):
+    path = tmp_path / "log.dsjson"
+    path.write_text("".join(json.dumps(line) + "\n" for line in varied_lines()))
+    parsed = []
+    loads = json.loads
+    monkeypatch.setattr(json, "loads", lambda text: parsed.append(0) or loads(text))
+    scan = scan_log(path).limit(10, 10**6)
+    assert sum(map(len, scan)) == sum(map(len, scan)) == len(parsed) == 40
+
+
+def test_a_scan_is_sent_without_what_it_keeps_and_a_file_that_changed_is_refused(tmp_path):
+    path = tmp_path / "log.dsjson"
+    path.write_text("".join(json.dumps(line) + "\n" for line in varied_lines()))
+    scan = scan_log(path)
+    sent = pickle.loads(pickle.dumps(scan))
+    assert sent.kept is None
+    assert concatenate(list(sent)) == concatenate(list(scan))
+    path.write_text("")
+    with pytest.raises(ValueError, match="has changed since it was found"):
+        next(iter(scan))

@@ -1,6 +1,7 @@
 """Logs of items with features in users' tables."""
 
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from bandit_envs.evaluations import evaluate
 from bandit_envs.logged import from_frame, read_log, scan_log
 from bandit_envs.logged.log import concatenate
+from bandit_envs.tables import parts
 from bandit_envs.tables.decisions import candidate_rows, candidate_table
 from tests.logged.items import DECISIONS, LONG, long_frame
 
@@ -252,3 +254,66 @@ def test_whole_numbers_of_decisions_are_shown_as_such():
     frame["chosen"] = 0
     with pytest.raises(ValueError, match="decision 1, which begins in row 0, has no chosen"):
         from_frame(frame, **LONG)
+
+
+def odd_frame():
+    """A table whose batches have other kinds of cells: numbers, then texts, then nothing."""
+    rng = np.random.default_rng(0)
+    size = 240
+    return pandas.DataFrame(
+        {
+            "id": np.repeat([f"{number:03}" for number in range(80)], 3),
+            "user": np.repeat([f"{number % 7:02}" for number in range(80)], 3),
+            "day": np.repeat([f"2026-01-{1 + number // 9:02}" for number in range(80)], 3),
+            "hour": np.repeat(rng.normal(size=80), 3),
+            "item": rng.permuted(np.tile(["01", "2", "c"], (80, 1)), axis=1).ravel(),
+            "price": rng.normal(size=size).round(3),
+            "code": [f"{number:02}" if number < 90 else f"c{number % 5}" for number in range(size)],
+            "kind": [["a", "b", ""][number // 80] for number in range(size)],
+            "chosen": np.tile([0, 1, 0], 80),
+            "reward": np.repeat(rng.normal(size=80), 3),
+        }
+    )
+
+
+def scan_odd(path):
+    roles = {"decision": "id", "item": "item", "chosen": "chosen", "reward": "reward"}
+    features = {"features": ["hour"], "item_features": ["price", "code", "kind"]}
+    return scan_log(path, **roles, **features, propensity=1 / 3, unit="user", drop_missing=True)
+
+
+@pytest.mark.parametrize("table_rows", [16, 65_536])
+def test_text_files_that_are_kept_in_memory_give_the_log_of_those_that_are_read_again(
+    tmp_path, monkeypatch, table_rows
+):
+    monkeypatch.setattr(candidate_table, "TABLE_ROWS", table_rows)
+    folder = split_files(tmp_path / "log", odd_frame(), [50, 130])
+    kept = scan_odd(folder)
+    monkeypatch.setattr(parts, "KEPT_BYTES", 0)
+    again = scan_odd(folder)
+    assert [type(part) for part in again.parts.found] == [parts.FilePart] * 3
+    assert kept.encoding == again.encoding
+    for one, other in ((kept, again), (kept.with_dates("day"), again.with_dates("day"))):
+        expected = concatenate(list(other))
+        assert len(expected) == 53
+        assert concatenate(list(one)) == expected
+        assert concatenate(list(pickle.loads(pickle.dumps(one)))) == expected
+
+
+def test_a_small_text_file_is_parsed_once_however_often_it_is_read(tmp_path, monkeypatch):
+    parsed = []
+    scan_csv = parts.csv_files.scan_csv
+
+    def count(file, batch_rows, *names, **options):
+        parsed.append(batch_rows)
+        return scan_csv(file, batch_rows, *names, **options)
+
+    monkeypatch.setattr(parts.csv_files, "scan_csv", count)
+    path = tmp_path / "log.csv"
+    long_frame().to_csv(path, index=False)
+    scan = scan_log(path, **LONG)
+    assert concatenate(list(scan)) == concatenate(list(scan))
+    assert parsed[1:] == [candidate_table.TABLE_ROWS]  # the first looks for lists in some rows
+    path.write_text("")
+    with pytest.raises(ValueError, match="has changed since it was found"):
+        next(iter(scan))

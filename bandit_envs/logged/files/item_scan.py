@@ -18,6 +18,7 @@ from bandit_envs.logged.files.table_scan import TableScan, UsersScan
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.names.visible import visible
 from bandit_envs.tables.cells import as_numbers, cells_of, read_numbers
+from bandit_envs.tables.decisions import candidate_table
 from bandit_envs.tables.decisions.candidate_rows import (
     CandidateRows,
     codes_of,
@@ -29,7 +30,7 @@ from bandit_envs.tables.decisions.list_tables import ListColumns, ListTable
 from bandit_envs.tables.decisions.search import ItemSearch, open_candidates
 from bandit_envs.tables.errors import bad_value, name_row
 from bandit_envs.tables.missing import OF_DECISIONS, MissingValues
-from bandit_envs.tables.parts import Part, Parts
+from bandit_envs.tables.parts import Part, Parts, keep_small
 from bandit_envs.tables.roles import Roles, check_column_names
 from bandit_envs.tables.times import TimesOfRows
 
@@ -84,11 +85,15 @@ class ItemScan(UsersScan):
         roles = columns.roles.complete(lists.found)
         with parts.found[0].reading():
             check_column_names(name, roles.names(), lists.found)
+        item = roles.column_of("item")
+        if item not in lists and not gather:
+            texts = [name for role in ("decision", "item", "unit") for name in roles.all_of(role)]
+            parts = keep_small(parts, roles.names(), candidate_table.TABLE_ROWS, texts)
         table = open_candidates(
             parts=parts,
             lists=lists,
             decision=roles.one_of("decision"),
-            item=roles.column_of("item"),
+            item=item,
             chosen=roles.column_of("chosen"),
             of_chosen=(*roles.all_of("reward"), *roles.all_of("propensity")),
             gather=gather,

@@ -76,7 +76,7 @@ class Scan(abc.ABC):
 
     @property
     def num_bytes(self) -> int:
-        """How many bytes its files have."""
+        """How much memory its rows take, at least: as many bytes as its files have."""
         return sum(part.num_bytes for part in self.parts.found)
 
     def limit(self: ScanType, rows: int, numbers: int) -> ScanType:

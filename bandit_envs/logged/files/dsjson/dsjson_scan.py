@@ -6,18 +6,19 @@ import dataclasses
 import functools
 import itertools
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bandit_envs.arrays import Mask
+from bandit_envs.arrays import Indices, Mask
+from bandit_envs.logged.files.dsjson.decisions import Decisions
 from bandit_envs.logged.files.dsjson.json_features import FeatureWriter
 from bandit_envs.logged.files.dsjson.line_layout import (
     DsjsonLayout,
+    KeptDecisions,
     LayoutSearch,
-    number_of,
 )
 from bandit_envs.logged.files.dsjson.lines import (
     DsjsonLine,
@@ -38,9 +39,6 @@ from bandit_envs.tables.times import TimesOfRows
 
 BATCH_NUMBERS = 2**22
 """The most features of a batch, with those of padding."""
-
-KEPT_NUMBERS = 2**16
-"""Features of so many places are Python's objects at a time, which take four times the memory."""
 
 TIME = "Timestamp"
 """The field of the times."""
@@ -82,20 +80,28 @@ class DsjsonScan(Scan):
         layout: what their lines have in common.
         batch_rows: the most rows of a batch.
         time: the column of times: `Timestamp`, or one that `to_frame` names.
+        kept: the decisions, if they take little memory; else every loop reads the files. It is not
+            saved or sent with the scan.
     """
 
     parts: Parts[FilePart]
     layout: DsjsonLayout
     batch_rows: int = BATCH_ROWS
     time: str | None = None
+    kept: KeptDecisions | None = dataclasses.field(default=None, repr=False, compare=False)
 
     @classmethod
     def open(
         cls, parts: Parts[FilePart], batch_rows: int = BATCH_ROWS, time: str | None = None
     ) -> DsjsonScan:
         """Returns the log in some files, which are read once."""
-        scan = cls(parts, LayoutSearch().read(parts), batch_rows, time)
+        search = LayoutSearch()
+        layout = search.read(parts)
+        scan = cls(parts, layout, batch_rows, time, search.kept())
         return scan.limit(batch_rows, BATCH_NUMBERS)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "kept": None}
 
     def __iter__(self) -> Iterator[BanditLog]:
         for number in range(len(self.parts.found)):
@@ -103,11 +109,28 @@ class DsjsonScan(Scan):
 
     def scan_part(self, number: int) -> Iterator[BanditLog]:
         part = self.parts.found[number]
-        maker = RowMaker(self.layout)
+        kept = self.kept
         with part.reading():
-            decisions = _decisions_of(part)
-            while rows := list(_make_rows(maker, itertools.islice(decisions, self.batch_rows))):
-                yield rows[0] if len(rows) == 1 else concatenate(rows)
+            if kept is not None:
+                maker = RowMaker(self.layout, kept.decisions)
+                stop = kept.stops[number + 1]
+                for start in range(kept.stops[number], stop, self.batch_rows):
+                    yield maker.make(start, min(stop, start + self.batch_rows))
+                return
+            decisions = Decisions()
+            maker = RowMaker(self.layout, decisions)
+            lines = _decisions_of(part)
+            while self._add_batch(decisions, lines):
+                yield maker.make(0, len(decisions))
+                decisions.drop()
+
+    def _add_batch(self, decisions: Decisions, lines: Iterator[DsjsonLine]) -> bool:
+        """Adds the decisions of a batch; returns whether there was one."""
+        are_numbers = bool(self.layout.numbers)
+        for line in itertools.islice(lines, self.batch_rows):
+            with errors_of_line(line.number):
+                decisions.add(line, are_numbers)
+        return len(decisions) > 0
 
     def limit(self, rows: int, numbers: int) -> DsjsonScan:
         encoding = self.layout.encoding
@@ -117,6 +140,11 @@ class DsjsonScan(Scan):
             width = max(len(encoding.labels()), self.layout.num_actions * of_items)
         width = max(width, self.layout.num_actions, 1)
         return self._replace(batch_rows=max(1, min(self.batch_rows, rows, numbers // width)))
+
+    @property
+    def num_bytes(self) -> int:
+        """How much memory its rows take, at most; their text is often longer."""
+        return 8 * self.layout.num_rows * self.layout.row_numbers
 
     @property
     def features(self) -> Sequence[str]:  # type: ignore[override]
@@ -168,101 +196,87 @@ def _decisions_of(part: FilePart) -> Iterator[DsjsonLine]:
         yield decision
 
 
-def _make_rows(maker: RowMaker, decisions: Iterator[DsjsonLine]) -> Iterator[BanditLog]:
-    """Yields the log of some decisions, of a few at a time."""
-    while (log := maker.make(itertools.islice(decisions, maker.rows))) is not None:
-        yield log
-
-
 class RowMaker:
     """Makes rows of a log of decisions in lines.
 
     Args:
         layout: of the log.
+        decisions: which may be dropped, and others added.
     """
 
-    def __init__(self, layout: DsjsonLayout) -> None:
+    def __init__(self, layout: DsjsonLayout, decisions: Decisions) -> None:
         self._layout = layout
+        self._decisions = decisions
         encoding = TableEncoding() if layout.encoding is None else layout.encoding
-        self._context = FeatureWriter(encoding.features)
-        self._items = FeatureWriter(encoding.item_features)
+        self._context = FeatureWriter(decisions.context, encoding.features)
+        self._items = FeatureWriter(decisions.items, encoding.item_features)
         self._labels = (encoding.labels(), encoding.of_items().labels())
-        per_row = self._context.width + layout.num_actions * (1 + self._items.width)
-        self.rows = max(1, KEPT_NUMBERS // max(1, per_row))
 
-    def make(self, decisions: Iterable[DsjsonLine]) -> BanditLog | None:
-        """Returns the log of some decisions, at most `rows`; None without one.
-
-        Of each decision, what JSON had of its features is not kept until the next one comes.
-        """
+    def make(self, start: int, stop: int) -> BanditLog:
+        """Returns the log of some of the decisions, from `start` to `stop`."""
         layout = self._layout
-        kept: list[DsjsonLine] = []
-        numbers: list[Sequence[int]] = []
-        for row, decision in enumerate(decisions):
-            self._context.add(row, decision.context)
-            if layout.has_items:
-                for place, features in enumerate(decision.items, start=row * layout.num_actions):
-                    self._items.add(place, features)
-            numbers.append(self._number_actions(decision))
-            kept.append(decision._replace(context={}, items=()))
-        if not kept:
-            return None
-        shape = (len(kept), layout.num_actions)
-        sizes = [len(own) for own in numbers]
-        rows = np.repeat(np.arange(shape[0]), sizes)
-        known = np.concatenate(numbers)
-        columns = known
-        if layout.has_items:
-            columns = np.concatenate([np.arange(size) for size in sizes])
+        decisions = self._decisions
+        stops = np.array(decisions.stops[start : stop + 1])
+        first = int(stops[0])
+        last = int(stops[-1])
+        shape = (stop - start, layout.num_actions)
+        rows = np.repeat(np.arange(shape[0]), np.diff(stops))
+        columns = np.arange(first, last) - stops[rows]
+        known = columns
+        if layout.numbers:
+            known = decisions.number_actions(layout.numbers, first, last)
+        action = np.array(decisions.actions[start:stop])
+        if not layout.has_items:
+            action = known[stops[:-1] - first + action]
+            columns = known
         offered = np.zeros(shape, np.bool_)
         offered[rows, columns] = True
         mask = offered if layout.has_mask else None
-        actions = [each.action for each in kept]
         item = None
         if layout.has_items and layout.numbers:
             item = np.full(shape, -1)
             item[rows, columns] = known
-        elif not layout.has_items:
-            actions = [own[action] for own, action in zip(numbers, actions)]
         probabilities = None
         if layout.has_probabilities:
             probabilities = np.zeros(shape)
-            probabilities[rows, columns] = [p for each in kept for p in each.probabilities or ()]
+            probabilities[rows, columns] = decisions.probabilities[first:last]
         return BanditLog(
-            observation=self._observe(kept, mask),
-            action=np.array(actions),
-            reward=np.array([0.0 - each.cost for each in kept]),
-            propensity=np.array([each.propensity for each in kept]),
+            observation=self._observe(start, stop, rows * layout.num_actions + columns, mask),
+            action=action,
+            reward=0.0 - np.array(decisions.costs[start:stop]),
+            propensity=np.array(decisions.propensities[start:stop]),
             num_actions=layout.num_actions,
             action_probabilities=probabilities,
             available=None if layout.has_items else mask,
             item=item,
-            weight=np.array([each.weight for each in kept]) if layout.has_weights else None,
+            weight=np.array(decisions.weights[start:stop]) if layout.has_weights else None,
             encoding=layout.encoding,
         )
 
-    def _number_actions(self, decision: DsjsonLine) -> Sequence[int]:
-        """Returns the numbers of the actions or items of a line: their places, if nothing else."""
-        known = self._layout.numbers
-        if not known:
-            return range(len(decision.items))
-        names = decision.tags or map(number_of, decision.items)
-        return [known[str(name)] for name in names]
+    def _observe(self, start: int, stop: int, places: Indices, mask: Mask | None) -> Nest:
+        """Returns the observation of some decisions.
 
-    def _observe(self, decisions: Sequence[DsjsonLine], mask: Mask | None) -> Nest:
-        """Returns the observation of decisions whose features the writers keep."""
+        Args:
+            start: the first of them.
+            stop: the first one behind them.
+            places: of their items, in a table of all actions.
+            mask: which ones are offered, if they differ.
+        """
         num_actions = self._layout.num_actions
-        context = self._context.write(len(decisions))
+        size = stop - start
+        context = self._context.write(start, np.arange(size), size)
         tables = [context]
         if self._layout.has_items:
-            items = self._items.write(len(decisions) * num_actions)
-            tables.append(items.reshape(len(decisions), num_actions, -1))
+            first = self._decisions.stops[start]
+            items = self._items.write(first, places, size * num_actions)
+            tables.append(items.reshape(size, num_actions, -1))
         for table, names in zip(tables, self._labels):
             is_bad = ~np.isfinite(table)
             if is_bad.any():
                 row, *_, column = np.argwhere(is_bad)[0].tolist()
                 found = f"the feature {names[column]!r} is {table[is_bad][0]}"
-                raise ValueError(f"line {decisions[row].number}: {found}; expected a finite number")
+                line = self._decisions.lines[start + row]
+                raise ValueError(f"line {line}: {found}; expected a finite number")
         if not self._layout.has_items:
             return context
         observation: dict[str, Nest] = {"global": context, "per_arm": tables[1]}

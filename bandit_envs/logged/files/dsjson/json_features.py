@@ -6,15 +6,16 @@ with the same keys and the same types of values have one `Shape`, by which they 
 
 from __future__ import annotations
 
+import array
 import collections
 import dataclasses
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.arrays import Floats
+from bandit_envs.arrays import Floats, Indices
 from bandit_envs.base.checks import short_repr
 from bandit_envs.logged.files.dsjson.lines import NUMBERS, check_field, count_keys, read_number
 from bandit_envs.tables.cell_counts import MAX_LEVELS
@@ -139,16 +140,17 @@ class Levels:
 
     Args:
         are_words: whether each is a feature that counts how often it is in a text.
-        found: the texts.
+        found: the texts, with their numbers in order of first sight.
     """
 
     are_words: bool
-    found: set[str] = dataclasses.field(default_factory=set)
+    found: dict[str, int] = dataclasses.field(default_factory=dict)
 
-    def add(self, text: str) -> None:
-        """Adds a text."""
+    def add(self, text: str) -> int:
+        """Adds a text; returns its number, or the last one if there are too many texts."""
         if len(self.found) <= MAX_LEVELS:
-            self.found.add(text)
+            return self.found.setdefault(text, len(self.found))
+        return self.found.get(text, MAX_LEVELS)
 
     def make_columns(self, name: str) -> list[TableColumn]:
         """Returns the columns of the texts; none if they are too many."""
@@ -160,60 +162,118 @@ class Levels:
         return [TextColumn(name, tuple(levels))]
 
 
-class ColumnSearch:
-    """Finds the columns of contexts, or of items."""
+class CellsOfShape:
+    """The features of some rows that have one shape, in arrays of few bytes.
+
+    Args:
+        shape: the shape.
+    """
+
+    def __init__(self, shape: Shape) -> None:
+        self.shape = shape
+        self.rows = array.array("q")
+        self.numbers = array.array("d")
+        self.levels = array.array("q")  # the numbers of the texts of each row
+
+    @property
+    def num_bytes(self) -> int:
+        """How much memory the arrays take, about."""
+        return 8 * (len(self.rows) + len(self.numbers) + len(self.levels))
+
+
+class Features:
+    """The features of contexts, or of items: what they have in common, and those of some rows.
+
+    Rows may be dropped; what columns they form stays.
+
+    Attributes:
+        found: the texts of each feature by its name; None of numbers.
+        names: of the features of no shape, with their numbers: a text is a feature of its own.
+    """
 
     def __init__(self) -> None:
         self._shapes = Shapes()
-        self._added: set[int] = set()  # the ids of shapes whose numbers were added
-        self._found: dict[str, Levels | None] = {}  # by name; None of numbers
+        self.found: dict[str, Levels | None] = {}
+        self.names: dict[str | tuple[str, str], int] = {}
+        self.drop_rows()
 
-    def add(self, features: Mapping[str, Any]) -> int:
-        """Adds a context or an item; returns how many keys its objects have."""
+    def drop_rows(self) -> None:
+        """Drops the features of all rows."""
+        self.of_shapes: dict[int, CellsOfShape] = {}  # by their ids: shapes stay
+        self.rows = array.array("q")  # of features of no shape
+        self.numbers = array.array("q")  # which `names` has
+        self.values = array.array("d")
+
+    @property
+    def num_bytes(self) -> int:
+        """How much memory the features of all rows take, about."""
+        return 24 * len(self.rows) + sum(cells.num_bytes for cells in self.of_shapes.values())
+
+    def add(self, row: int, features: Mapping[str, Any]) -> int:
+        """Adds a context or an item; returns how many keys its objects have.
+
+        Args:
+            row: its number, larger than those before.
+            features: of it.
+        """
         keys = len(features)
         for shape, values in self._shapes.split(features):
             if shape is None:
                 keys += count_keys(values) - 1
-                self._add_each(flatten(values))
+                self._add_each(row, flatten(values))
                 continue
             keys += len(values)
-            if id(shape) not in self._added:
-                self._add_numbers(shape)
+            cells = self.of_shapes.get(id(shape)) or self._add_shape(shape)
+            cells.rows.append(row)
+            cells.numbers.extend(shape.get_numbers(values))
             for place, name in shape.texts:
-                levels = self._found.get(name)
-                if levels is None or values[place] not in levels.found:
-                    self._add_text(name, values[place])
+                cells.levels.append(self._add_text(name, values[place]))
             for place, name in shape.truths:
                 if values[place]:
-                    self._levels_of(name, None)
+                    self._add_number(row, name, 1.0)
         return keys
 
-    def _add_numbers(self, shape: Shape) -> None:
+    def _add_shape(self, shape: Shape) -> CellsOfShape:
         """Adds the numbers of a shape; ValueError if one was a text before."""
-        self._added.add(id(shape))  # which stays as long as the shapes do
         for name in shape.numbers:
             self._levels_of(name, None)
+        cells = CellsOfShape(shape)
+        self.of_shapes[id(shape)] = cells
+        return cells
 
-    def _add_each(self, features: Iterator[tuple[str, Any]]) -> None:
+    def _add_each(self, row: int, features: Iterator[tuple[str, Any]]) -> None:
         for name, value in features:
             if isinstance(value, str):
-                self._add_text(name, value)
+                if self._add_text(name, value) < MAX_LEVELS:
+                    self._add_cell(row, (name, value), 1.0)
             elif isinstance(value, Mapping):
                 levels = self._levels_of(name, Levels(are_words=True))
-                for word in value:
-                    levels.add(word)
+                for word, count in value.items():
+                    if levels.add(word) < MAX_LEVELS:
+                        self._add_cell(row, f"{name}={word}", count)
             else:
-                self._levels_of(name, None)
+                self._add_number(row, name, value)
 
-    def _add_text(self, name: str, text: str) -> None:
-        levels = self._found.get(name)
+    def _add_number(self, row: int, name: str, value: float) -> None:
+        self._levels_of(name, None)
+        self._add_cell(row, name, value)
+
+    def _add_cell(self, row: int, name: str | tuple[str, str], value: float) -> None:
+        self.rows.append(row)
+        self.numbers.append(self.names.setdefault(name, len(self.names)))
+        self.values.append(value)
+
+    def _add_text(self, name: str, text: str) -> int:
+        """Adds a text of a feature; returns its number."""
+        levels = self.found.get(name)
         if levels is None:
             levels = self._levels_of(name, Levels(are_words=False))
-        levels.add(text)
+        number = levels.found.get(text)
+        return levels.add(text) if number is None else number
 
     def _levels_of(self, name: str, expected: Levels | None) -> Any:
         """Returns the levels of a feature, as they are, or else as expected."""
-        known = self._found.setdefault(name, expected)
+        known = self.found.setdefault(name, expected)
         if (known is None) != (expected is None):
             kinds = ("a number", "a text") if known is None else ("a text", "a number")
             problem = (
@@ -225,7 +285,7 @@ class ColumnSearch:
     def columns(self) -> tuple[TableColumn, ...]:
         """Returns the columns, in the order in which they were met."""
         found: list[TableColumn] = []
-        for name, levels in self._found.items():
+        for name, levels in self.found.items():
             found += [NumberColumn(name)] if levels is None else levels.make_columns(name)
         if len(found) > MAX_COLUMNS:
             problem = f"there are {len(found)} features, such as {short_repr(found[0].name)}"
@@ -234,108 +294,64 @@ class ColumnSearch:
 
     def left_out(self) -> list[str]:
         """Returns the names of features that have too many texts, or words, for columns."""
-        known = self._found.items()
+        known = self.found.items()
         return [name for name, levels in known if levels and not levels.make_columns(name)]
 
 
-class CellsOfShape:
-    """What is known of the features of some rows that have one shape.
-
-    Args:
-        columns: the places of the numbers in the table: [m].
-        levels: the place of each text in the object, and those of its levels in the table.
-    """
-
-    def __init__(
-        self, columns: Sequence[int], levels: Sequence[tuple[int, Mapping[str, int]]]
-    ) -> None:
-        self.columns = np.array(columns, np.intp)
-        self.levels = levels
-        self.rows: list[int] = []
-        self.numbers: list[float] = []
-        self.places: list[int] = []  # of the levels of each row
-
-
 class FeatureWriter:
-    """Writes the features of contexts, or of items, into tables, a row each.
+    """Writes the features of contexts, or of items, into tables.
 
     Args:
-        columns: of the features.
+        features: which have rows.
+        columns: of the tables.
     """
 
-    def __init__(self, columns: Sequence[TableColumn]) -> None:
-        self._shapes = Shapes()
-        self._places: dict[str, int] = {}
-        self._levels: dict[str, dict[str, int]] = {}
+    def __init__(self, features: Features, columns: Sequence[TableColumn]) -> None:
+        self._features = features
+        self._places: dict[str | tuple[str, str], int] = {}
         place = 0
         for column in columns:
             if isinstance(column, TextColumn):
-                places = range(place, place + len(column.levels))
-                self._levels[column.name] = dict(zip(column.levels, places))
+                names = [(column.name, level) for level in column.levels]
+                self._places.update(zip(names, range(place, place + len(names))))
             else:
                 self._places[column.name] = place
             place += len(column.labels())
         self.width = place
-        self._cells: dict[int, CellsOfShape] = {}
-        self._rows: list[int] = []
-        self._columns: list[int] = []
-        self._values: list[float] = []
 
-    def add(self, row: int, features: Mapping[str, Any]) -> None:
-        """Adds a context or an item, which `write` writes into a row of the next table."""
-        for shape, values in self._shapes.split(features):
-            if shape is None:
-                self._add_each(row, flatten(values))
-                continue
-            cells = self._cells.get(id(shape)) or self._add_cells(shape)
-            cells.rows.append(row)
-            cells.numbers.extend(shape.get_numbers(values))
-            for place, levels in cells.levels:
-                cells.places.append(levels.get(values[place], self.width))
-            for place, name in shape.truths:
-                if values[place]:
-                    self._add_number(row, name, 1.0)
+    def write(self, first_row: int, places: Indices, size: int) -> Floats:
+        """Returns a table [size, width] of some rows, with zeros in others.
 
-    def _add_cells(self, shape: Shape) -> CellsOfShape:
-        """Returns the cells of a shape, which has none. Shapes stay, and so do their ids."""
-        cells = CellsOfShape(
-            [self._places.get(name, self.width) for name in shape.numbers],
-            [(place, self._levels.get(name, {})) for place, name in shape.texts],
-        )
-        self._cells[id(shape)] = cells
-        return cells
-
-    def _add_each(self, row: int, features: Iterator[tuple[str, Any]]) -> None:
-        for name, value in features:
-            if isinstance(value, str):
-                self._add_at(row, self._levels.get(name, {}).get(value, self.width), 1.0)
-            elif isinstance(value, Mapping):
-                for word, count in value.items():
-                    self._add_number(row, f"{name}={word}", count)
-            else:
-                self._add_number(row, name, value)
-
-    def _add_number(self, row: int, name: str, value: float) -> None:
-        self._add_at(row, self._places.get(name, self.width), value)
-
-    def _add_at(self, row: int, place: int, value: float) -> None:
-        self._rows.append(row)
-        self._columns.append(place)
-        self._values.append(value)
-
-    def write(self, size: int) -> Floats:
-        """Returns the table [size, width] of what was added, which is kept no longer."""
+        Args:
+            first_row: the number of the first of these rows, which follow each other.
+            places: of these rows in the table.
+            size: the number of the table's rows.
+        """
         table = np.zeros((size, self.width + 1))  # the last column takes what has no place
-        for cells in self._cells.values():
-            rows = np.array(cells.rows, np.intp)
-            if len(cells.columns):
-                numbers = np.array(cells.numbers, np.float64).reshape(len(rows), -1)
-                table[rows[:, np.newaxis], cells.columns] = numbers
-            if cells.levels:
-                table[rows[:, np.newaxis], np.reshape(cells.places, (len(rows), -1))] = 1.0
-        table[self._rows, self._columns] = self._values
-        self._cells = {}
-        self._rows = []
-        self._columns = []
-        self._values = []
+        features = self._features
+        stop = first_row + len(places)
+        for cells in features.of_shapes.values():
+            shape = cells.shape
+            rows = np.asarray(cells.rows)
+            first, last = np.searchsorted(rows, (first_row, stop))
+            own = places[rows[first:last] - first_row]
+            if shape.numbers:
+                numbers = np.asarray(cells.numbers).reshape(len(rows), -1)
+                table[own[:, np.newaxis], self._find(shape.numbers)] = numbers[first:last]
+            for number, (_, name) in enumerate(shape.texts):
+                levels = np.asarray(cells.levels)[number :: len(shape.texts)]
+                table[own, self._find_levels(name)[levels[first:last]]] = 1.0
+        rows = np.asarray(features.rows)
+        first, last = np.searchsorted(rows, (first_row, stop))
+        columns = self._find(features.names)[np.asarray(features.numbers)[first:last]]
+        table[places[rows[first:last] - first_row], columns] = features.values[first:last]
         return table[:, :-1]
+
+    def _find(self, names: Iterable[str | tuple[str, str]]) -> Indices:
+        """Returns the columns of some features."""
+        return np.array([self._places.get(name, self.width) for name in names], np.intp)
+
+    def _find_levels(self, name: str) -> Indices:
+        """Returns the columns of the texts of a feature."""
+        levels = self._features.found[name]
+        return self._find((name, level) for level in (levels.found if levels else ()))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bandit_envs.base.checks import short_repr
-from bandit_envs.logged.files.dsjson.json_features import ColumnSearch
+from bandit_envs.logged.files.dsjson.decisions import Decisions
 from bandit_envs.logged.files.dsjson.lines import (
     DsjsonLine,
     check_fields,
@@ -20,12 +20,19 @@ from bandit_envs.logged.files.dsjson.lines import (
     count_keys,
     errors_of_line,
     is_skipped,
+    number_of,
     read_decision,
     read_documents,
 )
 from bandit_envs.tables.cell_counts import MAX_LEVELS
 from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.parts import FilePart, Parts
+
+KEPT_BYTES = 2**27
+"""The most bytes of decisions that are kept, so that files are not read again."""
+
+CHECKED_CHARACTERS = 2**20
+"""After so many characters of lines, what is kept of them is measured."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,6 +45,7 @@ class DsjsonLayout:
         has_items: whether actions are items with features.
         numbers: of the actions or items, by what tells them apart in lines: their names, or their
             numbers; empty if their places do.
+        num_rows: how many lines are decisions.
         has_mask: whether lines lack actions, or have fewer items than others.
         has_weights: whether lines stand for different numbers of decisions.
         has_probabilities: whether all lines have the probabilities of all actions.
@@ -51,6 +59,7 @@ class DsjsonLayout:
     num_actions: int
     has_items: bool
     numbers: Mapping[str, int]
+    num_rows: int
     has_mask: bool
     has_weights: bool
     has_probabilities: bool
@@ -58,6 +67,13 @@ class DsjsonLayout:
     defaults: int
     passed: int
     left_out: Sequence[str]
+
+    @property
+    def row_numbers(self) -> int:
+        """How many numbers the columns of a row have, at most."""
+        encoding = TableEncoding() if self.encoding is None else self.encoding
+        of_action = len(encoding.of_items().labels()) + 3  # probability, item, and whether offered
+        return len(encoding.labels()) + self.num_actions * of_action + 4
 
     def doubts(self, name: str) -> list[str]:
         """Returns what is left out of the files of a name, and what lines lack, in words."""
@@ -76,21 +92,27 @@ class DsjsonLayout:
         return found
 
 
-def number_of(item: Mapping[str, Any]) -> str | None:
-    """Returns the number of an action that has no other feature, as `write_dsjson` writes it."""
-    features = item.get("a")
-    if len(item) != 1 + ("_tag" in item) or type(features) is not dict or len(features) != 1:
-        return None
-    ((key, value),) = features.items()
-    return key if value == 1.0 and key.isdecimal() and key == str(int(key)) else None
+@dataclasses.dataclass(frozen=True)
+class KeptDecisions:
+    """The decisions of files.
+
+    Args:
+        decisions: of all files.
+        stops: how many come before each file, and how many there are.
+    """
+
+    decisions: Decisions
+    stops: Sequence[int]
 
 
 class LayoutSearch:
     """Finds what the lines of a log have in common."""
 
     def __init__(self) -> None:
-        self._context = ColumnSearch()
-        self._items = ColumnSearch()
+        self._decisions = Decisions()
+        self._most_bytes = KEPT_BYTES  # 0 once some decisions were dropped
+        self._unmeasured = 0  # characters
+        self._sizes: list[int] = []  # how many lines files have, up to each
         self._tags: dict[str, str | None] = {}  # the number of the action of each, if it has one
         self._has_tags: bool | None = None
         self._are_numbers = True
@@ -109,17 +131,22 @@ class LayoutSearch:
         Raises:
             ValueError: a line is not a decision, or does not fit the others.
         """
-        sizes = []
         for part in parts.found:
             with part.reading():
                 for number, line, document in read_documents(part.file):
                     with errors_of_line(number):
                         self._add(number, line, document)
-            sizes.append(len(self._lines))
+            self._sizes.append(len(self._lines))
         if not self._lines:
             raise ValueError(f"{', '.join(part.name for part in parts.found)} has no decisions")
-        self._check_events(parts, sizes)
+        self._check_events(parts, self._sizes)
         return self._layout()
+
+    def kept(self) -> KeptDecisions | None:
+        """Returns the decisions that were read; None if they take too much memory."""
+        if len(self._decisions) < len(self._lines):
+            return None
+        return KeptDecisions(self._decisions, [0, *self._sizes])
 
     def _add(self, number: int, line: str, document: dict[str, Any]) -> None:
         """Adds a line."""
@@ -132,9 +159,14 @@ class LayoutSearch:
         decision = read_decision(number, document)
         keys = len(document)
         keys += count_keys([value for key, value in document.items() if key != "c"])
-        keys += self._context.add(decision.context)
-        keys += sum(map(self._items.add, decision.items))
+        keys += self._decisions.add(decision, self._are_numbers)
         check_keys(line, keys)
+        self._unmeasured += len(line)
+        if self._unmeasured > CHECKED_CHARACTERS:
+            self._unmeasured = 0
+            if self._decisions.num_bytes > self._most_bytes:
+                self._decisions.drop()
+                self._most_bytes = 0
         self._add_actions(decision)
         low, high = self._weights
         self._weights = (min(low, decision.weight), max(high, decision.weight))
@@ -183,8 +215,8 @@ class LayoutSearch:
 
     def _layout(self) -> DsjsonLayout:
         """Returns what the lines have in common."""
-        item_features = () if self._are_numbers else self._items.columns()
-        features = self._context.columns()
+        item_features = () if self._are_numbers else self._decisions.items.columns()
+        features = self._decisions.context.columns()
         has_items = bool(item_features)
         names = self._name_actions()
         has_tags = bool(self._has_tags)
@@ -206,10 +238,11 @@ class LayoutSearch:
             num_actions=num_actions,
             has_items=has_items,
             numbers=numbers,
+            num_rows=len(self._lines),
             has_mask=self._fewest < num_actions,
             has_weights=self._weights[0] != self._weights[1],
             has_probabilities=self._has_probabilities,
-            left_out=[*self._context.left_out(), *self._items.left_out()],
+            left_out=[*self._decisions.context.left_out(), *self._decisions.items.left_out()],
             **self._counts,
         )
 

@@ -204,6 +204,15 @@ def _read_tags(tags: Sequence[Any]) -> Sequence[str]:
     return known
 
 
+def number_of(item: Mapping[str, Any]) -> str | None:
+    """Returns the number of an action that has no other feature, as `write_dsjson` writes it."""
+    features = item.get("a")
+    if len(item) != 1 + ("_tag" in item) or type(features) is not dict or len(features) != 1:
+        return None
+    ((key, value),) = features.items()
+    return key if value == 1.0 and key.isdecimal() and key == str(int(key)) else None
+
+
 def _has_value(outcomes: Any) -> bool:
     """Returns whether a reward came; TypeError if `o` does not list what came."""
     if not (isinstance(outcomes, list) and all(isinstance(each, dict) for each in outcomes)):
