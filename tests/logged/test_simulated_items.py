@@ -66,7 +66,7 @@ def is_covered(seed, count):
         "LinUCB": LinUCBPolicy(0.5, observation_spec=spec, num_actions=K, intercept=True),
         "learned": learned,
     }
-    found = evaluate(log, policies, ["ips", "snips", "dr"], train=0.25, confidence=0.99)
+    found = evaluate(log, policies, ["snips", "dr"], train=0.25, confidence=0.99)
     best = log.expected_rewards.max(axis=1, where=is_offered(log), initial=-np.inf).mean()
     for row in found.rows:
         if row.policy in ("LinUCB", "learned"):

@@ -55,7 +55,7 @@ DEPENDS_ON_K = {
 }
 """Policies that choose among known actions by how many there are."""
 
-FIXED = {"constant", "greedy", "beta_greedy"}
+FIXED = {"constant", "first", "popular", "greedy", "beta_greedy"}
 """Policies that may never choose new actions."""
 
 SCALED = {
