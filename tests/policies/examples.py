@@ -88,7 +88,12 @@ def make_environment(name, batch_size=5, seed=0):
         return ENVIRONMENTS["continuous"].make(**sizes)
     if entry.context == "any":  # contexts whose rewards are clicks
         return ENVIRONMENTS["logistic_context"].make(num_actions=4, **sizes)
-    env = BernoulliPyEnvironment([0.2, 0.4, 0.6, 0.8], **sizes)
+    return clicks(name, [0.2, 0.4, 0.6, 0.8], **sizes)
+
+
+def clicks(name, means, **sizes):
+    """Returns an environment of clicks: of one problem, where the policy `name` learns one."""
+    env = BernoulliPyEnvironment(means, **sizes)
     return OneProblem(env) if is_class_of(name, PopularPolicy) else env
 
 

@@ -31,7 +31,7 @@ from tests.policies.contextual_parts import (
     observe,
     teach,
 )
-from tests.policies.examples import is_class_of, make_environment, make_policy
+from tests.policies.examples import clicks, is_class_of, make_environment, make_policy
 
 MORE = 2
 
@@ -85,7 +85,7 @@ def wide_environment(name, batch_size, seed=0):
         return KnapsackBandit(rewards, (0.1, 0.4, 0.5, 0.9, 0.1, 0.1), 15, 20, **sizes)
     if entry.context == "any":
         return ENVIRONMENTS["logistic_context"].make(num_actions=6, **sizes)
-    return BernoulliPyEnvironment([0.2, 0.4, 0.6, 0.8, 0.9, 0.9], **sizes)
+    return clicks(name, [0.2, 0.4, 0.6, 0.8, 0.9, 0.9], **sizes)
 
 
 def taught(name, batch_size=3, num_steps=25):
