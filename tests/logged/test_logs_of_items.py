@@ -65,8 +65,10 @@ def test_what_was_not_offered_is_refused(changes, message):
         make_log(**changes)
 
 
-OTHERS = {"path", "batch_rows", "features", "only", "time", "decision", "chosen", "item_features"}
-"""Arguments of `scan_log` that written logs take, or that need an item."""
+OF_TABLES = {"features", "item", "decision", "chosen", "item_features"}
+"""With these, a file is read as a table, whoever wrote it."""
+
+OTHERS = {"path", "batch_rows", "only", "time", *OF_TABLES}
 
 GIVEN = {"num_actions": 2, "drop_missing": True, "embedding": ["x"], "gather": True}
 
