@@ -72,6 +72,7 @@ def test_actions_and_propensities_are_those_of_each_file(folder):
 
 
 def test_a_policy_of_the_new_actions_is_evaluated_on_all_rows(folder):
+    pytest.importorskip("joblib")  # starts the workers
     log = read_log(folder)
     uniform = log.available / log.available.sum(axis=1, keepdims=True)
     known = SelfNormalizedIPS().estimate(log, uniform)

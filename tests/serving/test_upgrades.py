@@ -309,6 +309,7 @@ def test_a_file_that_is_missing_is_not_upgraded(tmp_path):
 
 
 def test_a_report_shows_policies_side_by_side(path, tmp_path):
+    pytest.importorskip("matplotlib")  # draws the page
     DecisionService.upgrade(path, better())
     with open_better(tmp_path) as service:
         service.reward("late-0", 0.125)
