@@ -3,7 +3,7 @@
 import contextlib
 import io
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,7 +12,6 @@ from matplotlib.legend import Legend
 from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.metrics import Statistics
 from bandit_envs.showing.fonts import no_warnings_of_letters
 from bandit_envs.showing.styles import COLORS, STYLES
 
@@ -27,8 +26,18 @@ LABEL = 0.35
 """So many inches of a logarithmic axis have room for a label."""
 
 
+class DrawnCurve(Protocol):
+    """Means with their standard errors, [T] each, such as `metrics.Statistics`."""
+
+    @property
+    def mean(self) -> NDArray[Any]: ...
+
+    @property
+    def standard_error(self) -> NDArray[Any]: ...
+
+
 def plot_curves(
-    axis: Axes, curves: Mapping[str, Statistics], x: ArrayLike | None = None, **style: Any
+    axis: Axes, curves: Mapping[str, DrawnCurve], x: ArrayLike | None = None, **style: Any
 ) -> None:
     """Draws a mean for each point, with a band of one standard error to each side.
 
@@ -40,7 +49,7 @@ def plot_curves(
         x: where the points are, [T]; by default at the steps 1 to T.
         style: arguments of `axis.plot`, such as `marker`.
 
-    >>> from matplotlib.figure import Figure
+    >>> from bandit_envs.metrics import Statistics
     >>> axis = Figure().subplots()
     >>> plot_curves(axis, {"two runs": Statistics.from_values(np.array([[1.0, 2.0], [3.0, 2.0]]))})
     >>> axis.lines[0].get_xydata().tolist()

@@ -212,7 +212,7 @@ def warn_of_misuse(env: PyEnvironment) -> None:
     """Warns the caller of its caller of what agents of TF-Agents cannot learn from.
 
     Raises:
-        TypeError: `env` is no environment of this package.
+        TypeError: `env` is not an environment of this package.
     """
     if isinstance(env, (py_environment.PyEnvironment, tf_environment.TFEnvironment)):
         found = f"env is a {type(env).__name__}, which is an environment of TF-Agents already"

@@ -43,7 +43,7 @@ class ItemScan(UsersScan):
     """A log of items with features in a table. `open` finds how columns become numbers.
 
     Args:
-        parts: as in the base class, as are others that are not named here.
+        parts: of the table. The base class explains this and all that is not named here.
         table: which cuts the rows of the parts into decisions.
         fewest: candidates of a decision.
         most: candidates of a decision: the K of all batches.

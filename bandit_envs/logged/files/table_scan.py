@@ -128,7 +128,7 @@ class TableScan(UsersScan):
     """A log in a table with a row for each decision. `open` finds how columns become numbers.
 
     Args:
-        parts: as in the base class, as are others that are not named here.
+        parts: of the table. The base class explains this and all that is not named here.
         num_actions: 0 if actions are real numbers.
         propensity: of all decisions; None if a column has them, or they are not known.
         loggers: the columns of several logging policies; None for one.

@@ -92,9 +92,9 @@ class ListTable(CandidateTable):
     Its decisions look as those of a table with one row a candidate, so that all else is the same.
 
     Args:
-        parts: as in the base class, as are others that are not named here.
+        parts: of the table. The base class explains this and all that is not named here.
         lists: the columns of lists.
-        chosen: the column of the names of the chosen items; "" if there is none.
+        chosen: the column of the names of the chosen items; "" if the table has no such column.
         of_chosen: columns of what is known of the chosen items alone, such as the reward.
     """
 

@@ -169,7 +169,7 @@ def open_candidates(
         lists: which of its columns have lists.
         decision: the column of the names of the decisions, if they have some.
         item: the column of the items.
-        chosen: the column that says which item was chosen; "" if there is none.
+        chosen: the column that says which item was chosen; "" if the table has no such column.
         of_chosen: columns of what is known of the chosen items alone.
         gather: whether the rows of a decision may stand anywhere.
 

@@ -157,7 +157,7 @@ class DecisionFile:
         return decisions, decisions - rewards
 
     def find_first_decision(self) -> tuple[str, float] | None:
-        """Returns the id and the time of the first decision; None if there is none."""
+        """Returns the id and the time of the first decision; None if the file is empty."""
         with open_to_read(self.path) as connection:
             rows = FIRST_DECISION.fetch(connection, self.path)
         return tuple(rows[0]) if rows else None

@@ -27,7 +27,7 @@ class SeenColumns(NamedTuple):
     Fields:
         observation: features [n, D]; of items, `global`, `per_arm` and `mask`.
         available: [n, K], which actions were available; None for all, and for items.
-        item: [n, K], the numbers of items, -1 where there is none; None for actions.
+        item: [n, K], the numbers of items, -1 for padding; None for actions.
     """
 
     observation: Nest
