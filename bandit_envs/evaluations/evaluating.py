@@ -41,7 +41,7 @@ from bandit_envs.evaluations.passes import LogPart, Passes, check_readers, start
 from bandit_envs.evaluations.segments import Segmentation, TimePeriods
 from bandit_envs.evaluations.training import AUTO, Training
 from bandit_envs.logged import RewardSums
-from bandit_envs.logged.seen_rows import warn_if_seen
+from bandit_envs.logged.rows.seen_rows import warn_if_seen
 from bandit_envs.logged.slate_log import SlateLog
 
 Result = TypeVar("Result")

@@ -49,6 +49,7 @@ def plot_curves(
         x: where the points are, [T]; by default at the steps 1 to T.
         style: arguments of `axis.plot`, such as `marker`.
 
+    >>> from matplotlib.figure import Figure
     >>> from bandit_envs.metrics import Statistics
     >>> axis = Figure().subplots()
     >>> plot_curves(axis, {"two runs": Statistics.from_values(np.array([[1.0, 2.0], [3.0, 2.0]]))})

@@ -23,7 +23,7 @@ from bandit_envs.logged.estimators.slate_estimators import SlateEstimator
 from bandit_envs.logged.estimators.terms import Terms
 from bandit_envs.logged.features import spec_of_rows
 from bandit_envs.logged.files.scan import BatchScan
-from bandit_envs.logged.row_order import RowOrder
+from bandit_envs.logged.rows.row_order import RowOrder
 from bandit_envs.logged.slate_log import SlateLog
 from bandit_envs.logged.summary import LogSummary
 from bandit_envs.metrics.statistics import Statistics

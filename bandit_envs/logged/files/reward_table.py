@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.arrays import Floats, Indices, Mask
 from bandit_envs.logged.files.scan import BATCH_ROWS
-from bandit_envs.logged.hashes import as_units
+from bandit_envs.logged.rows.hashes import as_units
 from bandit_envs.tables.cells import read_reals, read_seconds, read_units
 from bandit_envs.tables.errors import check_column
 from bandit_envs.tables.folders import find_parts

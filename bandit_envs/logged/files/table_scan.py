@@ -17,8 +17,8 @@ from bandit_envs.logged.columns import BadValueError
 from bandit_envs.logged.files.log_roles import LoggerColumns, LogRoles
 from bandit_envs.logged.files.reward_table import JoinedRewards
 from bandit_envs.logged.files.scan import BATCH_ROWS, Scan, are_parquet
-from bandit_envs.logged.likely_units import describe_unused, is_called_unit
 from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.rows.likely_units import describe_unused, is_called_unit
 from bandit_envs.tables.cells import (
     cells_of,
     read_categories,

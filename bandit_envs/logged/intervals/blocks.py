@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.arrays import Floats, Indices
-from bandit_envs.logged.hashes import mix
+from bandit_envs.logged.rows.hashes import mix
 
 BLOCKS = 64
 """How many blocks of rows are kept, which can be joined to 32, 16, 8, 4 or 2."""

@@ -17,7 +17,7 @@ from bandit_envs.logged.reward_models.reward_sums import (
     NumberedBatches,
     number_batches,
 )
-from bandit_envs.logged.seen_rows import SeenRows, remember, remember_batches
+from bandit_envs.logged.rows.seen_rows import SeenRows, remember, remember_batches
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.seeding import Seed
 

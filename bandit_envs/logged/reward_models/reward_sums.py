@@ -12,10 +12,10 @@ from bandit_envs.arrays import Floats, Indices, check_array
 from bandit_envs.base.checks import check_integer
 from bandit_envs.logged.columns import as_column, check_each, check_reward_range
 from bandit_envs.logged.features import features_of, has_items
-from bandit_envs.logged.hashes import mix
 from bandit_envs.logged.log import BanditLog, check_encodings, require_numbered_actions
 from bandit_envs.logged.moments import Moments, add_moments
 from bandit_envs.logged.reward_models.ridge_regression import RidgeRegression
+from bandit_envs.logged.rows.hashes import mix
 
 NumberedBatches: TypeAlias = Iterable[tuple[int, BanditLog]]
 """Batches of a log, with the number that the first row of each has in it."""

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from bandit_envs.arrays import Floats, Indices
-from bandit_envs.logged.hashes import mix
 from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.rows.hashes import mix
 from bandit_envs.names.visible import visible
 from bandit_envs.tables.encoding import NumberColumn
 

@@ -1,0 +1,1 @@
+"""What the rows of a log are: whose, in which order, and which a policy has seen."""
