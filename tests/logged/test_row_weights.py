@@ -111,6 +111,20 @@ def test_lines_that_a_logger_kept_of_several_count_for_those(file, policy):
     assert [ips, snips] == pytest.approx(EXPECTED["pdrop.dsjson"][policy], abs=1e-9)
 
 
+def weighted_and_repeated(**columns):
+    """A log whose rows count one to four times, and one that has them as often."""
+    counts = np.random.default_rng(1).integers(1, 5, SIZE)
+    log = dataclasses.replace(make_log(counts), **columns)
+    return log, log.drop("weight")[np.repeat(np.arange(SIZE), counts)]
+
+
+def estimate_of(estimator, log):
+    """What a policy earns that depends on no context, by predictions that do."""
+    table = np.tile([0.4, 0.6], (len(log), 1))
+    predicted = np.column_stack([np.full(len(log), 0.1), log.observation[:, 0]])
+    return estimator.estimate(log, table, predicted)
+
+
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -124,18 +138,13 @@ def test_lines_that_a_logger_kept_of_several_count_for_those(file, policy):
     ids=repr,
 )
 def test_a_weight_counts_as_so_many_rows(estimator):
-    counts = np.random.default_rng(1).integers(1, 5, SIZE)
-    log = make_log(counts)
-    table = np.tile([0.4, 0.6], (SIZE, 1))
-    predicted = np.column_stack([np.full(SIZE, 0.1), log.observation[:, 0]])
-    repeated = np.repeat(np.arange(SIZE), counts)
-    once = log.drop("weight")
-    found = estimator.estimate(log, table, predicted)
-    expected = estimator.estimate(once[repeated], table[repeated], predicted[repeated])
+    log, repeated = weighted_and_repeated()
+    found = estimate_of(estimator, log)
+    expected = estimate_of(estimator, repeated)
     assert found.value == pytest.approx(expected.value, rel=1e-12)
     assert found.bias == pytest.approx(expected.bias, abs=1e-12)
     gain = gain_over(found, estimate_logged(log))
-    of_repeated = gain_over(expected, estimate_logged(once[repeated]))
+    of_repeated = gain_over(expected, estimate_logged(repeated))
     assert gain.value == pytest.approx(of_repeated.value, rel=1e-9)
     assert gain.interval()[0] < gain.value < gain.interval()[1]
     assert found.standard_error > expected.standard_error  # of rows that are independent
@@ -152,21 +161,16 @@ def test_a_weight_counts_as_so_many_rows(estimator):
     ids=repr,
 )
 def test_rows_of_a_unit_that_have_weights_are_as_good_as_repeated_ones(estimator):
-    counts = np.random.default_rng(1).integers(1, 5, SIZE)
-    log = dataclasses.replace(make_log(counts), unit=np.arange(SIZE) // 4)
-    table = np.tile([0.4, 0.6], (SIZE, 1))
-    predicted = np.column_stack([np.full(SIZE, 0.1), log.observation[:, 0]])
-    repeated = np.repeat(np.arange(SIZE), counts)
-    once = log.drop("weight")
-    found = estimator.estimate(log, table, predicted)
-    expected = estimator.estimate(once[repeated], table[repeated], predicted[repeated])
+    log, repeated = weighted_and_repeated(unit=np.arange(SIZE) // 4)
+    found = estimate_of(estimator, log)
+    expected = estimate_of(estimator, repeated)
     assert found.value == pytest.approx(expected.value, rel=1e-12)
     assert found.standard_error == pytest.approx(expected.standard_error, rel=1e-9)
     assert found.interval() == pytest.approx(expected.interval(), rel=1e-9)
     weights = expected.sums.weights.mean_weight()
     assert found.sums.weights.mean_weight() == pytest.approx(weights, rel=1e-5)
     gain = gain_over(found, estimate_logged(log))
-    of_repeated = gain_over(expected, estimate_logged(once[repeated]))
+    of_repeated = gain_over(expected, estimate_logged(repeated))
     assert gain.standard_error == pytest.approx(of_repeated.standard_error, rel=1e-9)
 
 
