@@ -36,7 +36,7 @@ pytest.importorskip("rich")
 
 pytestmark = pytest.mark.slow
 TWO_WORKERS = ("--workers", "2", "--backend")
-LONGER = TINY.replace("steps = 5", "steps = 1000").replace("runs = 4", "runs = 12")
+LONGER = TINY.replace("steps = 5", "steps = 600").replace("runs = 4", "runs = 12")
 """A study that still has tasks to run once a process is found and killed.
 
 A shorter one may end before. The tests that kill compare three runs of it, so they take a minute.
