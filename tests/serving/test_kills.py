@@ -16,7 +16,6 @@ from tests.serving.killed_process import (
     upgrade_for_ever,
 )
 
-
 WITHOUT_END = 10**9
 LAST_CHANGE = 1_600
 """The number of a user after whom no action and no policy changes."""

@@ -102,8 +102,11 @@ def test_an_address_joins_a_cluster_that_is_running(tmp_path, monkeypatch, in_fl
 
 
 def test_an_address_at_which_nothing_answers_is_refused(tmp_path):
+    dask = pytest.importorskip("dask")
     pytest.importorskip("distributed")
-    code, _, err = sweep(tmp_path, TINY, "--backend", "dask", "--address", "tcp://127.0.0.1:9")
+    arguments = ("--backend", "dask", "--address", "tcp://127.0.0.1:9")
+    with dask.config.set({"distributed.comm.timeouts.connect": "2s"}):  # by default, 30 s
+        code, _, err = sweep(tmp_path, TINY, *arguments)
     assert code == 2
     assert "127.0.0.1:9" in err
     assert not (tmp_path / "results").exists()
