@@ -51,6 +51,7 @@ def test_show_refuses_options_of_decisions_for_results(tmp_path, capsys):
     assert "expected a file of decisions" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_show_says_nothing_when_nobody_reads_on(decisions):
     reader, writer = os.pipe()
     os.close(reader)

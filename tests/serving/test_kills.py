@@ -80,7 +80,6 @@ def check_kills(folder, users, name, kills, seconds):
 @pytest.mark.parametrize(
     "name",
     [
-        "contextual",
         "pending",
         "items",
         "upgraded",
