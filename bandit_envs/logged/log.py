@@ -26,7 +26,7 @@ from bandit_envs.logged.columns import (
     has_own_kind,
     kind_in_log,
 )
-from bandit_envs.logged.rows.hashes import as_units
+from bandit_envs.logged.rows.units import as_units
 from bandit_envs.nests import Nest, flatten, map_structure
 from bandit_envs.policies.models.feature_readers import shows_items
 from bandit_envs.tables.encoding import TableEncoding

@@ -13,9 +13,10 @@ import numpy as np
 from bandit_envs.arrays import Array, Floats, Indices
 from bandit_envs.logged.columns import describe_actions
 from bandit_envs.logged.log import BanditLog, concatenate
-from bandit_envs.logged.rows.hashes import SLICES, hash_text, slices_of_units
+from bandit_envs.logged.rows.hashes import hash_text
 from bandit_envs.logged.rows.likely_units import Repeats, count_repeats, merge_repeats
 from bandit_envs.logged.rows.row_order import RowOrder
+from bandit_envs.logged.rows.units import SLICES, slices_of_units
 from bandit_envs.metrics.statistics import Statistics
 from bandit_envs.names.visible import visible
 from bandit_envs.nests import flatten

@@ -26,8 +26,6 @@ LARGEST = 2.0**63
 LARGEST_FLOAT = 2.0**53
 """What whole numbers are below that a float tells apart."""
 
-UNIT = "an integer or a text, as all cells of the column"
-
 PLAIN = (str, numbers.Real, decimal.Decimal, np.bool_, datetime.date, np.datetime64)
 """The types of cells that are read. Cells of other types would become texts by accident."""
 
@@ -182,25 +180,6 @@ def read_categories(frame: DataFrame, names: Sequence[str]) -> Array | None:
         check_column(frame, name, categories >= 0, "an integer from 0")
         columns.append(categories)
     return np.stack(columns, axis=1)
-
-
-def read_units(frame: DataFrame, name: str) -> Array:
-    """Returns the units in a column: integers, or texts; ValueError for other cells.
-
-    Whole numbers are integers, too: pandas has them as floats where some were missing.
-    """
-    cells = cells_of(frame, name)
-    if cells.dtype.kind in "iu":
-        return cells
-    if cells.dtype.kind == "f":
-        is_whole = (np.floor(cells) == cells) & (np.abs(cells) < LARGEST_FLOAT)
-        check_column(frame, name, is_whole, UNIT)
-        return cells.astype(np.int64)
-    if {*map(type, cells.tolist())} == {int}:  # of a data frame that may have gaps
-        return cells.astype(np.int64)
-    is_text = np.array([isinstance(cell, str) for cell in cells.tolist()], np.bool_)
-    check_column(frame, name, is_text, UNIT)
-    return cells
 
 
 def count_fractions(cells: Array) -> int:

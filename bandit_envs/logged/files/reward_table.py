@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from bandit_envs.arrays import Floats, Indices, Mask
 from bandit_envs.logged.files.scan import BATCH_ROWS
-from bandit_envs.logged.rows.hashes import as_units
-from bandit_envs.tables.cells import read_reals, read_seconds, read_units
+from bandit_envs.logged.rows.units import read_units
+from bandit_envs.tables.cells import read_reals, read_seconds
 from bandit_envs.tables.errors import check_column
 from bandit_envs.tables.folders import find_parts
 from bandit_envs.tables.missing import MissingValues
@@ -163,13 +163,13 @@ class Matches(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class JoinedRewards:
-    """Rewards in memory, sorted by the hashes of their ids, and then by their times.
+    """Rewards in memory, sorted by the numbers of their ids, and then by their times.
 
     Args:
         source: the table.
         columns: of the log and the table.
         window: in seconds; None if all rewards count.
-        ids: a hash of 64 bits of the id of each reward, [m].
+        ids: the number of the id of each reward, [m].
         times: of the rewards in seconds, [m]; all 0 without a window.
         values: the rewards, [m].
         survey: of the log.
@@ -206,7 +206,7 @@ class JoinedRewards:
                 check_column_names("the table of rewards", names, part.column_names())
                 for frame in part.frames(names, BATCH_ROWS, [columns.decision]):
                     MissingValues.from_frame(frame, names, part.name).check_none()
-                    ids.append(hash_ids(frame, columns.decision))
+                    ids.append(read_units(frame, columns.decision))
                     times.append(_times_of(frame, columns.time))
                     values.append(read_reals(frame, columns.reward))
         joined = np.concatenate(ids)
@@ -266,7 +266,7 @@ class JoinedRewards:
 
     def match(self, frame: DataFrame) -> Matches:
         """Returns which rewards the rows of a log have."""
-        ids = hash_ids(frame, self.columns.decision)
+        ids = read_units(frame, self.columns.decision)
         first = np.searchsorted(self.ids, ids, side="left")
         sizes = np.searchsorted(self.ids, ids, side="right") - first
         rows = np.repeat(np.arange(len(ids)), sizes)
@@ -324,12 +324,6 @@ class JoinedRewards:
         if found.foreign:
             lines.append(f"rewards of no decision of the log: {found.foreign}")
         return lines
-
-
-def hash_ids(frame: DataFrame, name: str) -> Indices:
-    """Returns a hash of 64 bits of each id in a column, which is read as a text: [n]."""
-    cells = read_units(frame, name)
-    return as_units(cells.astype(str) if cells.dtype.kind in "iu" else cells)
 
 
 def _times_of(frame: DataFrame, name: str | None) -> Floats:

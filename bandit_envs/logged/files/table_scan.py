@@ -19,6 +19,7 @@ from bandit_envs.logged.files.reward_table import JoinedRewards
 from bandit_envs.logged.files.scan import BATCH_ROWS, Scan, are_parquet
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.logged.rows.likely_units import describe_unused, is_called_unit
+from bandit_envs.logged.rows.units import read_units
 from bandit_envs.tables.cells import (
     cells_of,
     read_categories,
@@ -27,7 +28,6 @@ from bandit_envs.tables.cells import (
     read_numbers,
     read_reals,
     read_seconds,
-    read_units,
 )
 from bandit_envs.tables.decisions.lists import read_sets
 from bandit_envs.tables.encoding import TableEncoding

@@ -1,0 +1,103 @@
+"""Units, such as users: whose a row is, as one number whatever file the row comes from."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bandit_envs.arrays import Indices
+from bandit_envs.logged.columns import BadValueError
+from bandit_envs.logged.rows.hashes import hash_text, mix
+from bandit_envs.tables.cells import LARGEST_FLOAT, cells_of
+from bandit_envs.tables.errors import check_column
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+SLICES = 4096
+"""In how many slices units are cut, of which some are left to learning."""
+
+WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,19})(\.0)?")
+"""Texts that are the same unit as an integer: pandas writes integers beside gaps as 17.0."""
+
+
+def slices_of_units(unit: Indices) -> Indices:
+    """Returns the slice of the unit of each of some rows [n], from 0 to 4095: [n].
+
+    The first slices are those of units from which policies learn. They are by other bits of the
+    hash than blocks of units, and than folds.
+    """
+    return ((mix(unit) >> np.uint64(24)) & np.uint64(SLICES - 1)).astype(np.intp)
+
+
+def as_units(values: ArrayLike) -> Indices:
+    """Returns the numbers of units [n]: integers as they are, and of texts a hash of 64 bits.
+
+    Raises:
+        TypeError: they are neither integers nor texts.
+        ValueError: they are not [n], or a text among others is missing.
+
+    >>> as_units([7, 7, 2]).tolist(), len(set(as_units(["ann", "bob", "ann"]).tolist()))
+    ([7, 7, 2], 2)
+    """
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise ValueError(f"unit has shape {array.shape}; expected one dimension")
+    if array.dtype.kind in "iu" or not array.size:
+        return array.astype(np.int64)
+    if array.dtype.kind not in "OU":
+        raise TypeError(f"unit is {array.dtype}; expected integers or texts")
+    known: dict[Any, int] = {}
+    cells = array.tolist()
+    for cell in dict.fromkeys(cells):
+        if not isinstance(cell, str):
+            raise BadValueError("unit", cell, cells.index(cell), "a text, as others are")
+        known[cell] = hash_text(cell)
+    hashes = np.fromiter(map(known.__getitem__, cells), np.uint64, len(cells))
+    return hashes.astype(np.int64)
+
+
+def read_units(frame: DataFrame, name: str) -> Indices:
+    """Returns the numbers of the units, or of the ids, in a column of a table: [n].
+
+    A unit has the same number in all kinds of tables: the integer 17, the number 17.0, and the
+    texts "17" and "17.0" are one. CSV has texts where Parquet has integers, and pandas has floats
+    where some were missing. Other texts become hashes, as in `as_units`.
+
+    Raises:
+        ValueError: a cell is missing, or is neither a text nor a whole number.
+    """
+    cells = cells_of(frame, name)
+    kind = cells.dtype.kind
+    if kind in "iu":
+        return cells.astype(np.int64)
+    expected = "an integer or a text"
+    if kind == "f":
+        is_whole = (np.floor(cells) == cells) & (np.abs(cells) < LARGEST_FLOAT)
+        check_column(frame, name, is_whole, expected)
+        return cells.astype(np.int64)
+    if kind != "O":
+        check_column(frame, name, np.full(len(cells), kind == "U"), expected)
+    objects = cells.tolist()
+    known = {cell: _number_of(cell) for cell in dict.fromkeys(objects)}
+    is_known = np.array([known[cell] is not None for cell in objects], np.bool_)
+    check_column(frame, name, is_known, expected)
+    numbers = np.fromiter((known[cell] for cell in objects), np.uint64, len(objects))
+    return numbers.astype(np.int64)
+
+
+def _number_of(cell: Any) -> int | None:
+    """Returns the number of a unit, modulo 2^64; None for what is no unit."""
+    if isinstance(cell, str):
+        match = WHOLE.fullmatch(cell)
+        number = int(match[1]) if match else 2**64
+        return number % 2**64 if -(2**63) <= number < 2**64 else hash_text(cell)
+    if isinstance(cell, bool | np.bool_):
+        return None
+    if isinstance(cell, int | np.integer):
+        return int(cell) % 2**64
+    is_float = isinstance(cell, float) and abs(cell) < LARGEST_FLOAT
+    return int(cell) % 2**64 if is_float and cell == int(cell) else None
