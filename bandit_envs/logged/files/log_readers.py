@@ -21,7 +21,7 @@ from bandit_envs.logged.files.log_roles import LogRoles, Propensity
 from bandit_envs.logged.files.reward_table import RewardTable
 from bandit_envs.logged.files.scan import BATCH_ROWS
 from bandit_envs.logged.files.served.decision_scan import DecisionScan
-from bandit_envs.logged.files.table_scan import UsersScan
+from bandit_envs.logged.files.users_scan import UsersScan
 from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.tables.folders import find_parts, has_files
 from bandit_envs.tables.roles import Names
