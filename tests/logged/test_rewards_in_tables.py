@@ -108,6 +108,19 @@ def test_rewards_that_end_long_before_the_log_are_exported_then():
     assert len(from_frame(logs, **NAMES, time="when", rewards=named)) == 200
 
 
+def test_rewards_with_dates_alone_count_from_the_day_of_the_decision_on():
+    logs = decisions().assign(when=lambda frame: frame["when"].str[:10] + " 18:30")
+    table = RewardTable(CONVERSIONS, window="2d", until="2026-02-01")
+    log = from_frame(logs, **NAMES, rewards=table, time="when")
+    assert log.reward.tolist() == [0.0, 4.0, 0.0, 0.0, 1.0, 0.0]
+    found = table.arrivals(logs, decision="id", reward="paid", time="when")
+    assert found.delay[[1, 4]].tolist() == [0.0, 0.0]
+    times = CONVERSIONS.assign(when=CONVERSIONS["when"] + " 06:00")
+    table = RewardTable(times, window="2d", until="2026-02-01")
+    log = from_frame(logs, **NAMES, rewards=table, time="when")
+    assert log.reward.tolist() == [0.0] * 6  # those that come before their decision
+
+
 def test_decisions_without_a_reward_are_left_out_if_asked():
     table = RewardTable(CONVERSIONS, drops_unrewarded=True)
     assert from_frame(decisions(), **NAMES, rewards=table).reward.tolist() == [6.0, 1.0]
@@ -291,7 +304,7 @@ def test_the_command_joins_rewards(folder, monkeypatch, capsys):
     main(["evaluate", "log", *names, "--window", "when:2d", *rest])
     text = " ".join(capsys.readouterr().out.split())
     assert "3 of 5 decisions have no reward, which counts as 0" in text
-    assert "up to 2d after it; exported 2026-01-07 00:00, the time of the last reward" in text
+    assert "the table has no times of day; exported 2026-01-07 00:00, the time of the" in text
     main(["evaluate", "log", *names, "--window", "when:2d:2026-01-05 12:00", *rest])
     text = " ".join(capsys.readouterr().out.split())
     assert "exported 2026-01-05 12:00, as until says" in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -27,6 +28,9 @@ from bandit_envs.tables.whole_table import AnyTable
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+DAY = 86_400.0
+"""In seconds."""
 
 LONG_GAP = 0.1
 """The share of a window from which on a log without rewards at its end is doubtful."""
@@ -62,7 +66,8 @@ class RewardTable:
         window: how long after its decision a reward counts, such as "14d": a number of s, min, h, d
             or w. The log and the table need times then. Decisions that are younger than that when
             the rewards were exported are left out, whether or not they have a reward, as more may
-            come. By default, all rewards count, so that young decisions have too few.
+            come. By default, all rewards count, so that young decisions have too few. If the times
+            of rewards are dates alone, one of the day of its decision counts, too.
         until: when the rewards were exported, such as "2024-05-10" for the beginning of that day:
             later ones are not known. By default, it is the newest time of a decision or a reward.
             If the log goes on after the last reward for so long that rewards were bound to come, it
@@ -114,6 +119,7 @@ class RewardTable:
             expected = "one reward, of which the delay is; only_first=True takes the first"
             check_column(frame, decision, counts < 2, expected)
         delays = joined.times[places] - own[rows]
+        delays = np.maximum(delays, 0.0)  # of the day of the decision
         delay[rows[is_counted][::-1]] = delays[is_counted][::-1]  # so that the first stays
         age = np.clip(joined.export.time - own, 0.0, joined.window)
         return Arrivals(joined.rewards_of(frame), delay, age)
@@ -298,9 +304,16 @@ class JoinedRewards:
         places = np.arange(len(rows)) + np.repeat(first - (np.cumsum(sizes) - sizes), sizes)
         is_counted = np.ones(len(rows), np.bool_)
         if self.window is not None:
-            delays = self.times[places] - _times_of(frame, self.columns.time)[rows]
-            is_counted = (delays >= 0.0) & (delays <= self.window)
+            own = _times_of(frame, self.columns.time)
+            begin = (own - own % DAY if self.are_dates else own)[rows]
+            times = self.times[places]
+            is_counted = (times >= begin) & (times <= own[rows] + self.window)
         return Matches(rows, places, is_counted)
+
+    @functools.cached_property
+    def are_dates(self) -> bool:
+        """Whether the times of the rewards are dates alone."""
+        return not (self.times % DAY).any()
 
     def is_old(self, frame: DataFrame) -> Mask:
         """Returns whether the window of each row of a log is over: [n]."""
@@ -330,9 +343,10 @@ class JoinedRewards:
 
     def doubts(self) -> list[str]:
         """Returns lines of what is perhaps read in another way than it is meant."""
-        if self.window is None or self.export.gap <= LONG_GAP * self.window:
+        gap = self.export.gap - (DAY if self.are_dates else 0.0)
+        if self.window is None or gap <= LONG_GAP * self.window:
             return []
-        days = f"{self.export.gap / 86400.0:.3g} days"
+        days = f"{self.export.gap / DAY:.3g} days"
         found = f"no reward of {self.source.name} is of the last {days} of the log"
         taken = f"as if it were exported at the time of its last reward, {self._day}"
         named = "--window COLUMN:14d:DATE, or RewardTable(..., until=DATE), says when it was"
@@ -357,6 +371,7 @@ class JoinedRewards:
         until = "whenever they come, so that young decisions may have too few"
         if self.source.window is not None:
             until = f"up to {self.source.window} after it"
+            until += ", from its day on, as the table has no times of day" if self.are_dates else ""
             until += f"; exported {self._day}, {self.export.source}"
         memory = 24 * len(self.ids)
         size = f", {memory / 2**20:.0f} MB in memory" if memory > SHOWN_BYTES else ""
