@@ -8,8 +8,11 @@ import numpy as np
 
 from bandit_envs.arrays import Floats
 
-MISSED = 7.0
-"""If rewards come at random, fewer than 1 in 1000 times do none come where so many are expected."""
+MISSED = 3.0
+"""If rewards come at random, 1 in 20 times none does where so many are expected.
+
+An earlier time costs rows. A later one would count rewards as 0 that are not in the table.
+"""
 
 
 class Export(NamedTuple):
@@ -18,7 +21,7 @@ class Export(NamedTuple):
     Fields:
         time: in seconds.
         source: says where that is known from.
-        gap: how many seconds the log goes on behind it, though rewards were bound to come.
+        gap: how many seconds the log goes on behind it, in which more rewards should have come.
     """
 
     time: float

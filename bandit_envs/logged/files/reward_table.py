@@ -70,8 +70,8 @@ class RewardTable:
             of rewards are dates alone, one of the day of its decision counts, too.
         until: when the rewards were exported, such as "2024-05-10" for the beginning of that day:
             later ones are not known. By default, it is the newest time of a decision or a reward.
-            If the log goes on after the last reward for so long that rewards were bound to come, it
-            is the time of the last reward.
+            If the log goes on after the last reward for so long that more should have come, it is
+            the time of the last reward.
         only_first: whether the first reward of a decision counts; by default, their sum does.
         drops_unrewarded: whether decisions without a reward are left out; by default, their reward
             is 0.
