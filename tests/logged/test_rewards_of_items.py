@@ -4,6 +4,9 @@ import pytest
 
 from bandit_envs.evaluations import evaluate, learn
 from bandit_envs.logged import RewardTable, concatenate, from_frame, read_log, scan_log
+from bandit_envs.logged.files.item_scan import open_table
+from bandit_envs.logged.files.log_roles import LogRoles
+from bandit_envs.tables.parts import FramePart, Parts
 from tests.logged.items import LONG, STRUCTS, WIDE, long_frame, struct_frame, wide_frame
 from tests.logged.test_lists_in_tables import write
 
@@ -71,6 +74,20 @@ def test_a_window_leaves_out_whole_decisions_among_items(tmp_path, kind):
     assert "2 of 5 decisions have no reward, which counts as 0" in text
     assert "decisions younger than 2d: 1, left out: those after 2026-01-05 00:00" in text
     assert "rewards before or too long after their decision" not in text
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("kind", TABLES)
+def test_another_column_may_cut_the_log(kind):
+    frame, roles = table(kind)
+    frame["number"] = frame["decision"].str[1:].astype(int)
+    parts = Parts([FramePart(frame)])
+    rewards = RewardTable(PAID, window="2d")
+    columns = {"propensity": "propensity", "reward": "reward", "time": "day", "rewards": rewards}
+    scan = open_table("it", parts, LogRoles.of(**{**columns, **roles}))
+    earlier, later = scan.with_time("number").split("4")
+    assert [len(earlier), len(later)] == [3, 3]
+    assert next(iter(earlier)).reward.tolist() == [1.0, 0.0, 1.0]
 
 
 def test_rows_of_a_decision_may_stand_anywhere_if_gathered():

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from bandit_envs.logged import from_frame, read_log
-from bandit_envs.logged.rows.units import as_units, read_units
+from bandit_envs.logged.files.unit_columns import read_units
+from bandit_envs.logged.rows.units import as_units
 
 pandas = pytest.importorskip("pandas")
 

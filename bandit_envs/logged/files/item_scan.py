@@ -169,7 +169,8 @@ class ItemScan(UsersScan):
         """Yields the decisions that begin in a part, with some columns."""
         texts = [column.name for column in self.encoding.texts]
         texts += self.roles.all_of("unit")  # so that no number is read as a float
-        yield from self.table.scan_part(number, list(dict.fromkeys(names)), texts)
+        needed = [*names] if self.rewards is None else [*names, *self.rewards.of_log()]
+        yield from self.table.scan_part(number, list(dict.fromkeys(needed)), texts)
 
     def _complete_rows(self, number: int, names: Sequence[str]) -> Iterator[CandidateRows]:
         """Yields the decisions of a part that miss no value; ValueError if others do."""

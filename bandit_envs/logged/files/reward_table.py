@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from bandit_envs.arrays import Floats, Indices, Mask
 from bandit_envs.logged.files.reward_export import NOT_KNOWN, Export
 from bandit_envs.logged.files.scan import BATCH_ROWS
-from bandit_envs.logged.rows.units import read_units
+from bandit_envs.logged.files.unit_columns import read_units
 from bandit_envs.tables.cells import read_reals, read_seconds
 from bandit_envs.tables.errors import check_column
 from bandit_envs.tables.folders import find_parts
@@ -118,8 +118,7 @@ class RewardTable:
         if not self.only_first:
             expected = "one reward, of which the delay is; only_first=True takes the first"
             check_column(frame, decision, counts < 2, expected)
-        delays = joined.times[places] - own[rows]
-        delays = np.maximum(delays, 0.0)  # of the day of the decision
+        delays = np.maximum(joined.times[places] - own[rows], 0.0)  # dates begin at midnight
         delay[rows[is_counted][::-1]] = delays[is_counted][::-1]  # so that the first stays
         age = np.clip(joined.export.time - own, 0.0, joined.window)
         return Arrivals(joined.rewards_of(frame), delay, age)
@@ -262,10 +261,10 @@ class JoinedRewards:
     def _find_export(self, frames: Iterable[DataFrame]) -> Export:
         """Returns when the rewards were exported."""
         if self.source.until is not None:
-            return Export(parse_seconds("until", self.source.until), "as until says")
+            return Export(parse_seconds("until", self.source.until), "as it is said")
         newest = -np.inf
         for frame in frames:
-            newest = max(newest, float(_times_of(frame, self.columns.time).max(initial=newest)))
+            newest = float(_times_of(frame, self.columns.time).max(initial=newest))
         return Export.find(self.times, newest)
 
     def _survey(self, frames: Iterable[DataFrame]) -> JoinedRewards:

@@ -12,8 +12,8 @@ from bandit_envs.arrays import Floats, Indices
 from bandit_envs.logged.again import Again
 from bandit_envs.logged.files.reward_table import JoinedRewards
 from bandit_envs.logged.files.scan import Scan
+from bandit_envs.logged.files.unit_columns import read_units
 from bandit_envs.logged.log import BanditLog
-from bandit_envs.logged.rows.units import read_units
 from bandit_envs.tables.cells import read_seconds
 from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.missing import MissingValues

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandit_envs.arrays import Indices
+from bandit_envs.arrays import Array, Indices, Mask
 from bandit_envs.logged.columns import BadValueError
 from bandit_envs.logged.rows.hashes import hash_text, mix
-from bandit_envs.tables.cells import LARGEST_FLOAT, cells_of
-from bandit_envs.tables.errors import check_column
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
+from bandit_envs.tables.cells import LARGEST_FLOAT
 
 SLICES = 4096
 """In how many slices units are cut, of which some are left to learning."""
@@ -60,33 +56,31 @@ def as_units(values: ArrayLike) -> Indices:
     return hashes.astype(np.int64)
 
 
-def read_units(frame: DataFrame, name: str) -> Indices:
-    """Returns the numbers of the units, or of the ids, in a column of a table: [n].
+def number_cells(cells: Array) -> tuple[Indices, Mask]:
+    """Returns the numbers of the units, or of the ids, in cells of a table [n], and which are some.
 
     A unit has the same number in all kinds of tables: the integer 17, the number 17.0, and the
     texts "17" and "17.0" are one. CSV has texts where Parquet has integers, and pandas has floats
     where some were missing. Other texts become hashes, as in `as_units`.
 
-    Raises:
-        ValueError: a cell is missing, or is neither a text nor a whole number.
+    >>> numbers, are_units = number_cells(np.array([17, "17", "17.0", 17.0, "ann", 1.5], object))
+    >>> numbers[:4].tolist(), are_units.tolist()
+    ([17, 17, 17, 17], [True, True, True, True, True, False])
     """
-    cells = cells_of(frame, name)
     kind = cells.dtype.kind
     if kind in "iu":
-        return cells.astype(np.int64)
-    expected = "an integer or a text"
+        return cells.astype(np.int64), np.ones(len(cells), np.bool_)
     if kind == "f":
         is_whole = (np.floor(cells) == cells) & (np.abs(cells) < LARGEST_FLOAT)
-        check_column(frame, name, is_whole, expected)
-        return cells.astype(np.int64)
-    if kind != "O":
-        check_column(frame, name, np.full(len(cells), kind == "U"), expected)
+        return np.where(is_whole, cells, 0.0).astype(np.int64), is_whole
+    if kind not in "OU":
+        return np.zeros(len(cells), np.int64), np.zeros(len(cells), np.bool_)
     objects = cells.tolist()
     known = {cell: _number_of(cell) for cell in dict.fromkeys(objects)}
-    is_known = np.array([known[cell] is not None for cell in objects], np.bool_)
-    check_column(frame, name, is_known, expected)
-    numbers = np.fromiter((known[cell] for cell in objects), np.uint64, len(objects))
-    return numbers.astype(np.int64)
+    found = [known[cell] for cell in objects]
+    is_known = np.array([number is not None for number in found], np.bool_)
+    numbers = np.fromiter((number or 0 for number in found), np.uint64, len(found))
+    return numbers.astype(np.int64), is_known
 
 
 def _number_of(cell: Any) -> int | None:
