@@ -38,7 +38,7 @@ MOST_SLOW = [
     pytest.param(*case.values, id=case.id, marks=[] if case.values[0] in FAST else [SLOW])
     for case in CASES
 ]
-"""All cases, of which the fast ones are not slow."""
+"""All cases; those that are not fast are marked."""
 
 
 def contract_of(pair, items, independent_rows):

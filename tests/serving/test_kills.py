@@ -17,6 +17,8 @@ from tests.serving.killed_process import (
 )
 
 WITHOUT_END = 10**9
+"""More users than any process serves before it is killed."""
+
 LAST_CHANGE = 1_600
 """The number of a user after whom no action and no policy changes."""
 
