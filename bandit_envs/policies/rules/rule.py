@@ -11,6 +11,7 @@ import numpy as np
 
 from bandit_envs.arrays import Floats, Mask, Rng, check_array
 from bandit_envs.base.checks import short_repr
+from bandit_envs.base.made_with import Parameters
 from bandit_envs.policies.draws import (
     argmax_random_ties,
     available_only,
@@ -88,7 +89,7 @@ class Predictions(NamedTuple):
         raise ValueError(f"{method} returned {found}; expected an array of shape {self.shape}")
 
 
-class Rule(abc.ABC):  # noqa: B024  # one of two methods is enough
+class Rule(Parameters, abc.ABC):  # one of two methods is enough
     """Chooses actions by what a model predicts: it defines `probabilities`, or else `select`.
 
         select(rng, seen, available)         -> [B]       default: drawn from the probabilities

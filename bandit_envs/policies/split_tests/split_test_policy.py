@@ -186,15 +186,15 @@ class SplitTestPolicy(BestArmPolicy):
         closes_by_results: bool = False,
         **options: typing.Unpack[PolicyOptions],
     ) -> None:
-        self._delta = delta
-        self._tolerance = tolerance
-        self._threshold = threshold
-        self._planned = planned
-        self._closes_by_results = closes_by_results
+        self._rule = SplitRule(delta, tolerance, threshold, planned, closes_by_results)
+        self._delta = self._rule.delta
+        self._tolerance = self._rule.tolerance
+        self._threshold = self._rule.threshold
+        self._planned = self._rule.planned
+        self._closes_by_results = self._rule.closes_by_results
         self._shares = (
             None if shares is None else tuple(check_numbers("shares", shares, 1).tolist())
         )
-        self._rule = SplitRule(delta, tolerance, threshold, planned, closes_by_results)
         super().__init__(**options)
         self._proportions = self._check_shares()
         if threshold == "proven":
