@@ -251,7 +251,7 @@ class Store:
         actions: Sequence[str],
         encoding: TableEncoding,
         meta: Mapping[str, str],
-        policy: str,
+        policy: PolicyRow,
         state: Any,
     ) -> None:
         """Creates the tables.
@@ -260,13 +260,13 @@ class Store:
             actions: their names; () if each call offers items.
             encoding: of the features, also of items.
             meta: what else the file says of itself.
-            policy: the description of the first policy.
+            policy: what describes the first policy.
             state: of the policy at first.
         """
         create_tables(self._connection)
         for action, name in enumerate(actions):
             self.add_action(action, name, 0)
-        self.add_policy(PolicyRow(number=0, policy=policy, learns_after=0))
+        self.add_policy(policy)
         plain = dataclasses.replace(encoding, actions=(), items=()).plain()
         for name, value in {**meta, "encoding": json.dumps(plain)}.items():
             self._connection.execute("INSERT INTO meta VALUES (?, ?)", (name, value))
@@ -287,7 +287,7 @@ class Store:
 
     def add_policy(self, row: PolicyRow) -> None:
         """Writes which policy is at work from now on."""
-        self._connection.execute("INSERT INTO policies VALUES (?, ?, ?)", row)
+        self._connection.execute("INSERT INTO policies VALUES (?, ?, ?, ?)", row)
 
     def read_encoding(self) -> TableEncoding:
         """Returns the encoding of the features."""

@@ -1,6 +1,8 @@
 """A service runs a test of variants: its report and its page say who won, as its policy does."""
 
+import contextlib
 import itertools
+import sqlite3
 
 import numpy as np
 import pytest
@@ -40,9 +42,23 @@ def test_a_page_of_a_service_says_who_won_with_the_numbers_of_its_policy(tmp_pat
         assert all(f">{cell}<" in page for cell in row)
 
 
+def test_a_report_has_a_test_whose_description_is_too_long_to_be_shown(tmp_path):
+    shares = (np.arange(1.0, 8.0) / 28.0).tolist()
+    policy = SplitTestPolicy(shares=shares, tolerance=np.float64(0.1), num_actions=7, seed=0)
+    assert "..." in repr(policy)
+    with DecisionService(tmp_path / "test.sqlite", policy, list("abcdefg"), seed=1) as service:
+        service.reward_many((each.id, 1.0) for each in service.decide_many([None] * 30))
+        expected = str(service.policy.report(names=service.actions))
+        assert str(service.report().test) == expected
+
+
 def test_a_service_of_another_policy_has_no_test(tmp_path):
     with open_arms(tmp_path) as service:
         assert service.report().test is None
+        file = service.path
+    with contextlib.closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("UPDATE policies SET policy = 'SplitTestPolicy(num_actions=3)'")
+    assert read_report(file).test is None
 
 
 def test_a_test_goes_on_where_the_process_ended(tmp_path):

@@ -153,7 +153,7 @@ def read_report(
     rewards.finish()
     found = _make_report(shown, facts, periods, decisions, rewards)
     at_work = facts.policies[-1]
-    test = make_test(at_work.policy)
+    test = make_test(at_work.test, file)
     is_too_short = policies is not None and found.rewards < FEWEST_REWARDS
     return dataclasses.replace(
         found,

@@ -2,29 +2,46 @@
 
 from __future__ import annotations
 
-import ast
+import json
 from collections.abc import Iterable
 
 import numpy as np
 
-from bandit_envs.policies import SplitTestPolicy
+from bandit_envs.base.checks import check_integer, short_repr
+from bandit_envs.base.made_with import arguments_of
+from bandit_envs.logged.files.served.decision_file import DecisionFile, parse_json
+from bandit_envs.logged.files.served.typed_queries import damage
+from bandit_envs.policies import Policy, SplitTestPolicy
 from bandit_envs.policies.split_tests import SplitReport
 from bandit_envs.serving.reports.summing import RewardRows
 from bandit_envs.trajectories import Trajectory, restart
 
 
-def make_test(text: str) -> SplitTestPolicy | None:
-    """Returns a policy that has learned nothing, from its description; None if it is no test."""
-    try:
-        tree = ast.parse(text, mode="eval").body
-        if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name):
-            return None
-        if tree.func.id != SplitTestPolicy.__name__ or tree.args:
-            return None
-        arguments = {str(each.arg): ast.literal_eval(each.value) for each in tree.keywords}
-        return SplitTestPolicy(**arguments)
-    except (SyntaxError, TypeError, ValueError):
+def describe_test(policy: Policy) -> str | None:
+    """Returns the arguments of a test of variants as JSON; None for any other policy."""
+    if type(policy) is not SplitTestPolicy:
         return None
+    return json.dumps({"num_actions": policy.num_actions, **arguments_of(policy)})
+
+
+def make_test(text: str | None, file: DecisionFile) -> SplitTestPolicy | None:
+    """Returns the test that `describe_test` has described, which has learned nothing.
+
+    Args:
+        text: the description; None if the policy is no test.
+        file: that has it.
+
+    Raises:
+        ValueError: no test has such arguments.
+    """
+    if text is None:
+        return None
+    try:
+        arguments = parse_json(text)
+        check_integer("num_actions", arguments["num_actions"], 1, len(file.encoding.actions))
+        return SplitTestPolicy(batch_size=1, **arguments)
+    except (KeyError, TypeError, ValueError) as error:
+        raise damage(file.path, f"its test is {short_repr(text)}: {error}") from error
 
 
 def replay_test(

@@ -75,10 +75,12 @@ TABLES = (
     "CREATE TABLE items (item INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
     # number: of the event that has put the policy to work; 0 for the first policy.
     # learns_after: it learns from the rewards behind this number.
+    # test: if it tests variants, its arguments as JSON, for reports; NULL for others.
     """CREATE TABLE policies (
         number INTEGER PRIMARY KEY,
         policy TEXT NOT NULL,
-        learns_after INTEGER NOT NULL
+        learns_after INTEGER NOT NULL,
+        test TEXT
     )""",
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     # number: the last that the state has learned from.
@@ -107,11 +109,13 @@ class PolicyRow(NamedTuple):
         number: of the event that has put it to work; 0 for the first policy.
         policy: its description.
         learns_after: it learns from the rewards behind this number.
+        test: if it tests variants, its arguments as JSON; None for another policy.
     """
 
     number: int
     policy: str
     learns_after: int
+    test: str | None
 
 
 LAST_NUMBER = TypedQuery(
@@ -126,8 +130,13 @@ ACTIONS = TypedQuery(
     {"action": ACTION, "the name of an action": TEXT, "added": COUNT, "is_open": FLAG},
 )
 POLICIES = TypedQuery(
-    "SELECT number, policy, learns_after FROM policies ORDER BY number",
-    {"the number of an upgrade": COUNT, "a policy": TEXT, "where a policy learns from": COUNT},
+    "SELECT number, policy, learns_after, test FROM policies ORDER BY number",
+    {
+        "the number of an upgrade": COUNT,
+        "a policy": TEXT,
+        "where a policy learns from": COUNT,
+        "a test": TEXT.or_none(),
+    },
 )
 ITEMS = TypedQuery(
     "SELECT item, name FROM items ORDER BY item", {"item": ACTION, "the name of an item": TEXT}
