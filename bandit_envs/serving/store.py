@@ -375,6 +375,11 @@ class Store:
         self.number += 1
         self.event_number = self.number
 
+    def add_measure(self, decision: int, name: str, value: float) -> bool:
+        """Writes a further reward, and returns whether it is the first of its decision and name."""
+        query = "INSERT OR IGNORE INTO measures VALUES (NULL, ?, ?, ?)"
+        return self._connection.execute(query, (decision, name, value)).rowcount == 1
+
     def add_action(self, action: int, name: str, number: int) -> None:
         """Writes a new action, which the event of a number adds."""
         query = "INSERT INTO actions VALUES (?, ?, ?, 1)"

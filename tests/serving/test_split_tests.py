@@ -82,6 +82,20 @@ def test_a_test_goes_on_where_the_process_ended(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:an action was drawn with the probability 1")
+def test_a_report_counts_the_users_that_the_policy_counts(tmp_path):
+    policy = SplitTestPolicy(num_actions=2, seed=0)
+    with DecisionService(tmp_path / "test.sqlite", policy, ["A", "B"], seed=0) as service:
+        first = service.decide_many([None] * 220)
+        service.reward_many((each.id, float(each.action == "A")) for each in first)
+        assert service.policy.has_stopped
+        after = service.decide_many([None] * 30)
+        service.add_action("C")
+        service.reward_many((each.id, 1.0) for each in service.decide_many([None] * 10))
+        service.reward_many((each.id, 0.0) for each in after)
+        assert str(service.report().test) == str(service.policy.report(names=service.actions))
+
+
+@pytest.mark.filterwarnings("ignore:an action was drawn with the probability 1")
 @pytest.mark.parametrize("epsilon", [0.0, 0.1])
 def test_late_rewards_of_users_who_saw_the_winner_alone_are_no_split(tmp_path, epsilon):
     rng = np.random.default_rng(0)

@@ -6,7 +6,7 @@ import dataclasses
 import math
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ import numpy as np
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import MAX_REWARD, check_confidence, check_number
 from bandit_envs.logged.files.served.decision_file import OF_REWARDS, DecisionFile, parse_json
-from bandit_envs.logged.files.served.decision_tables import open_to_read, read_policies
+from bandit_envs.logged.files.served.decision_tables import PolicyRow, open_to_read, read_policies
 from bandit_envs.logged.files.served.seen import SeenActions, SeenItems
 from bandit_envs.logged.files.served.typed_queries import (
     ACTION,
@@ -29,13 +29,15 @@ from bandit_envs.logged.files.served.typed_queries import (
     TypedQuery,
     damage,
 )
+from bandit_envs.policies.split_tests import SplitReport
 from bandit_envs.serving.opening import parse_range
+from bandit_envs.serving.reports.measures import read_names, report_measure
 from bandit_envs.serving.reports.notes import FileFacts, find_notes
 from bandit_envs.serving.reports.periods import Periods
 from bandit_envs.serving.reports.report import ServiceReport
 from bandit_envs.serving.reports.report_rows import ActionReport, PeriodReport
 from bandit_envs.serving.reports.served_policies import ServedPolicies
-from bandit_envs.serving.reports.served_test import make_test, replay_test
+from bandit_envs.serving.reports.served_test import make_test, replay_test, with_measure
 from bandit_envs.serving.reports.shown_actions import (
     FixedActions,
     ItemRows,
@@ -85,6 +87,15 @@ REWARDS = TypedQuery(
     f"""SELECT events.number, events.time, decisions.action, probability, available, value,
         decisions.number {OF_REWARDS}""",
     {**DECISION, "a reward": VALUE, "the number of a decision": NUMBER},
+)
+MEASURES = TypedQuery(
+    """SELECT measures.number, decisions.time, decisions.action, probability, available, value,
+        decisions.number
+    FROM measures CROSS JOIN decisions ON decisions.number = measures.decision
+    WHERE measures.number > :after AND decisions.number <= :until AND measures.name = :name
+        AND decisions.number > :since
+    ORDER BY measures.number LIMIT :rows""",
+    {**DECISION, "a measure": VALUE, "the number of the decision": NUMBER},
 )
 META = TypedQuery("SELECT name, value FROM meta", {"a name in meta": TEXT, "a value in meta": TEXT})
 UPGRADES = TypedQuery(
@@ -152,8 +163,10 @@ def read_report(
         policy_sums.add_rewards(reward_rows)
     rewards.finish()
     found = _make_report(shown, facts, periods, decisions, rewards)
-    at_work = facts.policies[-1]
-    test = make_test(at_work.test, file)
+    measures = [
+        report_measure(name, _scan_rewards(file, shown, MEASURES, name=name, since=0), shown.number)
+        for name in read_names(file)
+    ]
     is_too_short = policies is not None and found.rewards < FEWEST_REWARDS
     return dataclasses.replace(
         found,
@@ -162,13 +175,8 @@ def read_report(
         reward_range=known_range if is_bounded else None,
         confidence=confidence,
         notes=[*found.notes, TOO_SHORT] if is_too_short else found.notes,
-        test=(
-            None
-            if test is None
-            else replay_test(
-                test, file.encoding.actions, _scan_rewards(file, shown, at_work.learns_after)
-            )
-        ),
+        measures=measures,
+        test=_report_test(file, shown, facts.policies[-1], [each.name for each in measures]),
         evaluation=(
             None if is_too_short else _evaluate(file.path, policies, estimators, confidence)
         ),
@@ -288,9 +296,23 @@ def _check_probabilities(file: DecisionFile, probabilities: Floats) -> None:
         raise damage(file.path, f"an action was drawn with probability {probabilities.min()}")
 
 
-def _scan_rewards(file: DecisionFile, shown: ShownActions, after: int = 0) -> Iterator[RewardRows]:
-    """Yields all rewards behind a number, in the order in which they came."""
-    for rows in file.scan_rows(REWARDS, BATCH_ROWS, after):
+def _scan_rewards(
+    file: DecisionFile,
+    shown: ShownActions,
+    query: TypedQuery = REWARDS,
+    after: int = 0,
+    **others: Any,
+) -> Iterator[RewardRows]:
+    """Yields rewards in the order in which they came.
+
+    Args:
+        file: that has them.
+        shown: the actions of the report.
+        query: of rewards, or of further ones.
+        after: rewards behind this number are read.
+        **others: other parameters of the query.
+    """
+    for rows in file.scan_rows(query, BATCH_ROWS, after, **others):
         _, times, actions, probabilities, available, rewards, numbers = zip(*rows)
         places = shown.find(np.array(actions), available)
         yield RewardRows(
@@ -301,6 +323,22 @@ def _scan_rewards(file: DecisionFile, shown: ShownActions, after: int = 0) -> It
             available=places.available,
             rewards=np.array(rewards, np.float64),
         )
+
+
+def _report_test(
+    file: DecisionFile, shown: ShownActions, at_work: PolicyRow, measures: Sequence[str]
+) -> SplitReport | None:
+    """Returns what the test that is at work has found, also of further rewards; None if none is."""
+    test = make_test(at_work.test, file)
+    if test is None:
+        return None
+    names = file.encoding.actions
+    since = at_work.learns_after
+    found = replay_test(test, names, _scan_rewards(file, shown, REWARDS, after=since))
+    for measure in measures:
+        rows = _scan_rewards(file, shown, MEASURES, name=measure, since=since)
+        found = with_measure(found, test, measure, rows)
+    return found
 
 
 def _find_ages(decisions: DecisionSums, facts: FileFacts) -> Floats:

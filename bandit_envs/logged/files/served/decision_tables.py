@@ -2,7 +2,7 @@
 
 A file is an SQLite database. Decisions and events share one sequence of numbers from 1, in the
 order in which they were written: so the state of a policy at any decision follows from the rows of
-smaller numbers. No row of these two tables is changed or removed.
+smaller numbers. No row of these two tables or of the measures is changed or removed.
 """
 
 from __future__ import annotations
@@ -64,6 +64,14 @@ TABLES = (
         action INTEGER,
         value REAL,
         warm TEXT
+    )""",
+    # Further rewards by name, such as costs: no policy learns from them. `number` counts them.
+    """CREATE TABLE measures (
+        number INTEGER PRIMARY KEY,
+        decision INTEGER NOT NULL,
+        name TEXT NOT NULL,
+        value REAL NOT NULL,
+        UNIQUE (decision, name)
     )""",
     # added: the number of the event; 0 for those of the beginning.
     """CREATE TABLE actions (
