@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from bandit_envs.arrays import Array, Floats, as_numbers
+from bandit_envs.arrays import Array, Floats, as_numbers, read_only
 from bandit_envs.base.checks import MAX_REWARD, short_repr
 from bandit_envs.logged.files.served.seen import CellColumns
 from bandit_envs.names.visible import visible
@@ -30,6 +30,9 @@ WIDEST = MAX_REWARD
 
 FEWEST = 100
 """From so many contexts it is found whether they have a constant."""
+
+CONSTANT = read_only(np.ones(1))
+"""The features of a decision without a context."""
 
 TOLD = 100
 """Warnings name at most so many unknown texts."""
@@ -196,7 +199,7 @@ class ContextEncoder:
         if self._columns.number:
             cells = self._reader.read([context], lambda _: "context")
             features = self._columns.expand(cells)[0]
-        elif isinstance(context, Mapping):
+        elif context is not None and isinstance(context, Mapping):
             raise TypeError(
                 f"context is {short_repr(context)}; expected an array, as the service has no "
                 "features with names: the argument features of the service gives them"
@@ -268,7 +271,7 @@ def _read_times(column: TableColumn, cells: Sequence[Any], label: Label) -> Arra
 def _read_array(context: Any) -> Floats:
     """Returns a context without names as features: [D]."""
     if context is None:
-        return np.ones(1)
+        return CONSTANT
     array: Array = as_numbers("context is", context)
     if array.ndim != 1:
         raise ValueError(f"context has shape {array.shape}; expected one row of features")

@@ -137,10 +137,10 @@ class LearningKeeper(PolicyKeeper):
     def prepare(self) -> None:
         self._end_waits()
         self._catch_up()
-        now = self._store.time
-        since = self._waiting[0].time if self._waiting else now
-        if self._schedule.is_due(len(self._waiting), since, now):
-            self.learn_now()
+        if self._waiting:
+            since = self._waiting[0].time
+            if self._schedule.is_due(len(self._waiting), since, self._store.time):
+                self.learn_now()
 
     def learn_now(self) -> None:
         """Learns from all rewards that wait."""

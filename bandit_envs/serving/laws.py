@@ -21,6 +21,10 @@ SAMPLES = 100
 """The choices of a rule inside `Mixed`, if it does not know its probabilities."""
 
 
+FIRST = restart((), 1)
+"""The time step of a decision, without its observation."""
+
+
 class DrawnAction(NamedTuple):
     """An action, and the probability with which it was drawn."""
 
@@ -71,7 +75,7 @@ class KnownLaw(ChoiceLaw):
         return
 
     def _tabulate(self, policy: Policy, observation: Nest, rng: Rng) -> Floats:
-        return policy.probabilities(restart(observation, 1))
+        return policy.probabilities(FIRST._replace(observation=observation))
 
 
 class SampledLaw(ChoiceLaw):

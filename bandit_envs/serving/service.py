@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import threading
-import uuid
 import warnings
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -266,7 +266,9 @@ class DecisionService:
         requests = self._offers.read([*contexts], available, actions)
         if not requests:
             return []
-        names = [uuid.uuid4().hex for _ in requests] if ids is None else list(map(_check_id, ids))
+        names = (
+            [secrets.token_hex(16) for _ in requests] if ids is None else list(map(_check_id, ids))
+        )
         if len(names) != len(requests):
             found = f"ids has {len(names)} entries, and contexts {len(requests)}"
             raise ValueError(f"{found}; expected as many")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 import os
@@ -177,7 +176,7 @@ class Store:
         """By how many seconds the times of the file are ahead of the clock."""
         self._items: dict[str, int] = {}
         """The numbers of items, as the file has them."""
-        self._files = (path, path.with_name(f"{path.name}-wal"))
+        self._files = (str(path), f"{path}-wal")
         self._places: list[tuple[int, int] | None] = []
         """Of the files on the disk, as the first transaction has found them."""
         with errors_of(path):
@@ -214,28 +213,34 @@ class Store:
         """Returns whether there are no tables yet."""
         return not self._value("SELECT count(*) FROM sqlite_master")
 
-    @contextlib.contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> Transaction:
         """Lets no other process write until the end, and commits then; rolls back on errors.
 
         Raises:
             OSError: the file cannot be written, or is not at its path any more.
         """
-        with errors_of(self.path):
-            self._roll_back()  # what an interrupt has left open
-            try:
-                self._connection.execute("BEGIN IMMEDIATE")
-                yield
-                self._check_places()
-                self._connection.execute("COMMIT")
-            except BaseException:
-                self._items.clear()  # some may be new
-                self._roll_back()
-                raise
+        return Transaction(self)
+
+    def begin(self) -> None:
+        """Begins a transaction."""
+        self._roll_back()  # what an interrupt has left open
+        self._connection.execute("BEGIN IMMEDIATE")
+
+    def commit(self) -> None:
+        """Ends a transaction."""
+        self._check_places()
+        self._connection.execute("COMMIT")
+
+    def undo(self) -> None:
+        """Ends a transaction, and leaves the file as it was before."""
+        self._items.clear()  # some may be new
+        self._roll_back()
 
     def _check_places(self) -> None:
         """Raises OSError if a file was removed or replaced: what is written would be lost."""
         found = [_place_of(file) for file in self._files]
+        if found == self._places:
+            return
         self._places = self._places or found
         for file, place, known in zip(self._files, found, self._places):
             if place != known:
@@ -445,7 +450,32 @@ class Store:
         return None if found is None else found[0]
 
 
-def _place_of(file: Path) -> tuple[int, int] | None:
+class Transaction:
+    """A transaction of a store: `with Transaction(store)` is many times faster than a generator.
+
+    Args:
+        store: that begins it, and commits it in the end.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __enter__(self) -> None:
+        with errors_of(self._store.path):
+            self._store.begin()
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        with errors_of(self._store.path):
+            try:
+                if error is not None:
+                    raise error
+                self._store.commit()
+            except BaseException:
+                self._store.undo()
+                raise
+
+
+def _place_of(file: str) -> tuple[int, int] | None:
     """Returns what tells a file on a disk from others; None if there is no such file."""
     try:
         found = os.stat(file)

@@ -156,20 +156,31 @@ def is_decisions(path: str | os.PathLike[str]) -> bool:
     return bool(ends_with(os.fspath(path), DECISION_SUFFIXES))
 
 
-@contextlib.contextmanager
-def errors_of(path: Path) -> Iterator[None]:
+class errors_of:  # noqa: N801  # as a function is called
     """Names the file in errors of SQLite: OSError if it cannot be used, ValueError if it is wrong.
 
     Such as that the disk is full, or that the file is locked, read-only or no database.
-    """
-    import sqlite3  # noqa: PLC0415
 
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        raise OSError(f"{path}: {_line_of(error)}") from error
-    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not a file of decisions: {_line_of(error)}") from error
+    Args:
+        path: of the file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is None:
+            return
+        import sqlite3  # noqa: PLC0415
+
+        if isinstance(error, sqlite3.OperationalError):
+            raise OSError(f"{self._path}: {_line_of(error)}") from error
+        if isinstance(error, (sqlite3.DatabaseError, UnicodeDecodeError)):
+            problem = f"{self._path} is not a file of decisions"
+            raise ValueError(f"{problem}: {_line_of(error)}") from error
 
 
 def _line_of(error: Exception) -> str:
