@@ -92,10 +92,11 @@ class CellReader:
     def __init__(self, columns: Sequence[TableColumn]) -> None:
         self._columns = tuple(columns)
         self._names = {column.name for column in columns}
-        self._is_number = [isinstance(column, NumberColumn) for column in columns]
-        self._numbers = [each.name for each, is_one in zip(columns, self._is_number) if is_one]
+        is_number = [isinstance(column, NumberColumn) for column in columns]
+        self._numbers = [each.name for each, is_one in zip(columns, is_number) if is_one]
+        self._number_places = np.flatnonzero(is_number)
         self._others = [
-            (place, column) for place, column in enumerate(columns) if not self._is_number[place]
+            (place, column) for place, column in enumerate(columns) if not is_number[place]
         ]
         self._places = [_places_of(column) for column in columns]
         self._warned: set[tuple[str, str]] = set()
@@ -118,7 +119,7 @@ class CellReader:
             if row.keys() != self._names:
                 self._refuse_names(label(number), row)
         table = np.empty((len(rows), len(self._columns)))
-        table[:, self._is_number] = self._read_numbers(rows, label)
+        table[:, self._number_places] = self._read_numbers(rows, label)
         for place, column in self._others:
             cells = [row[column.name] for row in rows]
             if isinstance(column, TextColumn):
