@@ -56,21 +56,22 @@ class Parameters:
         super().__init_subclass__(**options)
         own = vars(cls).get("__post_init__")
         if own is not None:
-            cls.__post_init__ = _after_plain(own)  # type: ignore[method-assign,assignment]
+            cls.__post_init__ = _after_plain(own)  # type: ignore[method-assign]
 
     def __post_init__(self) -> None:
         """Keeps the parameters as Python's values."""
-        for name, value in vars(self).items():
-            object.__setattr__(self, name, plain(value))
+        for each in dataclasses.fields(self):  # type: ignore[arg-type]  # of a subclass
+            if each.init:
+                object.__setattr__(self, each.name, plain(getattr(self, each.name)))
 
 
-def _after_plain(check: Callable[[Any], None]) -> Callable[[Any], None]:
+def _after_plain(check: Callable[..., None]) -> Callable[..., None]:
     """Returns a `__post_init__` that finds plain parameters."""
 
     @functools.wraps(check)
-    def post_init(self: Any) -> None:
+    def post_init(self: Any, *given: Any) -> None:
         Parameters.__post_init__(self)
-        check(self)
+        check(self, *given)
 
     return post_init
 

@@ -186,13 +186,13 @@ def _create(store: Store, policy: Policy, given: ServiceArguments) -> Opened:
 
 def _check(store: Store, policy: Policy, given: ServiceArguments) -> Opened:
     """Compares a file with what is expected."""
-    found = repr(policy)
     known = store.read_policies()[-1]
-    if found != known.policy:
+    found = describe(policy, known.number, known.learns_after)
+    if found != known:
         was = "was upgraded to" if known.number else "was made for"
         advice = "take the same arguments, or DecisionService.upgrade"
         made = printable(known.policy)
-        raise ValueError(f"policy is {found}; {store.path} {was} {made}: {advice}")
+        raise ValueError(f"policy is {found.policy}; {store.path} {was} {made}: {advice}")
     encoding = store.read_encoding()
     policy = fit_to_items(store, policy, encoding)
     if encoding.item_features:

@@ -451,7 +451,7 @@ class Store:
 
 
 class Transaction:
-    """A transaction of a store: `with Transaction(store)` is many times faster than a generator.
+    """A transaction of a store. It is a class, as each call has one, and generators are slower.
 
     Args:
         store: that begins it, and commits it in the end.

@@ -51,7 +51,8 @@ def upgrade_file(path: str | os.PathLike[str], policy: Policy, learn: bool | Non
         with store.transaction():
             if store.is_empty():
                 raise ValueError(f"{store.path} is empty; DecisionService(path, policy) fills it")
-            is_same = store.read_policies()[-1].policy == repr(policy)
+            known = store.read_policies()[-1]
+            is_same = known == describe(policy, known.number, known.learns_after)
             if is_same and (policy.is_untrained or not type(policy).can_learn):
                 return False
             _upgrade(store, policy, policy.is_untrained if learn is None else learn)

@@ -50,6 +50,12 @@ def test_a_report_has_a_test_whose_description_is_too_long_to_be_shown(tmp_path)
         service.reward_many((each.id, 1.0) for each in service.decide_many([None] * 30))
         expected = str(service.policy.report(names=service.actions))
         assert str(service.report().test) == expected
+    others = SplitTestPolicy(shares=[*shares[:6], 0.5], tolerance=0.1, num_actions=7, seed=0)
+    assert repr(others) == repr(policy)
+    assert DecisionService.upgrade(service.path, others)
+    assert not DecisionService.upgrade(service.path, others)
+    with pytest.raises(ValueError, match="was upgraded to"):
+        DecisionService(service.path, policy)
 
 
 def test_a_service_of_another_policy_has_no_test(tmp_path):
