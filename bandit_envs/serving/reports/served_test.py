@@ -116,5 +116,5 @@ def with_measure(
             *report.differences,
             *(each._replace(metric=name) for each in found.differences),
         ),
-        notes=(*report.notes, f"{visible(name)} is of {found.steps:,} users; it decides nothing."),
+        notes=(*report.notes, f"{visible(name)}: of {found.steps:,} users; it does not stop the test."),
     )
