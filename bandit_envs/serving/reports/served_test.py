@@ -108,6 +108,7 @@ def with_measure(
     guardrail.best = report.recommended
     found = replay_test(guardrail, report.names, batches)
     means = np.where(found.counts > 0.0, found.means, np.nan)
+    note = f"{visible(name)}: of {found.steps:,} users; it does not stop the test."
     return dataclasses.replace(
         report,
         metrics=(*report.metrics, name),
@@ -116,5 +117,5 @@ def with_measure(
             *report.differences,
             *(each._replace(metric=name) for each in found.differences),
         ),
-        notes=(*report.notes, f"{visible(name)}: of {found.steps:,} users; it does not stop the test."),
+        notes=(*report.notes, note),
     )
