@@ -284,18 +284,18 @@ def test_units_and_segments_are_columns_of_wide_and_of_long_tables():
             "year": [2024.0, 2023.0, 2024.0],
         }
     )
-    found = read_outcomes(wide, "x", ["a", "b"], unit="user", by="year")
+    found = datasets.read_outcomes(wide, "x", ["a", "b"], unit="user", by="year")
     assert found.units.tolist() == [0, 1, 0]
     assert found.segments.tolist() == ["2024", "2023", "2024"]
-    everything = read_outcomes(wide, "*", ["a", "b"], unit="user", by="year")
-    assert everything.features == ["x", "a", "b"]
+    with pytest.raises(ValueError, match="no column"):  # patterns do not stand for them
+        datasets.read_outcomes(wide, "*r", ["a", "b"], unit="user", by="year")
     long = wide.assign(id=[7, 8, 9]).melt(["id", "x", "user", "year"], ["a", "b"], "model", "score")
     columns = {"example": "id", "action": "model", "unit": "user", "by": "year"}
-    again = read_outcomes(long, "x", "score", **columns)
+    again = datasets.read_outcomes(long, "x", "score", **columns)
     assert again.units.tolist() == [0, 1, 0]
     assert again.segments.tolist() == ["2024", "2023", "2024"]
     long.loc[4, "user"] = "w"
     with pytest.raises(ValueError, match="column user is 'w'; expected what the first line"):
-        read_outcomes(long, "x", "score", **columns)
+        datasets.read_outcomes(long, "x", "score", **columns)
     with pytest.raises(ValueError, match="the column x has numbers that are not whole"):
-        read_outcomes(wide.assign(x=0.5), "x", ["a", "b"], by="x")
+        datasets.read_outcomes(wide.assign(x=0.5), "x", ["a", "b"], by="x")
