@@ -86,8 +86,8 @@ def read_outcomes(
             `day` is then a column.
         features: the columns of the features of examples, or patterns such as "embedding_*", in
             which * stands for any text; those of `example`, `action`, `unit` and `by`, and columns
-            without a name, are not among them. Columns of text become features by `text_features`. Without
-            features, all contexts are 1.
+            without a name, are not among them. Columns of text become features by `text_features`.
+            Without features, all contexts are 1.
         reward: the columns of the rewards, or patterns, which name the actions; of a long table,
             one column.
         cost: the columns of the costs, in the order of the rewards, or a pattern such as
