@@ -19,6 +19,7 @@ from bandit_envs.datasets.outcomes import Outcomes, number_rows
 from bandit_envs.evaluations.named import collect
 from bandit_envs.evaluations.observer import LogObserver
 from bandit_envs.evaluations.routing.curves import PriceCurves
+from bandit_envs.evaluations.routing.held_out import Trial
 from bandit_envs.evaluations.routing.points import (
     FEWEST_ROWS,
     estimate_mean,
@@ -32,7 +33,6 @@ from bandit_envs.evaluations.routing.routers import (
     Router,
     expand_routers,
 )
-from bandit_envs.evaluations.routing.trials import Trial
 from bandit_envs.logged.estimators.problems import find_few_rows
 from bandit_envs.policies import Policy
 from bandit_envs.policies.models.constant_feature import LACKS_CONSTANT
