@@ -14,20 +14,10 @@ from bandit_envs.evaluations.routing import PriceCurves, PricePoint, evaluate_pr
 from bandit_envs.evaluations.routing.curves import TABLE
 from bandit_envs.logged import write_policy
 from bandit_envs.names.visible import visible
-from bandit_envs.showing.tables import Cell
-
-EXPLAINED = (
-    "Scores and costs are of a held-out request; gains are over the best mix of single models with "
-    "the same cost"
-)
-"""What the numbers of the tables are."""
-
-SMALLEST_SHARE = 0.005
-"""The share of requests from which on a model is shown."""
 
 
 def route(options: argparse.Namespace) -> int:
-    """Tries routers at prices; writes and shows a table and a figure.
+    """Tries routers at prices; writes and shows tables, a figure and a page.
 
     Returns 1 if the interval of a gain reaches below --fail-below, or if a router cannot keep to
     the budget; then no router is written.
@@ -141,66 +131,9 @@ def _numbers(texts: Sequence[str]) -> list[float]:
 
 def _show(curves: PriceCurves) -> None:
     """Prints a table of all prices, one of the budget, and one of each segment."""
-    print_grid("", _grid(curves, [*curves.models, *curves.points]))
-    if curves.at_budget:
-        title = f"At a budget of {curves.budget:g} a request"
-        print_grid(title, _grid(curves, curves.at_budget))
-    for name, points in curves.segments.items():
-        print_grid(f"In {visible(name)}", _grid(curves, points))
-    OUT.print(_explain(curves), soft_wrap=True)
-
-
-def _explain(curves: PriceCurves) -> str:
-    """Returns what the numbers of the tables are."""
-    if curves.best is None:
-        return f"{EXPLAINED}. No single model keeps to the budget."
-    among = "" if curves.budget is None else " that keeps to the budget"
-    best = f"or over {visible(curves.best)}, the best single model{among}"
-    return f"{EXPLAINED}, {best} on the requests that routers learned from."
-
-
-def _grid(curves: PriceCurves, points: Sequence[PricePoint]) -> list[list[str]]:
-    """Returns the headings, and a row for each point."""
-    level = f"{100.0 * curves.confidence:.4g}% interval"
-    names = ["score", "cost", "gain over a mix"]
-    if curves.best is not None:
-        names.append(f"gain over {visible(curves.best)}")
-    numbers = [f"{name}\n({level})" for name in names]
-    models = [model.policy for model in curves.models]
-    rows = [
-        [point.policy, *_cells(point)[: 1 + len(names)], _shares(point, models)] for point in points
-    ]
-    return [["policy", "price", *numbers, "requests to models"], *rows]
-
-
-def _cells(point: PricePoint) -> list[str]:
-    """Returns the numbers of a point as texts; "" for none."""
-    return [
-        "" if math.isnan(point.price) else f"{point.price:.3g}",
-        _interval((point.score, point.score_low, point.score_high)),
-        _interval((point.cost, point.cost_low, point.cost_high)),
-        _interval((point.gain, point.gain_low, point.gain_high), form="+.2g"),
-        _interval((point.over_best, point.over_best_low, point.over_best_high), form="+.2g"),
-    ]
-
-
-def _shares(point: PricePoint, models: Sequence[str]) -> str:
-    """Returns which share of the requests each model gets, as text."""
-    found = [
-        f"{visible(model)} {share:.0%}"
-        for model, share in zip(models, point.shares)
-        if share >= SMALLEST_SHARE
-    ]
-    return ", ".join(found)
-
-
-def _interval(numbers: Sequence[float], form: str = ".3g") -> str:
-    """Returns a number and its interval as text; "" if it is not known."""
-    if math.isnan(numbers[0]):
-        return ""
-    exact = (round(number, 9) + 0.0 for number in numbers)  # 0 except for rounding is 0
-    value, low, high = (f"{number:{form}}" for number in exact)
-    return str(Cell(value, ends=(low, high)))
+    for table in curves.tables():
+        print_grid(table.title, table.grid)
+    OUT.print(curves.explain(), soft_wrap=True)
 
 
 def _check_gains(curves: PriceCurves, bound: float) -> int:

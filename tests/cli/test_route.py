@@ -101,6 +101,11 @@ def test_it_shows_shares_and_segments(table, tmp_path):
         pytest.approx(0.4, abs=0.1),
     ]
     assert "small 100%" in outcome.out
+    page = (tmp_path / "out" / "prices.html").read_text()
+    for text in ("<h3>In sums</h3>", "small 100%", "200 rows are of 50 units", "data:image/png"):
+        assert text in page
+    for row in found:  # one number for each, in the table, the frame and the page
+        assert f"{float(row['score']):.3g} (" in page
     assert "the best single model on the requests that routers learned from" in outcome.out
     without = ("--output", tmp_path / "out", "--overwrite")
     assert run("route", table, *COLUMNS, *policy, *EXAMPLE, *without).code == 0

@@ -12,6 +12,9 @@ from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.evaluations.routing.mixes import Frontier
 from bandit_envs.evaluations.routing.points import PricePoint
+from bandit_envs.evaluations.routing.router_tables import PointsTable, explain, grid_of
+from bandit_envs.names.visible import visible
+from bandit_envs.showing.page import Section, make_page
 from bandit_envs.showing.tables import csv_rows, text_cell
 
 if TYPE_CHECKING:
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
 
 TABLE = "prices.csv"
 """The file of the table."""
+
+PAGE = "prices.html"
+"""The file of the page."""
 
 SEGMENTS = "segments.csv"
 """The file of the table of segments."""
@@ -76,6 +82,19 @@ class PriceCurves:
                 found.setdefault(part.segment, []).append(part)
         return found
 
+    def tables(self) -> Iterator[PointsTable]:
+        """Yields a table of all prices as texts, one of the budget, and one of each segment."""
+        yield PointsTable("", self._grid([*self.models, *self.points]))
+        if self.at_budget:
+            title = f"At a budget of {self.budget:g} a request"
+            yield PointsTable(title, self._grid(self.at_budget))
+        for name, points in self.segments.items():
+            yield PointsTable(f"In {visible(name)}", self._grid(points), is_segment=True)
+
+    def explain(self) -> str:
+        """Returns what the numbers of the tables are."""
+        return explain(self.best, self.budget is not None)
+
     def plot(self) -> Figure:
         """Returns a figure of scores over costs, with their intervals."""
         import_extra("matplotlib", "cli")
@@ -84,7 +103,11 @@ class PriceCurves:
         return draw_curves(self.models, self.points, self.at_budget, self.frontier, self.budget)
 
     def write(self, folder: str | os.PathLike[str]) -> None:
-        """Writes tables and the figure to a folder, as the command does; replaces older ones."""
+        """Writes tables, the figure and a page to a folder, as the command does.
+
+        The files are `prices.csv`, `prices.png` and `prices.html`; and if the requests have
+        segments, `segments.csv`. Older ones are replaced.
+        """
         import_extra("matplotlib", "cli")
         from bandit_envs.showing.plots import to_image  # noqa: PLC0415
 
@@ -95,7 +118,29 @@ class PriceCurves:
         if self.segments:
             columns = ["segment", *self._columns()]
             atomic_write(path / SEGMENTS, [_csv_of(columns, self._segment_rows())])
-        atomic_write(path / FIGURE, [to_image(self.plot())])
+        image = to_image(self.plot())
+        atomic_write(path / FIGURE, [image])
+        atomic_write(path / PAGE, [self._page(image).encode()])
+
+    def _page(self, image: bytes) -> str:
+        """Returns a page with the figure, the tables and the notes."""
+        sections = []
+        for title, grid, is_segment in self.tables():
+            section = Section(title, table=grid, level=3 if is_segment else 2)
+            if not title:
+                section = section._replace(
+                    title="Scores and costs",
+                    lines=[self.explain()],
+                    picture=lambda: image,
+                    notes=self.notes,
+                )
+            sections.append(section)
+        return make_page("Routers", [], sections)
+
+    def _grid(self, points: Sequence[PricePoint]) -> list[list[str]]:
+        """Returns the headings, and a row for each point."""
+        models = [model.policy for model in self.models]
+        return grid_of(points, models, self.best, self.confidence)
 
     def _columns(self) -> list[str]:
         """Returns the headings of the table."""
