@@ -224,6 +224,9 @@ def test_gains_in_segments_add_up_to_those_of_all_requests():
     for name in ("gain", "over_best", "saved"):
         parts = [getattr(part, name) for part in point.segments]
         assert sizes @ parts == pytest.approx(getattr(point, name), abs=1e-9)
+    fixed = evaluate_prices(named, "random").points[0]
+    assert math.isnan(fixed.price)
+    assert all(math.isnan(part.price) for part in fixed.segments)
     pytest.importorskip("pandas")
     rows = found.segment_table
     assert rows["segment"].tolist() == ["odes", "poems", "sums"] * 4

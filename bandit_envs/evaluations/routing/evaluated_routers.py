@@ -20,10 +20,7 @@ from bandit_envs.evaluations.named import collect
 from bandit_envs.evaluations.observer import LogObserver
 from bandit_envs.evaluations.routing.curves import PriceCurves
 from bandit_envs.evaluations.routing.held_out import Trial
-from bandit_envs.evaluations.routing.points import (
-    FEWEST_ROWS,
-    estimate_mean,
-)
+from bandit_envs.evaluations.routing.points import FEWEST_ROWS, estimate_mean
 from bandit_envs.evaluations.routing.prices import choose_prices
 from bandit_envs.evaluations.routing.routers import (
     ROUTERS,
@@ -70,8 +67,8 @@ def evaluate_prices(
     this router: another seed would let it learn otherwise.
 
     The best single model is the one with the highest mean score on the rows that routers learn
-    from, among those that keep to the budget, if there is one. Gains over it are honest, as the
-    held-out requests did not choose it.
+    from; with a budget, among those that keep to it. Gains over it are honest, as the held-out
+    requests did not choose it.
 
     The best mixes of single models at random are what routers must beat. A gain over the mix with
     the same cost is of the same requests; its interval includes that the mean costs are estimates.

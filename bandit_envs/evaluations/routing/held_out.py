@@ -12,7 +12,13 @@ import numpy as np
 
 from bandit_envs.evaluations.observer import LogObserver, observed_pass
 from bandit_envs.evaluations.routing.mixes import Frontier
-from bandit_envs.evaluations.routing.points import Compared, Measure, PricePoint, Routed
+from bandit_envs.evaluations.routing.points import (
+    Compared,
+    Measure,
+    PricePoint,
+    Routed,
+    without_price,
+)
 from bandit_envs.evaluations.routing.prices import find_price
 from bandit_envs.evaluations.routing.routers import Lesson, Requests, Router, follow, route
 from bandit_envs.evaluations.segments import MAX_SEGMENTS, order_names
@@ -30,6 +36,7 @@ class Trial:
         learned: the requests that they learn from.
         held_out: the requests that they are tried on.
         lesson: how they learn.
+        budget: of a request; None for none.
         confidence: the probability that an interval holds.
         observer: sees how requests are learned from.
     """
@@ -61,7 +68,7 @@ class Trial:
     def try_prices(self, router: Router, prices: Sequence[float]) -> list[PricePoint]:
         """Returns what a router gets at each price; a fixed policy is the same at all of them."""
         if not router.can_learn(self.learned):
-            return [self.try_router(router, 0.0)._replace(price=math.nan)]
+            return [without_price(self.try_router(router, 0.0))]
         points = []
         rows = len(prices) * len(self.learned.scores)
         with observed_pass(self.observer, f"{router.name} learns", rows) as read_rows:

@@ -151,6 +151,12 @@ def estimate_mean(values: Floats, unit: Indices | None) -> Estimate:
         return mean_terms(values, unit).sums().estimate()
 
 
+def without_price(point: PricePoint) -> PricePoint:
+    """Returns the point of a router that is the same at all prices, with those of its segments."""
+    segments = [part._replace(price=math.nan) for part in point.segments]
+    return point._replace(price=math.nan, segments=tuple(segments))
+
+
 def take_compared(compared: Compared, rows: Indices) -> Compared:
     """Returns what was got on some of the rows."""
     return Compared(

@@ -76,14 +76,14 @@ class Predictions(NamedTuple):
         Nothing is drawn for places behind the last item of all rows, so that draws do not depend on
         how many places there are.
         """
+        num_places = self.num_places
         inputs = self.inputs
-        if isinstance(inputs, Items) and self.num_places < self.shape[1]:
-            inputs = inputs._replace(actions=inputs.actions[:, : self.num_places])
-        shape = self.shape[0], self.num_places
-        table = self.checked("draw", self.model.draw(rng, self.learned, inputs, scale), shape)
-        if shape == self.shape:
-            return table
-        return np.pad(table, ((0, 0), (0, self.shape[1] - self.num_places)))
+        if isinstance(inputs, Items):
+            inputs = inputs._replace(actions=inputs.actions[:, :num_places])
+        drawn = self.model.draw(rng, self.learned, inputs, scale)
+        table = self.checked("draw", drawn, (self.shape[0], num_places))
+        missing = self.shape[1] - num_places
+        return np.pad(table, ((0, 0), (0, missing))) if missing else table
 
     @property
     def num_places(self) -> int:

@@ -12,8 +12,8 @@ from bandit_envs.arrays import Floats, Indices
 class UserSums(NamedTuple):
     """What users of some variants have earned: [...] each; those of disjoint users merge.
 
-    Sums of squares would lose digits where rewards are large, and differ little. The means of two
-    variants without users are 0.
+    Sums of squares would lose digits where rewards are large, and differ little. The mean of a
+    variant without users is 0.
 
     Source: Chan, Golub & LeVeque, Algorithms for Computing the Sample Variance (1983).
 
