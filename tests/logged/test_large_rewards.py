@@ -7,9 +7,9 @@ import warnings
 import numpy as np
 import pytest
 
-from bandit_envs import RandomSlatePolicy
+from bandit_envs import RandomPolicy, RandomSlatePolicy
 from bandit_envs.evaluations import evaluate
-from bandit_envs.logged import BanditLog, SlateProbabilities
+from bandit_envs.logged import BanditLog, SlateProbabilities, evaluate_by_replay
 from bandit_envs.logged.registry import ESTIMATORS
 from bandit_envs.logged.slate_log import SlateLog
 from bandit_envs.metrics import Statistics
@@ -103,3 +103,12 @@ def test_statistics_of_large_values_lose_no_digits():
     assert merged.standard_error == pytest.approx(expected.standard_error, abs=1e-8)
     ends = np.array(merged.interval()) - 1e8
     np.testing.assert_allclose(ends, expected.interval(), atol=1e-6)
+
+
+def test_a_replay_of_large_rewards_loses_no_digits():
+    log, _ = uniform_actions(np.random.default_rng(0))
+    moved = dataclasses.replace(log, reward=log.reward + 1e8)
+    options = {"num_actions": 3, "batch_size": 2, "seed": 0}
+    plain, large = (evaluate_by_replay(RandomPolicy(**options), each, 0) for each in (log, moved))
+    assert large.value - 1e8 == pytest.approx(plain.value, abs=1e-6)
+    assert large.standard_error == pytest.approx(plain.standard_error, rel=1e-6)
