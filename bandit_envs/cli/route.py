@@ -9,9 +9,10 @@ from pathlib import Path
 from bandit_envs.cli.console import ERR, OUT, RowProgress, print_grid
 from bandit_envs.cli.evaluate import output_folder
 from bandit_envs.cli.learn import output_file
+from bandit_envs.cli.printed_tables import MAX_ROWS
 from bandit_envs.datasets import Outcomes, read_outcomes
 from bandit_envs.evaluations.routing import PriceCurves, PricePoint, evaluate_prices, learn_router
-from bandit_envs.evaluations.routing.curves import TABLE
+from bandit_envs.evaluations.routing.curves import PAGE, SEGMENTS, TABLE
 from bandit_envs.logged import write_policy
 from bandit_envs.names.visible import visible
 
@@ -130,9 +131,16 @@ def _numbers(texts: Sequence[str]) -> list[float]:
 
 
 def _show(curves: PriceCurves) -> None:
-    """Prints a table of all prices, one of the budget, and one of each segment."""
+    """Prints a table of all prices, one of the budget, and one of each segment.
+
+    If those of segments are long, files alone have them.
+    """
+    is_long = sum(map(len, curves.segments.values())) > MAX_ROWS
     for table in curves.tables():
-        print_grid(table.title, table.grid)
+        if not (is_long and table.is_segment):
+            print_grid(table.title, table.grid)
+    if is_long:
+        OUT.print(f"{SEGMENTS} and {PAGE} have the tables of all segments")
     OUT.print(curves.explain(), soft_wrap=True)
 
 

@@ -82,7 +82,7 @@ def test_without_a_budget_its_gate_is_of_gains_over_the_best_model_at_one_price(
     assert run(*good, *gate, "-0.3").code == 0
 
 
-def test_it_shows_shares_and_segments(table, tmp_path):
+def test_it_shows_shares_and_segments(table, tmp_path, monkeypatch):
     wide = pandas.read_csv(table).assign(
         topic=lambda frame: frame["words"] > 3, user=[*range(50)] * 4
     )
@@ -107,6 +107,10 @@ def test_it_shows_shares_and_segments(table, tmp_path):
     for row in found:  # one number for each, in the table, the frame and the page
         assert f"{float(row['score']):.3g} (" in page
     assert "the best single model on the requests that routers learned from" in outcome.out
+    monkeypatch.setattr("bandit_envs.cli.route.MAX_ROWS", 5)
+    again = run("route", table, *COLUMNS, *policy, *rows_of, "--overwrite")
+    assert "In sums" not in again.out
+    assert "segments.csv and prices.html have the tables of all segments" in again.out
     without = ("--output", tmp_path / "out", "--overwrite")
     assert run("route", table, *COLUMNS, *policy, *EXAMPLE, *without).code == 0
     assert not (tmp_path / "out" / "segments.csv").exists()
