@@ -47,10 +47,10 @@ def make_policy(model, rule, places, **options):
 
 
 def run(model, rule, places, **options):
-    """Returns what a policy chooses in 30 steps, in which it learns."""
+    """Returns what a policy chooses in 12 steps, in which it learns."""
     policy = make_policy(model, rule, places, **options)
     chosen = []
-    for observation in draw_sets(30, places):
+    for observation in draw_sets(12, places):
         time_step = restart(observation, B)
         action = policy.action(time_step)
         chosen.append(action)

@@ -238,12 +238,11 @@ def test_a_user_after_the_other_counts_as_all_at_once():
     assert found.means[3] == 0.0
 
 
-@pytest.mark.parametrize(("shift", "factor"), [(1e8, 1.0), (0.0, 1e7)])
-def test_a_shift_of_all_rewards_and_their_scale_change_a_test_by_rounding_alone(shift, factor):
+def test_a_shift_of_all_rewards_and_their_scale_change_a_test_by_rounding_alone():
     rng = np.random.default_rng(0)
-    earned = rng.normal([0.0, 0.2, 0.4], size=(500, 3))
+    earned = rng.normal([0.0, 0.2, 0.4], size=(300, 3))
     reports = []
-    for rewards in (earned, factor * (earned + shift)):
+    for rewards in (earned, 10.0 * (earned + 1e8)):
         policy = SplitTestPolicy(num_actions=3, seed=0)
         for row in rewards:
             seen = show(policy, np.ones(3, np.bool_), lambda action: 0.0)
@@ -252,6 +251,6 @@ def test_a_shift_of_all_rewards_and_their_scale_change_a_test_by_rounding_alone(
     plain, moved = reports
     assert moved.recommended == plain.recommended
     for row, expected in zip(moved.differences, plain.differences, strict=True):
-        found = np.array([row.difference, row.low, row.high]) / factor
+        found = np.array([row.difference, row.low, row.high]) / 10.0
         wanted = [expected.difference, expected.low, expected.high]
         np.testing.assert_allclose(found, wanted, atol=1e-6)
