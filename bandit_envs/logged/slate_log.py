@@ -16,7 +16,7 @@ from bandit_envs.arrays import Floats, check_array
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.slates import SlateProbabilities
 from bandit_envs.logged.columns import as_column, check_each, check_reward_range
-from bandit_envs.logged.rows.hashes import as_units
+from bandit_envs.logged.rows.units import as_units
 from bandit_envs.nests import map_structure
 from bandit_envs.policies import Policy
 from bandit_envs.tables.encoding import TableEncoding

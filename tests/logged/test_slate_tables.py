@@ -6,7 +6,7 @@ import pytest
 from bandit_envs import RandomSlatePolicy, SlatePolicy
 from bandit_envs.logged import PseudoInverse, RewardInteractionIPS, SlateMoments, SlateStandardIPS
 from bandit_envs.logged.files import read_slates
-from bandit_envs.logged.rows.hashes import as_units
+from bandit_envs.logged.rows.units import as_units
 
 pandas = pytest.importorskip("pandas")
 ITEMS = np.array(["boots", "hats", "scarfs", "shoes"])

@@ -23,7 +23,7 @@ from bandit_envs.logged.columns import (
 from bandit_envs.logged.estimators.estimate import Estimate
 from bandit_envs.logged.estimators.sums.ratio_sums import compared_columns, free_columns
 from bandit_envs.logged.estimators.terms import Terms
-from bandit_envs.logged.rows.hashes import as_units
+from bandit_envs.logged.rows.units import as_units
 
 MAX_WEIGHT = 1e40
 """The largest weight, so that no square of a weighted reward overflows."""

@@ -17,6 +17,7 @@ from bandit_envs.arrays import Array, Floats
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.extras import import_extra
 from bandit_envs.base.slates import SlateProbabilities
+from bandit_envs.logged.files.unit_columns import read_units
 from bandit_envs.logged.slate_log import SlateLog
 from bandit_envs.tables.cells import (
     as_numbers,
@@ -25,7 +26,6 @@ from bandit_envs.tables.cells import (
     read_names,
     read_numbers,
     read_reals,
-    read_units,
 )
 from bandit_envs.tables.decisions.candidate_rows import check_same
 from bandit_envs.tables.encoding import TableEncoding
