@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
 from tf_agents.bandits.policies import mixture_policy
-from tf_agents.policies import epsilon_greedy_policy, greedy_policy, tf_policy
+from tf_agents.policies import tf_policy
 from tf_agents.trajectories import time_step as ts
 
 from bandit_envs.adapters.tf_agents.policies.compiled import (
@@ -21,6 +21,7 @@ from bandit_envs.adapters.tf_agents.policies.compiled import (
     batch_shape,
     initial_state,
 )
+from bandit_envs.adapters.tf_agents.policies.infos import explores, without_exploration
 from bandit_envs.adapters.tf_agents.users import kind_of_tf_agents_actions
 from bandit_envs.arrays import Floats
 from bandit_envs.nests import Nest
@@ -51,10 +52,8 @@ class ProbabilityTable:
 
     def __init__(self, policy: tf_policy.TFPolicy) -> None:
         self._policy = policy
-        self._asked = policy  # for its distribution
-        self._explores = isinstance(policy, epsilon_greedy_policy.EpsilonGreedyPolicy)
-        if self._explores:
-            self._asked = greedy_policy.GreedyPolicy(policy.wrapped_policy)
+        self._asked = without_exploration(policy)  # for its distribution
+        self._explores = explores(policy)
         self._num_actions = kind_of_tf_agents_actions(policy.action_spec).num_actions
         epsilon = tf.TensorSpec([], tf.float64)
         self._compiled = CompiledFunction(self._table, policy, epsilon)

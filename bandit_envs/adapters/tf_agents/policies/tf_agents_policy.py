@@ -31,6 +31,8 @@ from bandit_envs.base.checks import check_rewards, short_repr
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies import Policy
+from bandit_envs.policies.draws import draw_indices
+from bandit_envs.policies.policy import PolicyStep
 from bandit_envs.seeding import Seed, generator
 from bandit_envs.trajectories import TimeStep, Trajectory
 
@@ -57,9 +59,23 @@ class TFAgentsPolicy(Policy):
         self._model = model
         self.can_learn = isinstance(model, AgentModel)
         self.knows_probabilities = model.knows_probabilities
+        self.emits_info = model.emits_info
         rng = generator(seed)
         self._key = int(rng.integers(KEYS))  # from which training draws
         super().__init__(action_spec=model.action_kind, batch_size=batch_size, seed=rng)
+
+    def policy_step(self, time_step: TimeStep) -> PolicyStep:
+        if not self.emits_info:
+            return super().policy_step(time_step)
+        self._check_batch("time_step", time_step, TimeStep)
+        rng, learned, *_ = self._state
+        seen = time_step.observation
+        if isinstance(self._model, TFPolicyModel) and self.knows_probabilities:
+            table = self.probabilities(time_step)
+            action = self.action_kind.chosen(draw_indices(rng, table))
+            return PolicyStep(action, self._model.info_of(rng, learned, seen, action, table))
+        action, info = self._model.act(rng, learned, seen)
+        return PolicyStep(self.action_kind.chosen(self.action_kind.check(action)), info)
 
     def _set_num_actions(self, num_actions: int) -> None:
         raise self._without_more_actions("the agent of TF-Agents is made for these")
@@ -78,7 +94,8 @@ class TFAgentsPolicy(Policy):
     def _select(self, rng: Rng, learned: Values, time_step: TimeStep) -> Nest:
         if self.knows_probabilities:
             return super()._select(rng, learned, time_step)
-        return self.action_kind.check(self._model.act(rng, learned, time_step.observation))
+        action, _ = self._model.act(rng, learned, time_step.observation)
+        return self.action_kind.check(action)
 
     def _probabilities(self, learned: Values, time_step: TimeStep) -> Floats:
         if isinstance(self._model, TFPolicyModel) and self.knows_probabilities:
@@ -118,6 +135,9 @@ def as_policy(agent: AgentOrPolicy, batch_size: int = 1, seed: Seed = None) -> T
     one; the result tells their probabilities. A policy that draws by itself, such as Thompson
     sampling, gets a seed of this generator for each action. A `PyPolicy`, and a SavedModel of a
     policy that draws, draw as they like: their runs do not repeat.
+
+    What `emit_policy_info` of the agent asks for is in the `policy_info` of trajectories, in the
+    `PolicyInfo` of TF-Agents, with the log probability, if that is known. Mixtures tell nothing.
 
     A mixture of agents trains the agent that has chosen an action. A trajectory does not tell which
     one did: it is drawn, with its probability given the action.
