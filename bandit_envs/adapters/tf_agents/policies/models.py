@@ -32,13 +32,14 @@ from bandit_envs.adapters.tf_agents.policies.infos import (
 )
 from bandit_envs.adapters.tf_agents.policies.mixtures import ResponsibleAgents
 from bandit_envs.adapters.tf_agents.policies.probability_tables import find_table
+from bandit_envs.adapters.tf_agents.policies.saved_models import SavedModelPolicy
 from bandit_envs.adapters.tf_agents.policies.variables import AgentVariables, Values
 from bandit_envs.adapters.tf_agents.trackable_draws import TrackableDraws, first_state
 from bandit_envs.adapters.tf_agents.users import kind_of_tf_agents_actions
 from bandit_envs.arrays import Array, Floats, Rng
 from bandit_envs.base.actions import ActionKind
 from bandit_envs.base.checks import short_repr
-from bandit_envs.nests import Nest, map_structure
+from bandit_envs.nests import Nest
 from bandit_envs.trajectories import StepType, Trajectory
 
 Self = TypeVar("Self", bound="TFPolicyModel")
@@ -292,7 +293,7 @@ class PyPolicyModel:
     def act(self, rng: Rng, learned: Values, observation: Nest) -> tuple[Array, Nest]:
         """Returns the actions that the policy chooses, and the info, given the observation."""
         size = len(tf.nest.flatten(observation)[0])
-        taken = map_structure(as_policy_takes_it, self._observation_spec, observation)
+        taken = as_policy_takes_it(self._observation_spec, observation)
         time_step = ts.restart(taken, batch_size=size, reward_spec=self.reward_spec)
         state = self._policy.get_initial_state(size)
         step = self._policy.action(time_step, state)
@@ -318,7 +319,12 @@ def _kind_of(policy: tf_policy.TFPolicy | py_policy.PyPolicy) -> ActionKind:
 
 
 def _check_masks(policy: tf_policy.TFPolicy) -> None:
-    """Raises ValueError if a policy that draws by itself does not see which actions it may."""
+    """Raises ValueError if a policy that draws by itself does not see which actions it may.
+
+    A SavedModel does not say whether it does.
+    """
+    if isinstance(policy, SavedModelPolicy):
+        return
     if isinstance(policy, mixture_policy.MixturePolicy):
         for part in policy._policies:
             _check_masks(part)

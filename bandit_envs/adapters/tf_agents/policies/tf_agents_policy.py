@@ -35,6 +35,7 @@ from bandit_envs.policies.draws import draw_indices
 from bandit_envs.policies.policy import PolicyStep
 from bandit_envs.seeding import Seed, generator
 from bandit_envs.trajectories import TimeStep, Trajectory
+from bandit_envs.wrappers.delays import without_feedback
 
 AgentOrPolicy: TypeAlias = (
     "tf_agent.TFAgent | tf_policy.TFPolicy | py_policy.PyPolicy | str | os.PathLike[str]"
@@ -74,8 +75,8 @@ class TFAgentsPolicy(Policy):
             table = self.probabilities(time_step)
             action = self.action_kind.chosen(draw_indices(rng, table))
             return PolicyStep(action, self._model.info_of(rng, learned, seen, action, table))
-        action, info = self._model.act(rng, learned, seen)
-        return PolicyStep(self.action_kind.chosen(self.action_kind.check(action)), info)
+        action, info = self._act(rng, learned, seen)
+        return PolicyStep(self.action_kind.chosen(action), info)
 
     def _set_num_actions(self, num_actions: int) -> None:
         raise self._without_more_actions("the agent of TF-Agents is made for these")
@@ -94,8 +95,24 @@ class TFAgentsPolicy(Policy):
     def _select(self, rng: Rng, learned: Values, time_step: TimeStep) -> Nest:
         if self.knows_probabilities:
             return super()._select(rng, learned, time_step)
-        action, _ = self._model.act(rng, learned, time_step.observation)
-        return self.action_kind.check(action)
+        return self._act(rng, learned, time_step.observation)[0]
+
+    def _act(self, rng: Rng, learned: Values, observation: Nest) -> tuple[Array, Nest]:
+        """Returns what the model chooses and tells, if the actions are available.
+
+        Raises:
+            ValueError: an action is not one, or not an available one.
+        """
+        found, info = self._model.act(rng, learned, observation)
+        action = self.action_kind.check(found)
+        mask = self._available(observation) if self.action_kind.is_single else None
+        if mask is not None:
+            is_available = mask[np.arange(self.batch_size), action]
+            if not is_available.all():
+                row = int(is_available.argmin())
+                problem = f"the policy chose action {action[row]} in row {row}, where it is not"
+                raise ValueError(f"{problem} available; expected one that reads the mask")
+        return action, info
 
     def _probabilities(self, learned: Values, time_step: TimeStep) -> Floats:
         if isinstance(self._model, TFPolicyModel) and self.knows_probabilities:
@@ -173,6 +190,9 @@ def as_policy(agent: AgentOrPolicy, batch_size: int = 1, seed: Seed = None) -> T
 def tensor_specs(env: AnyEnvironment) -> tuple[ts.TimeStep, Nest]:
     """Returns the `time_step_spec` and the `action_spec` that agents for `env` take.
 
+    Those of an environment with `DelayedRewards` are of observations without their `feedback`:
+    `as_policy(agent)` learns through `DelayedLearning`.
+
     Args:
         env: an environment of this package, adapted or not, or in a `TFPyEnvironment`.
     """
@@ -180,7 +200,7 @@ def tensor_specs(env: AnyEnvironment) -> tuple[ts.TimeStep, Nest]:
         time_step_spec = env.time_step_spec()
         action_spec = env.action_spec()
     elif isinstance(env, PyEnvironment):
-        seen = observation_spec_for_tf_agents(env)
+        seen = without_feedback(observation_spec_for_tf_agents(env))
         reward_spec = map_structure(to_tf_agents_spec, env.reward_spec())
         discount_spec = map_structure(to_tf_agents_spec, env.discount_spec())
         time_step_spec = ts.time_step_spec(seen, reward_spec)._replace(discount=discount_spec)
