@@ -566,3 +566,18 @@ def test_a_saved_policy_that_draws_keeps_to_the_mask(tmp_path):
     policy_saver.PolicySaver(agent.policy).save(str(tmp_path))
     policy = as_policy(tmp_path, B)
     StepDriver(env, policy, num_steps=20).run()  # an action that is not available is refused
+
+
+def test_agents_for_items_take_no_masks():
+    env = RandomActionMask(items(), 0.5)
+    with pytest.raises(ValueError, match=r"reads no mask of items.* expected num_actions in its"):
+        as_policy(lin_ucb_agent.LinearUCBAgent(*tensor_specs(env), accepts_per_arm_features=True))
+
+
+def test_a_greedy_policy_without_a_splitter_is_refused_where_its_choice_is_not_available():
+    env = RandomActionMask(KArmedTestbed(3, batch_size=B, seed=0), 0.5)
+    logits = tf.Variable([0.0, 0.0, 200.0])
+    constant = categorical_policy.CategoricalPolicy(logits, *tensor_specs(env))
+    policy = as_policy(greedy_policy.GreedyPolicy(constant), B)
+    with pytest.raises(ValueError, match=r"chose action 2 in row .* where it is not available"):
+        StepDriver(env, policy, num_steps=5).run()

@@ -73,8 +73,8 @@ class TFPolicyModel:
         self._table = find_table(policy)
         self._choose = None
         self._scores: CompiledFunction | None = None  # before they are first asked for
+        _check_masks(policy, draws=self._table is None)
         if self._table is None:
-            _check_masks(policy)
             self._choose = SeededChooser(policy)
         self.knows_probabilities = self._table is not None  #: of actions
         self.emits_info = emits_info(policy)  #: whether it tells more than its probabilities
@@ -318,21 +318,28 @@ def _kind_of(policy: tf_policy.TFPolicy | py_policy.PyPolicy) -> ActionKind:
     return kind
 
 
-def _check_masks(policy: tf_policy.TFPolicy) -> None:
-    """Raises ValueError if a policy that draws by itself does not see which actions it may.
+def _check_masks(policy: tf_policy.TFPolicy, draws: bool) -> None:
+    """Raises ValueError if a policy does not see which actions it may choose.
 
     A SavedModel does not say whether it does.
+
+    Args:
+        policy: the policy.
+        draws: whether it draws its actions by itself.
     """
-    if isinstance(policy, SavedModelPolicy):
-        return
     if isinstance(policy, mixture_policy.MixturePolicy):
         for part in policy._policies:
-            _check_masks(part)
+            _check_masks(part, draws)
         return
     spec = policy.time_step_spec.observation
-    has_mask = isinstance(spec, dict) and "mask" in spec
-    if has_mask and policy.observation_and_action_constraint_splitter is None:
-        found = f"{type(policy).__name__} draws by itself, and its observation has a mask"
+    if isinstance(policy, SavedModelPolicy) or not (isinstance(spec, dict) and "mask" in spec):
+        return
+    name = type(policy).__name__
+    if "per_arm" in spec:
+        found = f"{name} reads no mask of items, and its observation has one"
+        raise ValueError(f"{found}; expected num_actions in its place, as TF-Agents has it")
+    if draws and policy.observation_and_action_constraint_splitter is None:
+        found = f"{name} draws by itself, and its observation has a mask"
         raise ValueError(f"{found}; expected an observation_and_action_constraint_splitter")
 
 

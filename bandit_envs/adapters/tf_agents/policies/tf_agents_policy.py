@@ -26,7 +26,7 @@ from bandit_envs.adapters.tf_agents.policies.models import AgentModel, PyPolicyM
 from bandit_envs.adapters.tf_agents.policies.saved_models import load_policy
 from bandit_envs.adapters.tf_agents.policies.variables import Values
 from bandit_envs.adapters.tf_agents.trackable_draws import KEYS
-from bandit_envs.arrays import Array, Floats, Rng
+from bandit_envs.arrays import Array, Floats, Mask, Rng
 from bandit_envs.base.checks import check_rewards, short_repr
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.nests import Nest, map_structure
@@ -107,17 +107,17 @@ class TFAgentsPolicy(Policy):
         action = self.action_kind.check(found)
         mask = self._available(observation) if self.action_kind.is_single else None
         if mask is not None:
-            is_available = mask[np.arange(self.batch_size), action]
-            if not is_available.all():
-                row = int(is_available.argmin())
-                problem = f"the policy chose action {action[row]} in row {row}, where it is not"
-                raise ValueError(f"{problem} available; expected one that reads the mask")
+            _check_available(mask[np.arange(self.batch_size), action], action)
         return action, info
 
     def _probabilities(self, learned: Values, time_step: TimeStep) -> Floats:
-        if isinstance(self._model, TFPolicyModel) and self.knows_probabilities:
-            return self._model.probabilities(learned, time_step.observation)
-        return super()._probabilities(learned, time_step)
+        if not (isinstance(self._model, TFPolicyModel) and self.knows_probabilities):
+            return super()._probabilities(learned, time_step)
+        table = self._model.probabilities(learned, time_step.observation)
+        mask = self._available(time_step.observation)
+        if mask is not None:
+            _check_available((table * mask).max(axis=1) > 0.0, table.argmax(axis=1))
+        return table
 
     def _scores_of(self, learned: Values, time_step: TimeStep) -> Floats:
         if isinstance(self._model, TFPolicyModel):
@@ -137,6 +137,14 @@ class TFAgentsPolicy(Policy):
             return check_rewards(flat, flat.size, *self.reward_range).reshape(shape)
 
         return map_structure(check, self._model.reward_spec, reward)
+
+
+def _check_available(is_available: Mask, action: Array) -> None:
+    """Raises ValueError for the first row whose action [n] a policy must not choose there."""
+    if not is_available.all():
+        row = int(is_available.argmin())
+        problem = f"the policy chose action {action[row]} in row {row}, where it is not available"
+        raise ValueError(f"{problem}; expected one that reads the mask")
 
 
 def as_policy(agent: AgentOrPolicy, batch_size: int = 1, seed: Seed = None) -> TFAgentsPolicy:
