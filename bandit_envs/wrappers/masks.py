@@ -163,10 +163,6 @@ class ExtraDisabledActions(MaskingWrapper):
     """
 
     def __init__(self, env: PyEnvironment, num_extra_actions: int) -> None:
-        spec = env.observation_spec()
-        if isinstance(spec, dict) and "per_arm" in spec:
-            problem = f"env is {env.name}, whose items have features; expected another"
-            raise ValueError(f"{problem}, as actions that are added have none")
         super().__init__(env, check_integer("num_extra_actions", num_extra_actions, 0))
 
     def _draw_mask(self, available: Mask | None, steps: int) -> Mask:

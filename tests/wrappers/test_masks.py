@@ -329,8 +329,3 @@ def test_studies_open_and_close_actions(tmp_path):
         }
         found = run(Study.from_dict(values), tmp_path / name)
         assert len(found.differences()) == 1
-
-
-def test_actions_without_features_are_not_added_to_items():
-    with pytest.raises(ValueError, match="whose items have features; expected another"):
-        ExtraDisabledActions(per_arm(2, 3, 4), 1)
