@@ -11,13 +11,12 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 from tf_agents.policies import epsilon_greedy_policy, tf_policy
-from tf_agents.policies import utils as policy_utilities
 from tf_agents.trajectories import time_step as ts
 
 from bandit_envs.adapters.tf_agents.environment import with_boolean_mask
 from bandit_envs.adapters.tf_agents.numpy_calls import as_it_is, numpy_function
 from bandit_envs.adapters.tf_agents.policies.compiled import CompiledFunction, initial_state
-from bandit_envs.adapters.tf_agents.policies.infos import fields_without_noise
+from bandit_envs.adapters.tf_agents.policies.infos import info_class
 from bandit_envs.adapters.tf_agents.policies.probability_tables import ProbabilityTable
 from bandit_envs.arrays import Array
 from bandit_envs.base.checks import short_repr
@@ -53,7 +52,7 @@ def log_observer(
     if isinstance(policy, epsilon_greedy_policy.EpsilonGreedyPolicy):
         table_of = ProbabilityTable(policy)
     _check_probabilities(policy, table_of)
-    clean = fields_without_noise(policy)
+    make_info = info_class(policy)
 
     @as_it_is
     def observe(trajectory: Nest) -> tf.Operation:
@@ -68,11 +67,11 @@ def log_observer(
                 log_probability = np.log(table[np.arange(len(table)), step.action])
             else:
                 log_probability = np.minimum(step.policy_info.log_probability, 0.0)
-            told = {name: getattr(step.policy_info, name) for name in clean}
+            told = {name: getattr(step.policy_info, name) for name in make_info._fields[1:]}
             recorder(
                 Trajectory(*step)._replace(
                     observation=with_boolean_mask(step.observation),
-                    policy_info=policy_utilities.PerArmPolicyInfo(log_probability, **told),
+                    policy_info=make_info(log_probability, **told),
                 )
             )
 

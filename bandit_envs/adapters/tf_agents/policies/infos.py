@@ -5,16 +5,23 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from tf_agents.policies import epsilon_greedy_policy, greedy_policy, py_policy, tf_policy
+from tf_agents.policies import py_policy, tf_policy
 from tf_agents.policies import utils as policy_utilities
 from tf_agents.trajectories import policy_step
 from tf_agents.trajectories import time_step as ts
 
 from bandit_envs.adapters.tf_agents.policies.compiled import CompiledFunction, initial_state
+from bandit_envs.adapters.tf_agents.policies.probability_tables import (
+    explores,
+    without_exploration,
+)
+from bandit_envs.adapters.tf_agents.policies.saved_models import SavedModelPolicy
 from bandit_envs.arrays import Array, Floats, Rng
 from bandit_envs.nests import Nest, map_structure
 
@@ -36,25 +43,17 @@ def emits_info(policy: tf_policy.TFPolicy | py_policy.PyPolicy) -> bool:
     return not learned_from.issuperset(told_fields(policy))
 
 
-def explores(policy: tf_policy.TFPolicy) -> bool:
-    """Whether a policy chooses at random with a probability, and greedily otherwise."""
-    return isinstance(policy, epsilon_greedy_policy.EpsilonGreedyPolicy)
-
-
-def without_exploration(policy: tf_policy.TFPolicy) -> tf_policy.TFPolicy:
-    """Returns the greedy part of an ε-greedy policy, or the policy, if it is another.
-
-    What an `EpsilonGreedyPolicy` predicts in the rows where it explores is drawn at random.
-    """
-    return greedy_policy.GreedyPolicy(policy.wrapped_policy) if explores(policy) else policy
-
-
 def step_without_exploration(
     policy: tf_policy.TFPolicy, time_step: ts.TimeStep
 ) -> policy_step.PolicyStep:
-    """Returns what a policy would do without exploration, in a graph; it draws if it has to."""
+    """Returns what a policy would do without exploration, in a graph; it draws if it has to.
+
+    The distribution of a SavedModel that has none would be a part of the graph that fails.
+    """
     asked = without_exploration(policy)
     state = initial_state(asked, time_step)
+    if isinstance(policy, SavedModelPolicy):
+        return asked.action(time_step, state)
     with contextlib.suppress(NotImplementedError):
         step = asked.distribution(time_step, state)
         if explores(policy):
@@ -74,18 +73,19 @@ def info_without_noise(
     return step.info._replace(**{name: getattr(greedy, name) for name in predicted})
 
 
-def fields_without_noise(policy: tf_policy.TFPolicy) -> list[str]:
-    """Returns the names of what a policy with `emits_info` tells, but for the probability.
+def info_class(policy: tf_policy.TFPolicy) -> Any:
+    """Returns a class of named tuples for what logs keep of what a policy emits.
 
-    Features of items are left out if they are all that it tells: the observation has them.
+    The log probability is the first field. Features of items are left out if they are all that is
+    told beside it, as the observation has them; and so is what is drawn at random.
     """
-    if not emits_info(policy):
-        return []
     told = [name for name in told_fields(policy) if name != FIELDS.LOG_PROBABILITY]
-    if not explores(policy):
-        return told
-    kept = {*OF_ACTIONS, *policy.info_fields_to_inherit_from_greedy}
-    return [name for name in told if name in kept]
+    if not emits_info(policy):
+        told = []
+    elif explores(policy):
+        kept = {*OF_ACTIONS, *policy.info_fields_to_inherit_from_greedy}
+        told = [name for name in told if name in kept]
+    return collections.namedtuple("PolicyInfo", [FIELDS.LOG_PROBABILITY, *told])
 
 
 class ChoiceInfos:
@@ -107,20 +107,21 @@ class ChoiceInfos:
         info = tf.nest.map_structure(np.asarray, told)
         rows = np.arange(len(action))
         probability = table[rows, action]
-        fields = {FIELDS.LOG_PROBABILITY: np.log(probability)}
-        if tf.nest.flatten(getattr(info, FIELDS.CHOSEN_ARM_FEATURES, ())):
-            items = observation["per_arm"]
+        fields: dict[str, Nest] = {FIELDS.LOG_PROBABILITY: np.log(probability)}
+        told_names = told_fields(self._policy)
+        if FIELDS.CHOSEN_ARM_FEATURES in told_names:
             fields[FIELDS.CHOSEN_ARM_FEATURES] = map_structure(
-                lambda leaf: leaf[rows, action], items
+                lambda leaf: leaf[rows, action], observation["per_arm"]
             )
-        if explores(self._policy) and tf.nest.flatten(info.bandit_policy_type):
+        if FIELDS.BANDIT_POLICY_TYPE in told_names and explores(self._policy):
             is_greedy = action == np.asarray(greedy)
             greedily = is_greedy * (1.0 - float(self._policy._get_epsilon()))
             has_explored = rng.random(len(action)) * probability >= greedily
             kind = info.bandit_policy_type.copy()
             kind[has_explored] = policy_utilities.BanditPolicyType.UNIFORM
             fields[FIELDS.BANDIT_POLICY_TYPE] = kind
-        return info._replace(**fields)
+        known = {name: value for name, value in fields.items() if name in info._fields}
+        return info._replace(**known)
 
     def _told(self, time_step: ts.TimeStep) -> tuple[Nest, Nest]:
         """Returns the greedy action of an ε-greedy policy, or (), and the info."""

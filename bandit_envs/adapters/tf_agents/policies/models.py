@@ -77,7 +77,9 @@ class TFPolicyModel:
         if self._table is None:
             self._choose = SeededChooser(policy)
         self.knows_probabilities = self._table is not None  #: of actions
-        self.emits_info = emits_info(policy)  #: whether it tells more than its probabilities
+        # One that explores tells noise, and a SavedModel does not say whether it does.
+        self._is_unknown = isinstance(policy, SavedModelPolicy) and self._table is None
+        self.emits_info = emits_info(policy) and not self._is_unknown  #: beside probabilities
         self._infos: ChoiceInfos | None = None  # before they are first asked for
 
     def __deepcopy__(self: Self, memo: dict[int, object]) -> Self:
@@ -99,6 +101,9 @@ class TFPolicyModel:
 
         Upper bounds come first, then means: what `emit_policy_info` of the agent asks for.
         """
+        if self._is_unknown:
+            problem = "a SavedModel that draws may predict at random where it explores"
+            raise NotImplementedError(f"{problem}; expected its agent, or a policy that does not")
         if self._scores is None:
             found = [name for name in PREDICTED if getattr(self._policy.info_spec, name, ()) != ()]
             if not found:

@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
 from tf_agents.bandits.policies import mixture_policy
-from tf_agents.policies import tf_policy
+from tf_agents.policies import epsilon_greedy_policy, greedy_policy, tf_policy
 from tf_agents.trajectories import time_step as ts
 
 from bandit_envs.adapters.tf_agents.policies.compiled import (
@@ -21,7 +21,6 @@ from bandit_envs.adapters.tf_agents.policies.compiled import (
     batch_shape,
     initial_state,
 )
-from bandit_envs.adapters.tf_agents.policies.infos import explores, without_exploration
 from bandit_envs.adapters.tf_agents.users import kind_of_tf_agents_actions
 from bandit_envs.arrays import Floats
 from bandit_envs.nests import Nest
@@ -180,6 +179,19 @@ class MixtureTable:
         weights = tf.cast(self._policy._mixture_distribution.probs_parameter(), tf.float64)
         tables = tf.stack([table.tensor(time_step) for table in self._tables], axis=-1)
         return tf.linalg.matvec(tables, weights)
+
+
+def explores(policy: tf_policy.TFPolicy) -> bool:
+    """Whether a policy chooses at random with a probability, and greedily otherwise."""
+    return isinstance(policy, epsilon_greedy_policy.EpsilonGreedyPolicy)
+
+
+def without_exploration(policy: tf_policy.TFPolicy) -> tf_policy.TFPolicy:
+    """Returns the greedy part of an ε-greedy policy, or the policy, if it is another.
+
+    What an `EpsilonGreedyPolicy` predicts in the rows where it explores is drawn at random.
+    """
+    return greedy_policy.GreedyPolicy(policy.wrapped_policy) if explores(policy) else policy
 
 
 def find_table(policy: tf_policy.TFPolicy) -> TableFunction | None:

@@ -162,7 +162,8 @@ def as_policy(agent: AgentOrPolicy, batch_size: int = 1, seed: Seed = None) -> T
     policy that draws, draw as they like: their runs do not repeat.
 
     What `emit_policy_info` of the agent asks for is in the `policy_info` of trajectories, in the
-    `PolicyInfo` of TF-Agents, with the log probability, if that is known. Mixtures tell nothing.
+    `PolicyInfo` of TF-Agents, with the log probability, if that is known. Mixtures tell nothing,
+    nor do SavedModels that draw by themselves.
 
     A mixture of agents trains the agent that has chosen an action. A trajectory does not tell which
     one did: it is drawn, with its probability given the action.
