@@ -110,8 +110,8 @@ def _hint(unknown: str, options: argparse.Namespace) -> str:
     known = options.parser.option_names()
     if unknown.partition(":")[0] in POLICIES and "policy" in known:
         return f"did you mean --policy {unknown}?"
-    if "only" in known and Path(unknown).exists():
-        return "one log is read: a file, or a folder, of which --only selects files"
+    if options.command in ("evaluate", "learn", "apply") and Path(unknown).exists():
+        return 'one log is read: a file, a folder, or a pattern in quotes, as "clicks/*.csv"'
     if unknown.partition("=")[0].isidentifier():
         return f"parameters follow a colon, as in ID:{unknown}"
     # Dashes would make any two options resemble each other.
