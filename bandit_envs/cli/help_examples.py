@@ -93,6 +93,10 @@ EXAMPLES = {
         " --policy linear_epsilon_greedy:epsilon=0 --all-outcomes --budget 0.1 --router router.npz",
         "bandit-envs route cached_results/ --layout routerarena --policy lin_ucb:alpha=0.3",
     ),
-    "list": ("bandit-envs list", "bandit-envs list kl_ucb"),
+    "list": (
+        "bandit-envs list",
+        "bandit-envs list policies contextual",
+        "bandit-envs list kl_ucb",
+    ),
 }
 """Of each subcommand."""

@@ -240,8 +240,8 @@ def _add_slates(parser: Parser) -> None:
     text = (
         "column that says which slot a row is of, if there is a row for each slot; then --decision "
         "says which rows are of one slate. Of slates, --propensity may also be "
-        f"{OF_SLOTS}A,B, with which probabilities slots show their items, or {OF_PREFIXES}A,B, those "
-        "of the items down to each slot, or both in turn"
+        f"{OF_SLOTS}A,B, with which probabilities slots show their items, or {OF_PREFIXES}A,B, "
+        "those of the items down to each slot, or both in turn"
     )
     parser.group("actions that are slates").add_argument("--slot", metavar="COLUMN", help=text)
 
@@ -430,9 +430,12 @@ def _add_log(parser: Parser, train: str) -> None:
 def _add_list(subcommands: Subcommands) -> None:
     parser = subcommands.add(
         "list",
-        "[ID]",
+        "[ID | environments [KIND] | policies [KIND]]",
         "list environments and policies with their parameters",
         "bandit_envs.cli.listing:show_list",
     )
-    text = "show all about one of them, or your own"
-    parser.add_argument("id", metavar="ID", nargs="?", help=text)
+    text = (
+        "an id or your own class, to show all about it; or environments or policies, and one of "
+        "their kinds if you like (default: the ids of all kinds)"
+    )
+    parser.add_argument("what", metavar="WHAT", nargs="*", help=text)

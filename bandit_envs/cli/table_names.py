@@ -73,8 +73,8 @@ def read_propensity(options: argparse.Namespace) -> NamedPropensities:
 def split_pattern(path: Path) -> tuple[Path, str | None]:
     """Returns a file or folder, and the pattern of the files in it that a path ends with.
 
-    >>> split_pattern(Path("clicks/day=2/*.csv"))[1]
-    'day=2/*.csv'
+    >>> split_pattern(Path("clicks/day=?/*.csv"))[1]
+    'day=?/*.csv'
     >>> split_pattern(Path("clicks"))[1] is None
     True
     """

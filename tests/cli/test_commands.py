@@ -530,20 +530,55 @@ def test_a_report_of_an_unfinished_folder_says_what_is_missing(tmp_path):
     assert out.endswith("20 of 20 tasks have not finished\n")
 
 
-def test_the_list_has_what_a_user_can_paste_and_a_line_of_text():
-    code, out, err = run("list")
+@pytest.mark.parametrize(
+    ("what", "choices", "table"),
+    [
+        ("environments", EnvironmentChoice, ENVIRONMENTS),
+        ("policies", PolicyChoice, POLICIES),
+    ],
+)
+def test_the_list_has_what_a_user_can_paste_and_a_line_of_text(what, choices, table):
+    code, out, err = run("list", what)
     assert (code, err) == (0, "")
     pairs = re.findall(r"^  (\S.*)\n      (.+)$", out, re.MULTILINE)
-    tables = [(EnvironmentChoice, ENVIRONMENTS), (PolicyChoice, POLICIES)]
-    entries = [(kind, entry) for kind, table in tables for entry in table.values()]
-    assert len(set(pairs)) == len(pairs) == len(entries)
-    for (kind, entry), (text, summary) in zip(entries, pairs):
+    assert len(set(pairs)) == len(pairs) == len(table)
+    for entry_id, (text, summary) in zip(sorted(table), pairs):
+        entry = table[entry_id]
         (pasted,) = shlex.split(text)
-        (choice,) = kind.expand(pasted.replace("?", "0.5"))
+        (choice,) = choices.expand(pasted.replace("?", "0.5"))
         assert choice.name == entry.id
         assert entry.summary in summary
         for name in entry.parameters():
             assert re.search(rf"\b{name}\b", text + summary)
+
+
+def test_the_list_of_all_kinds_fits_on_a_screen():
+    code, out, _ = run("list")
+    assert code == 0
+    lines = out.splitlines()
+    assert len(lines) < 24
+    assert max(map(len, lines)) <= 80
+    assert "bandit-envs list ID says all about one of them" in out
+    environments, policies = out.split(f"{len(POLICIES)} policies")
+    for what, text in (("environments", environments), ("policies", policies)):
+        for kind, number in re.findall(r"^  (\w+) \((\d+)\)", text, re.MULTILINE):
+            code, shown, _ = run("list", what, kind)
+            ids = re.findall(r"^  \"?(\w+)", shown, re.MULTILINE)
+            assert (code, len(ids)) == (0, int(number))
+            assert ids == sorted(ids)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("policies", "context"), "kind of policies is 'context'; expected one of arms"),
+        (("ucb", "greedy"), "list shows one id at a time"),
+    ],
+)
+def test_the_list_refuses_what_it_does_not_have(arguments, message):
+    code, _, err = run("list", *arguments)
+    assert code == 2
+    assert message in err
 
 
 def test_the_list_shows_all_about_one_id_or_a_class_of_a_user():
@@ -643,3 +678,14 @@ def test_a_summary_says_that_some_tests_have_not_stopped(tmp_path):
 def test_a_list_of_published_figures_takes_no_options_of_a_run():
     outcome = run("reproduce", "--runs", "5")
     assert (outcome.code, "no NAME is given" in outcome.err) == (2, True)
+
+
+def test_the_command_has_few_options():
+    # A pair is a subcommand and one of its options. Only --help does not count.
+    pairs = {
+        (command, action.option_strings[-1])
+        for command in EXAMPLES
+        for action in command_parser(command)._actions
+        if action.option_strings and action.option_strings[-1] != "--help"
+    }
+    assert len(pairs) <= 105
