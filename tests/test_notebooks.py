@@ -163,4 +163,4 @@ def test_a_notebook_opens_and_installs_from_the_address_of_the_project(path):
     colab = f"https://colab.research.google.com/github/{repository}/blob/main/colab/{path.name}"
     assert f"]({colab})" in notebook.cells[0].source
     assert re.findall(r"git\+(\S+?)\"", code(notebook)[0].source) == [address]
-    assert f"]({colab})" in (ROOT / "colab/docs/tutorials.md").read_text("utf-8")
+    assert f"]({colab})" in (ROOT / "colab/docs/index.md").read_text("utf-8")

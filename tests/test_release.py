@@ -300,7 +300,7 @@ def test_the_numbers_of_the_paper_are_those_of_the_package():
     studies = [*(ROOT / "bandit_envs" / "studies" / "gallery").glob("*.toml")]
     assert f"gallery of {len(studies)} study files" in text
     cost = re.search(r"2,000 ten-armed testbeds costs ([\d.]+ to [\d.]+) times", text)[1]
-    assert f"| the same, batch 2000 | a bare loop | {cost} |" in text_of("colab/docs/speed.md")
+    assert f"| the same, batch 2000 | a bare loop | {cost} |" in text_of("colab/docs/faq.md")
 
 
 def test_the_paper_cites_what_its_bibliography_has_and_shows_pictures_that_exist():
