@@ -19,11 +19,6 @@ from bandit_envs.names.users_code import ExitError, exits_as_errors, printable
 from bandit_envs.names.visible import visible_lines
 from bandit_envs.policies.registry import POLICIES
 
-__all__ = [
-    "command",
-    "main",
-]
-
 EXTRAS = {
     "distributed": "dask",
     "ray": "ray",

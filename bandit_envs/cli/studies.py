@@ -30,12 +30,13 @@ from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.names.notation import parse_toml
 from bandit_envs.names.registry import near_miss
 from bandit_envs.names.users_code import printable
-from bandit_envs.studies import LoadedStudy, RunObserver, Study, TasksFailedError
+from bandit_envs.studies import LoadedStudy, Study, TasksFailedError
 from bandit_envs.studies.definition.keys import explain_file
 from bandit_envs.studies.definition.study import Task
 from bandit_envs.studies.results.expected import check_expected_values
 from bandit_envs.studies.results.results import Results
 from bandit_envs.studies.running.forecast import forecast
+from bandit_envs.studies.running.run import RunObserver
 from bandit_envs.studies.running.task_log import write_task_log
 from bandit_envs.studies.showing.shown_environments import describe_choice
 

@@ -16,7 +16,10 @@ from bandit_envs import (
     RandomPolicy,
     UCBPolicy,
 )
-from bandit_envs.evaluations import EstimateRow, LogError, LogObserver, evaluate, learn
+from bandit_envs.evaluations import evaluate, learn
+from bandit_envs.evaluations.estimate_rows import EstimateRow
+from bandit_envs.evaluations.logs import LogError
+from bandit_envs.evaluations.observer import LogObserver
 from bandit_envs.logged import (
     BanditLog,
     DirectMethodLearner,
