@@ -173,6 +173,12 @@ def test_the_changelog_has_the_version_first_and_a_date_for_each():
     assert days == sorted(days, reverse=True)
 
 
+def test_the_entry_of_a_version_in_the_changelog_has_at_most_3000_words():
+    entries = text_of("CHANGELOG.md").split("\n## ")[1:]
+    words = {entry.split()[0]: len(entry.split()) for entry in entries}
+    assert {version: count for version, count in words.items() if count > 3000} == {}
+
+
 def test_the_citations_have_the_date_of_the_changelog():
     date = re.search(r"^## \S+ - (.+)$", text_of("CHANGELOG.md"), re.MULTILINE)[1]
     assert str(parse("CITATION.cff")["date-released"]) == date
