@@ -113,4 +113,4 @@ def _hint(unknown: str, options: argparse.Namespace) -> str:
     near = closest(unknown.lstrip("-"), known)
     if near:
         return f"did you mean {' or '.join(f'--{name}' for name in near)}?"
-    return f"{options.command} --help shows all options"
+    return f"{options.command} --help all shows all options"

@@ -39,7 +39,7 @@ HYBRID = "contextual:model=hybrid_ridge,rule=upper_bound"
         (["run", "wheel", "--policy", HYBRID], "no features of actions"),
         (["run", "k_armed", "--policy", "kl_ucb"], "from 0 to 1; .*RescaleReward"),
         (["run", "testbed", "--polcy", "greedy"], "did you mean --policy?"),
-        (["learn", "t.csv", "--output", "p.npz", "--logger", "by"], "learn --help shows all"),
+        (["learn", "t.csv", "--output", "p.npz", "--logger", "by"], "learn --help all shows all"),
         (["run", "testbed", "--quantiles", "0.1", "2"], "quantiles is 2"),
         (["evaluate", "log.npz", "--fail-below", "nan"], "--fail-below: invalid bound"),
         (["report", ".", "--latex", "no/t.tex"], "is no folder .*no"),
