@@ -216,7 +216,8 @@ def write_answers(folder):
 def run_example(example):
     """Runs an example in the current folder."""
     _, command, *arguments = shlex.split(example)
-    arguments += SMALLER.get(command, [])
+    if arguments:  # without a name, reproduce runs nothing
+        arguments += SMALLER.get(command, [])
     if command in ("learn", "run"):
         arguments.append("--overwrite")
     outcome = run(command, *arguments)
