@@ -84,8 +84,6 @@ def open_slates(options: argparse.Namespace) -> SlateLog:
         if getattr(options, name) is not None:
             option = f"--{name.replace('_', '-')}"
             raise ValueError(f"slates have no {option}; expected the columns of slates")
-    if options.unit is not None:
-        raise ValueError("slates have no --unit; expected slates that are independent")
     named = read_propensity(options)
     if named.model is not None or options.logger is not None:
         problem = "--logger" if named.model is None else "estimated propensities"
@@ -102,6 +100,7 @@ def open_slates(options: argparse.Namespace) -> SlateLog:
             prefix_propensity=named.prefixes,
             slate=options.decision,
             slot=options.slot,
+            unit=options.unit,
             features=named_features(options),
             num_actions=options.num_actions,
             drop_missing=options.drop_missing,

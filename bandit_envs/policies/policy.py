@@ -355,8 +355,12 @@ class Policy(Servable):
         table = self._probabilities(learned, time_step)
         self._check_table("_probabilities", table)
         restricted = self._restricted(table, time_step.observation)
-        is_one = np.abs(row_sums(restricted) - 1.0) < 1e-5
-        if table.min() >= 0.0 and is_one.all():
+        sums = row_sums(restricted)
+        if len(sums) == 1:  # as in a service
+            are_one = abs(sums.item() - 1.0) < 1e-5
+        else:
+            are_one = bool((np.abs(sums - 1.0) < 1e-5).all())
+        if are_one and table.item(table.argmin()) >= 0.0:  # NaN is the smallest
             return restricted
         expected = "probabilities, which sum to 1 in each row"
         raise ValueError(f"_probabilities returned {short_repr(table)}; expected {expected}")
