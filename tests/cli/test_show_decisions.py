@@ -36,10 +36,9 @@ def test_show_prints_a_report_and_writes_a_page_beside_the_file(decisions, capsy
     ("options", "message"),
     [
         (["--output", "page.txt"], "expected a file ending in .html"),
-        (["--panels", "regret"], "--panels is of studies"),
         (["--range", "1", "0"], "expected low < high"),
     ],
-    ids=["output", "panels", "range"],
+    ids=["output", "range"],
 )
 def test_show_refuses_options_that_do_not_fit_decisions(decisions, capsys, options, message):
     assert main(["show", str(decisions), *options]) == 2

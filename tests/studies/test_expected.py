@@ -275,18 +275,10 @@ def test_a_figure_of_the_gallery_is_reproduced_with_fewer_runs(tmp_path, name):
         assert verdicts == {"met"}
 
 
-def test_the_testbed_command_runs_the_figures_of_the_gallery(tmp_path):
-    options = ("--runs", "50", "--output")
-    assert run("reproduce", "sutton-barto-2.4", *options, tmp_path / "a").code == 0
-    assert run("testbed", "--figure", "2.4", *options, tmp_path / "b").code == 0
-    for name in ("summary.csv", "curves.npy", "comparison.csv"):
-        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
-
-
-def test_a_figure_of_few_runs_is_not_compared_with_the_book(tmp_path):
-    code, out, _ = run("testbed", "--figure", "2.4", "--runs", 5, "--output", tmp_path)
+def test_a_figure_of_few_runs_is_not_compared(tmp_path):
+    code, out, _ = run("reproduce", "sutton-barto-2.4", "--runs", 5, "--output", tmp_path)
     assert code == 0
-    assert "Not compared with the book: standard errors of fewer than 50 runs" in out
+    assert "Not compared with what was published: standard errors of fewer than 50 runs" in out
     assert not (tmp_path / "comparison.csv").exists()
 
 

@@ -85,7 +85,7 @@ def test_ctrl_c_ends_every_process_and_keeps_what_was_finished(tmp_path, backend
         pytest.importorskip("distributed")
     study = TINY.replace("steps = 5", "steps = 3000").replace("runs = 4", "runs = 12")
     output = tmp_path / "results"
-    options = ("--output", output, "--workers", "2", "--backend", backend)
+    options = ("--output", output, "--workers", f"{backend}:2")
     arguments = ("sweep", write(tmp_path, study), *options)
     process = start(*arguments)
     wait_for(lambda: len(finished_tasks(output)) > 14, process)
