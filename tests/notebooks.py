@@ -1,16 +1,21 @@
 """Runs notebooks in this process, cell by cell, as Jupyter would, but without its kernel.
 
-Packages that the process has imported stay imported, and each notebook has a namespace of its own. A
-cell may begin with `%%writefile NAME`. A cell that would install something fails.
+What the process has imported stays imported, and each notebook has a namespace of its own. A cell
+may begin with `%%writefile NAME`. A cell that would install something fails.
 """
 
 import ast
 import json
+import logging
 import os
 import re
 import sys
 from pathlib import Path
 from unittest import mock
+
+import pytest
+
+pyplot = pytest.importorskip("matplotlib.pyplot")
 
 INSTALLS = re.compile(r"^( *)%pip (?:.*\\\n)*.*", re.MULTILINE)
 WRITES = re.compile(r"%%writefile (\S+)\n")
@@ -49,8 +54,6 @@ def run_code(cells: list[str], folder: Path, scripts: Path) -> int:
 
     Each cell is written to a file in `scripts`, in which TensorFlow finds the source of functions.
     """
-    from matplotlib import pyplot
-
     shown = []
 
     def show(*args, **kwargs) -> None:
@@ -59,6 +62,8 @@ def run_code(cells: list[str], folder: Path, scripts: Path) -> int:
 
     namespace = {"__name__": "__main__"}
     before = os.getcwd()
+    loggers = [logging.getLogger(), logging.getLogger("tensorflow")]
+    levels = [logger.level for logger in loggers]
     imported = set(sys.modules)
     os.chdir(folder)
     try:
@@ -74,6 +79,8 @@ def run_code(cells: list[str], folder: Path, scripts: Path) -> int:
                 show()
     finally:
         os.chdir(before)
+        for logger, level in zip(loggers, levels):
+            logger.setLevel(level)
         pyplot.close("all")
         for name in set(sys.modules) - imported:
             if str(getattr(sys.modules[name], "__file__", None)).startswith(str(folder)):

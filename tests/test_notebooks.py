@@ -11,9 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests import command_line
-from tests.notebooks import Notebook, run_code
-
-pytest.importorskip("matplotlib")
+from tests.notebooks import Notebook, run_code, source
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "colab").glob("*.ipynb"))
@@ -74,6 +72,10 @@ SMALL = {
     "the_zoo": {"NUM_STEPS": 20, "NUM_SLATE_STEPS": 20},
 }
 LIMIT = 180.0  # seconds of CPU
+SCREEN = 50  # lines
+SHOWS = "plt.show()", "Image.fromarray("
+WITHOUT_EXERCISES = {"from_simulation_to_service", "the_zoo"}  # these show, and do not teach
+NUMBERS = {"Two": 2, "Three": 3, "Four": 4, "Six": 6}
 
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
@@ -91,7 +93,7 @@ def run(tmp_path, monkeypatch):
         for needed in NEEDED.get(name, []):
             if importlib.util.find_spec(needed) is None:
                 pytest.skip(f"{needed} is not installed")
-        expected = sum(cell.count("plt.show()") + cell.count("Image.fromarray(") for cell in cells)
+        expected = sum(cell.count(shows) for cell in cells for shows in SHOWS)
         assert run_code(cells, folder, scripts) >= expected > 0
         monkeypatch.chdir(folder)
         for command in commands:
@@ -135,6 +137,42 @@ def test_a_notebook_is_stored_without_outputs(path):
     for cell in Notebook(path).cells:
         assert cell.get("outputs", []) == []
         assert cell.get("execution_count") is None
+
+
+@each_notebook
+def test_a_notebook_shows_a_picture_within_the_first_screen(path):
+    lines = 0
+    for cell in Notebook(path).cells:
+        lines += 1 if cell["metadata"].get("cellView") == "form" else len(cell["source"])
+        if cell["cell_type"] == "code" and any(shows in source(cell) for shows in SHOWS):
+            break
+    assert lines <= SCREEN
+
+
+@each_notebook
+def test_the_cells_that_install_and_import_are_folded_below_a_title(path):
+    notebook = Notebook(path)
+    folded = [cell for cell in notebook.cells if cell["metadata"].get("cellView") == "form"]
+    assert list(map(source, folded)) == notebook.code[:2]
+    assert all(cell.startswith("# @title ") for cell in notebook.code[:2])
+
+
+@each_notebook
+def test_each_size_of_a_notebook_is_a_field_of_a_form(path):
+    notebook = Notebook(path)
+    lines = notebook.code[notebook.parameters].splitlines()
+    assigned = [line for line in lines if " = " in line and not line.startswith("#")]
+    assert assigned
+    assert all(re.search(r'  # @param \{type:"(integer|number|raw)"\}$', line) for line in assigned)
+
+
+@each_notebook
+def test_a_notebook_that_teaches_has_the_exercises_that_it_promises(path):
+    text = Notebook(path).text
+    promised = re.findall(r"(\w+)\s+exercises\s+with\s+solutions", text)
+    solutions = text.count("<summary>Solution</summary>")
+    assert [NUMBERS[number] for number in promised] == ([solutions] if solutions else [])
+    assert bool(solutions) == (path.stem not in WITHOUT_EXERCISES)
 
 
 @each_notebook
