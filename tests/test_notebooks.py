@@ -62,7 +62,7 @@ SMALL = {
     },
     "per_arm_bandits_end_to_end": {"BATCH_SIZE": 20, "NUM_STEPS": 30},
     "per_arm_bandits_tf_agents": {
-        "NUM_SEEDS": 2,
+        "NUM_SEEDS": 1,
         "NUM_STEPS": 4,
         "NUM_LIN_UCB_STEPS": 4,
         "BATCH_SIZE": 5,
