@@ -147,14 +147,21 @@ BLOCKS = Sybil(
 )
 
 
-def run(page: Path) -> None:
-    """Runs the blocks of a page in the current folder.
+def section_of(example: Example) -> str:
+    """Returns the heading of the section in which a block stands."""
+    above = example.document.text[: example.region.start]
+    return re.findall(r"^## (.+)$", above, re.MULTILINE)[-1]
+
+
+def run(page: Path, section: str = "") -> None:
+    """Runs the blocks of a page, or of one of its sections, in the current folder.
 
     The test is skipped at the first import of a framework that is not installed.
     """
     try:
         for example in BLOCKS.parse(page):
-            example.evaluate()
+            if not section or section_of(example) == section:
+                example.evaluate()
     except ImportError as error:
         if str(error.name).partition(".")[0] in FRAMEWORKS:
             pytest.skip(str(error))

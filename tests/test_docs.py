@@ -16,37 +16,37 @@ PAGES = [README, *pages()]
 TEXTS = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 SLOW = (  # they run as readers copy them, with the sizes that are shown
     "add_your_own_environment",
+    "coming_from",
     "command",
-    "datasets",
+    "estimators_and_networks",
     "faq",
     "find_the_best_arm",
-    "coming_from_tf_agents",
-    "coming_from_rlberry",
     "gallery",
     "first_hour_tf_agents",
     "items_with_features",
     "logged_data",
-    "logged_data_command",
     "logged_data_kinds",
     "logged_data_learners",
-    "logged_data_python",
+    "logged_data_in_detail",
     "policies",
-    "pytorch_policy",
     "research",
     "route_requests",
     "route_requests_python",
-    "scikit_learn_policy",
     "serve_decisions",
     "studies",
     "studies_clusters",
     "studies_statistics",
     "teach",
     "test_variants",
-    "test_variants_in_detail",
     "text_agents",
     "tf_agents_in_detail",
     "write_a_policy",
 )
+
+SECTIONS = {  # of pages whose frameworks do not go into one environment
+    "coming_from": ("Gymnasium and river", "rlberry", "The Open Bandit Pipeline"),
+    "estimators_and_networks": ("Estimators of scikit-learn", "Networks of PyTorch"),
+}
 
 
 def name(path: Path) -> str:
@@ -63,12 +63,20 @@ def documents(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "page",
-    [pytest.param(page, marks=[pytest.mark.slow] * (page.stem in SLOW)) for page in PAGES],
-    ids=name,
+    ("page", "section"),
+    [
+        pytest.param(
+            page,
+            section,
+            marks=[pytest.mark.slow] * (page.stem in SLOW),
+            id=f"{name(page)} {section}".strip(),
+        )
+        for page in PAGES
+        for section in SECTIONS.get(page.stem, ("",))
+    ],
 )
-def test_the_code_of_a_page_runs(page, documents):
-    documents.run(page)
+def test_the_code_of_a_page_runs(page, section, documents):
+    documents.run(page, section)
 
 
 PAGE = """

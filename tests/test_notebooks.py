@@ -14,6 +14,7 @@ from tests import command_line
 from tests.notebooks import Notebook, run_code, source
 
 ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "colab" / "docs"
 NOTEBOOKS = sorted((ROOT / "colab").glob("*.ipynb"))
 NEEDED = {
     "evaluate_your_policy": ["IPython", "gymnasium", "joblib", "rich"],
@@ -176,6 +177,13 @@ def test_a_notebook_that_teaches_has_the_exercises_that_it_promises(path):
 
 
 @each_notebook
+def test_each_page_that_a_notebook_names_is_there(path):
+    titles = {page.read_text("utf-8").partition("\n")[0] for page in DOCS.glob("*.md")}
+    for names in re.findall(r"[Pp]ages?\s+(\*.*?)\s+of\s+the\s+documentation", Notebook(path).text):
+        assert {f"# {name}" for name in re.findall(r"\*(.+?)\*", names)} <= titles
+
+
+@each_notebook
 def test_a_notebook_opens_and_installs_from_the_address_of_the_project(path):
     setup_cfg = ConfigParser()
     setup_cfg.read(ROOT / "setup.cfg")
@@ -185,4 +193,4 @@ def test_a_notebook_opens_and_installs_from_the_address_of_the_project(path):
     colab = f"https://colab.research.google.com/github/{repository}/blob/main/colab/{path.name}"
     assert f"]({colab})" in notebook.text
     assert re.findall(r"git\+(\S+?)\"", notebook.code[0]) == [address]
-    assert f"]({colab})" in (ROOT / "colab/docs/tutorials.md").read_text("utf-8")
+    assert f"]({colab})" in (DOCS / "index.md").read_text("utf-8")

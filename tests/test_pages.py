@@ -169,6 +169,19 @@ def test_the_first_hour_of_each_kind_of_user_is_a_page_of_at_most_900_words():
     assert {stem: count for stem, count in words.items() if count > 900} == {}
 
 
+def words_by_hand(page: Path) -> int:
+    """Returns the number of words outside of code and of parts that a command writes."""
+    text = PART.sub("", page.read_text(encoding="utf-8"))
+    words = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL).split()
+    return sum(any(letter.isalnum() for letter in word) for word in words)  # no bar of a table
+
+
+def test_at_most_34_pages_have_at_most_32000_words_by_hand():
+    words = {page.stem: words_by_hand(page) for page in pages()}
+    assert len(words) <= 34
+    assert sum(words.values()) <= 32_000, words
+
+
 @pytest.mark.parametrize("page", WRITTEN, ids=name)
 def test_what_the_command_writes_on_a_page_is_up_to_date(page):
     if page.stem == "policies":

@@ -173,6 +173,12 @@ def test_the_changelog_has_the_version_first_and_a_date_for_each():
     assert days == sorted(days, reverse=True)
 
 
+def test_the_entry_of_a_version_in_the_changelog_has_at_most_3000_words():
+    entries = text_of("CHANGELOG.md").split("\n## ")[1:]
+    words = {entry.split()[0]: len(entry.split()) for entry in entries}
+    assert {version: count for version, count in words.items() if count > 3000} == {}
+
+
 def test_the_citations_have_the_date_of_the_changelog():
     date = re.search(r"^## \S+ - (.+)$", text_of("CHANGELOG.md"), re.MULTILINE)[1]
     assert str(parse("CITATION.cff")["date-released"]) == date
@@ -300,7 +306,7 @@ def test_the_numbers_of_the_paper_are_those_of_the_package():
     studies = [*(ROOT / "bandit_envs" / "studies" / "gallery").glob("*.toml")]
     assert f"gallery of {len(studies)} study files" in text
     cost = re.search(r"2,000 ten-armed testbeds costs ([\d.]+ to [\d.]+) times", text)[1]
-    assert f"| the same, batch 2000 | a bare loop | {cost} |" in text_of("colab/docs/speed.md")
+    assert f"| the same, batch 2000 | a bare loop | {cost} |" in text_of("colab/docs/faq.md")
 
 
 def test_the_paper_cites_what_its_bibliography_has_and_shows_pictures_that_exist():

@@ -191,8 +191,8 @@ def test_a_browser_shows_every_page_without_errors_or_horizontal_scrolling(
 ANSWERS = {
     "regret curve": "faq.html",
     "Thompson": "policies.html",
-    "CSV": "logged_data_command.html",
-    "torch": "pytorch_policy.html",
+    "CSV": "logged_data_in_detail.html",
+    "torch": "estimators_and_networks.html",
     "seed": "concepts.html",
     "GPU": "faq.html",
 }

@@ -99,53 +99,48 @@ copybutton_exclude = ".linenos, .gp, .go"
 
 NAVIGATION = {
     "index": {
-        "": ["start_here", "tutorials", "concepts", "environments", "policies", "gallery", "faq"],
+        "": ["concepts", "environments", "policies", "gallery", "faq"],
         "First hours": [
             "teach",
             "first_hour_tf_agents",
             "research",
             "logged_data",
             "test_variants",
-            "test_variants_in_detail",
             "serve_decisions",
             "route_requests",
         ],
         "Guides": [
             "add_your_own_environment",
             "write_a_policy",
-            "scikit_learn_policy",
-            "pytorch_policy",
-            "studies",
-            "compare_policies",
-            "find_the_best_arm",
+            "estimators_and_networks",
             "text_agents",
-            "datasets",
-            "register_in_gymnasium",
-        ],
-        "Coming from": [
-            "coming_from_tf_agents",
-            "coming_from_river_and_gymnasium",
-            "coming_from_rlberry",
-            "coming_from_obp",
+            "studies",
+            "find_the_best_arm",
+            "coming_from",
             "comparison",
         ],
-        "Reference": [
-            "command",
-            "api/index",
-            "glossary",
-            "promises",
-            "speed",
-            "versions",
-            "changelog",
+        "Notebooks": [
+            "notebooks/k_armed_testbed",
+            "notebooks/evaluate_your_policy",
+            "notebooks/non_stationary_bandits",
+            "notebooks/find_the_best_arm",
+            "notebooks/from_simulation_to_service",
+            "notebooks/per_arm_bandits_end_to_end",
+            "notebooks/the_zoo",
+            "notebooks/off_policy_evaluation",
+            "notebooks/neural_bandits",
+            "notebooks/first_bandit_tf_agents",
+            "notebooks/per_arm_bandits_tf_agents",
+            "notebooks/ranking_tf_agents",
         ],
+        "Reference": ["command", "api/index", "versions", "changelog"],
     },
-    "coming_from_tf_agents": {
+    "first_hour_tf_agents": {
         "": ["tf_agents_in_detail"],
     },
     "logged_data": {
         "": [
-            "logged_data_command",
-            "logged_data_python",
+            "logged_data_in_detail",
             "items_with_features",
             "logged_data_kinds",
             "logged_data_learners",
@@ -160,22 +155,6 @@ NAVIGATION = {
     },
     "studies": {
         "": ["studies_statistics", "studies_clusters"],
-    },
-    "tutorials": {
-        "": [
-            "notebooks/k_armed_testbed",
-            "notebooks/evaluate_your_policy",
-            "notebooks/non_stationary_bandits",
-            "notebooks/find_the_best_arm",
-            "notebooks/from_simulation_to_service",
-            "notebooks/per_arm_bandits_end_to_end",
-            "notebooks/the_zoo",
-            "notebooks/off_policy_evaluation",
-            "notebooks/neural_bandits",
-            "notebooks/first_bandit_tf_agents",
-            "notebooks/per_arm_bandits_tf_agents",
-            "notebooks/ranking_tf_agents",
-        ],
     },
 }
 """The pages below a page, by the captions of their lists."""

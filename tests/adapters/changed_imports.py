@@ -1,4 +1,4 @@
-"""What the page "Coming from TF-Agents" says of changing imports, for tests that do it."""
+"""What the page "TF-Agents in detail" says of changing imports, for tests that do it."""
 
 import os
 import pathlib
@@ -6,7 +6,7 @@ import re
 import subprocess
 from contextlib import contextmanager
 
-PAGE = pathlib.Path(__file__).parents[2] / "colab" / "docs" / "coming_from_tf_agents.md"
+PAGE = pathlib.Path(__file__).parents[2] / "colab" / "docs" / "tf_agents_in_detail.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 
 

@@ -65,6 +65,6 @@ def test_the_replacements_fail_those_tests_only_that_read_what_is_private(name, 
 
 @pytest.mark.parametrize("name", PRIVATE)
 def test_the_page_names_what_does_not_exist(name):
-    text = PAGE.with_name("tf_agents_in_detail.md").read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
     differences = text.partition("## Differences\n")[2].partition("\n## ")[0]
     assert [each for each in PRIVATE[name] if f"`{each}`" not in differences] == []

@@ -111,7 +111,7 @@ def test_one_note_names_the_actions_that_some_decisions_could_not_draw(tmp_path)
             serve(service, 50, seed=seed)
         (note,) = [each for each in service.report().notes if "probability 0" in each]
     assert note.startswith("green, blue: probability 0 in some decisions")
-    assert note.endswith("estimates of other policies are of the others alone.")
+    assert note.endswith("Estimates of other policies leave out these decisions.")
 
 
 def test_other_policies_wait_for_the_first_rewards(tmp_path):

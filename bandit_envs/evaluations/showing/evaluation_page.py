@@ -30,10 +30,10 @@ from bandit_envs.showing.page import Section, make_page
 
 WEIGHTS_EXPLAINED = (
     "A weight is the policy's probability of a logged action over that of the policy that made the "
-    "log. Where policies overlap, weights are near 1; their mean should be near 1 in any case.",
+    "log. The mean of the weights is near 1 if the propensities are right.",
     "Effective rows are how many rows of equal weight would tell as much. If the log has all "
     "probabilities, they are also shown as expected, whatever actions were drawn. A Pareto k above "
-    "0.5 says that the tail of the weights is heavy. A few decide if the largest is large, too.",
+    "0.5 says that the tail of the weights is heavy: a few rows decide if the largest is large.",
 )
 
 ITEMS_EXPLAINED = (

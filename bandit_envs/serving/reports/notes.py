@@ -57,5 +57,5 @@ def find_notes(
             rare.append(name)
     if rare:
         problem = "probability 0 in some decisions, or logged probabilities that are too large"
-        what = "values" if facts.has_contexts else "estimates of other policies"
-        yield f"{', '.join(rare)}: {problem}; {what} are of the others alone."
+        what = "Values" if facts.has_contexts else "Estimates of other policies"
+        yield f"{', '.join(rare)}: {problem}. {what} leave out these decisions."

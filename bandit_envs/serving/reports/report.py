@@ -201,9 +201,8 @@ class ServiceReport:
         if self.num_items is not None:
             yield "new items: the share of the decisions for items first offered in this period."
         if self.has_contexts:
-            what = f"if the {self.noun} were always chosen where it is available"
-            yield f"value: {what}; the mean of its"
-            yield "  rewards, weighted by 1 / probability."
+            yield f"value: what always choosing the {self.noun}, where it is available, would earn:"
+            yield "  the mean of its rewards, weighted by 1 / probability."
         else:
             yield f"value: the mean of the rewards of the {self.noun}."
         if self.reward_range is None:
@@ -215,12 +214,12 @@ class ServiceReport:
             what = f"for each {self.noun}"
             yield f"interval: holds at all times together with probability {level}, {what}"
             yield f"  by itself, so you may look every day. Rewards are from {low:g} to {high:g}."
-            yield "  It assumes that the value stays the same, and that no reward comes sooner or"
-            yield "  later because of what it is."
+            yield "  It assumes that the value stays the same, and that the delay of a reward does"
+            yield "  not depend on the reward."
         what = f"0 where another {self.noun} was drawn"
-        yield f"weight: the mean of 1 / probability, {what}. It is 1 but"
-        yield "  for chance (± its standard error), if the logged probabilities are true, and none"
-        yield "  is 0."
+        yield f"weight: the mean of 1 / probability, {what}. If all"
+        yield "  probabilities are above 0 and were logged right, it differs from 1 by chance alone"
+        yield "  (± its standard error)."
 
     def plot(self) -> Figure:
         """Returns a figure of shares, values and weights over time."""
