@@ -1,6 +1,7 @@
 """The options of logs: which log is read, what policies learn from, and who reads."""
 
 import argparse
+import re
 import warnings
 from typing import Literal
 
@@ -17,6 +18,9 @@ from bandit_envs.logged.files.log_roles import Propensity
 from bandit_envs.logged.files.reward_table import RewardTable
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
 from bandit_envs.tables.cells import parse_number
+
+WINDOW = re.compile(r"(?P<column>.+):(?P<window>[0-9.]+ ?[a-z]+)(:(?P<until>[0-9]{4}-.+))?")
+"""A column of times, how long rewards count, and perhaps when they were exported."""
 
 DECISION = ["action", "reward", "propensity"]
 """The columns of a decision, if no option names others."""
@@ -151,12 +155,14 @@ def _read_rewards(
     path = options.rewards.absolute()
     if options.window is None:
         return RewardTable(path), time
-    column, colon, window = options.window.rpartition(":")
-    if not colon or not column:
-        raise ValueError(f"--window is {options.window}; expected COLUMN:14d, as time:14d")
+    match = WINDOW.fullmatch(options.window)
+    if match is None:
+        expected = "COLUMN:14d, as time:14d, or with the day of the export, as time:14d:2024-05-10"
+        raise ValueError(f"--window is {options.window}; expected {expected}")
+    column = match["column"]
     if time not in (None, column):
         raise ValueError(f"{time!r} and {column!r} are named as times; expected one column")
-    return RewardTable(path, window), column
+    return RewardTable(path, match["window"], until=match["until"]), column
 
 
 def read_training(text: str | None) -> tuple[float | Literal["auto"] | None, str | None]:

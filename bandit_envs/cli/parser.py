@@ -443,7 +443,8 @@ def _add_log(parser: Parser, train: str) -> None:
     parser.group("the log").add_argument("--rewards", type=Path, metavar="FILE", help=text)
     text = (
         "how long after its decision one of --rewards counts, such as time:14d, with the column of "
-        "times in both tables; younger decisions are left out"
+        "times in both tables; younger decisions are left out. time:14d:2024-05-10 says when "
+        "--rewards was exported (default: the newest time in both tables)"
     )
     parser.group("the log").add_argument("--window", metavar="COLUMN:14d", help=text)
     _add_files(parser, "the log")

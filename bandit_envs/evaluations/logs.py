@@ -19,8 +19,8 @@ from bandit_envs.logged.files.scan import BatchScan, Scan
 from bandit_envs.logged.log import check_repeatable, require_plain_actions
 from bandit_envs.logged.propensities import EstimatedPropensities
 from bandit_envs.logged.propensities.estimation import EstimatedBatches
-from bandit_envs.logged.rows.hashes import SLICES, slices_of_units
 from bandit_envs.logged.rows.likely_units import describe_repeating
+from bandit_envs.logged.rows.units import SLICES, slices_of_units
 from bandit_envs.logged.summary import LogRows, LogSummary
 from bandit_envs.tables.errors import errors_that_name
 

@@ -130,9 +130,14 @@ class Segmentation:
         for name in (self.column, f"observation.{self.column}"):
             if name in columns:
                 return columns[name]
+        found = f"by is {short_repr(self.column)}"
+        known = list(columns)
+        if encoding is not None and encoding.item_features:
+            known = [name for name in known if "[" not in name]  # others are of places of items
+            if self.column in encoding.of_items().names:
+                found += ", a feature of items, of which a decision has several"
         names = [] if encoding is None else encoding.names
-        known = [*names, *columns][:SHOWN]
-        raise ValueError(f"by is {short_repr(self.column)}; expected a column of {known}")
+        raise ValueError(f"{found}; expected a column of {[*names, *known][:SHOWN]}")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Literal
 
 from bandit_envs.base.checks import check_number, short_repr
 from bandit_envs.evaluations.logs import OpenLog
-from bandit_envs.logged.rows.hashes import SLICES
+from bandit_envs.logged.rows.units import SLICES
 
 AUTO: Literal["auto"] = "auto"
 """A share that is not given: the first half of the rows, if a policy learns."""

@@ -26,7 +26,7 @@ from bandit_envs.logged.columns import (
     has_own_kind,
     kind_in_log,
 )
-from bandit_envs.logged.rows.hashes import as_units
+from bandit_envs.logged.rows.units import as_units
 from bandit_envs.nests import Nest, flatten, map_structure
 from bandit_envs.policies.models.feature_readers import shows_items
 from bandit_envs.tables.encoding import TableEncoding
@@ -228,6 +228,16 @@ class BanditLog:
         """Whether its features have names: those of the columns of a table."""
         return self.encoding is not None and self.encoding.names_features
 
+    def describe_choices(self) -> str:
+        """Returns among what actions are chosen, such as "3 actions" or "up to 4 of 6 items"."""
+        if not shows_items(self.observation):
+            return describe_actions(self.action_kind)
+        names = () if self.encoding is None else self.encoding.items
+        if names:
+            return f"up to {self.num_actions} of {len(names)} items"
+        changes = available_actions(self.seen(), self.num_actions) is not None
+        return f"{'up to ' if changes else ''}{self.num_actions} items in a decision"
+
     def seen(self) -> Nest:
         """Returns the observation as policies take it: with `available` as its `mask`.
 
@@ -269,7 +279,7 @@ class BanditLog:
         return all(flatten(equal))
 
     def __repr__(self) -> str:
-        known = f"{len(self)} rows, {describe_actions(self.action_kind)}"
+        known = f"{len(self)} rows, {self.describe_choices()}"
         if len(self):
             low = self.propensity.min()
             high = self.propensity.max()

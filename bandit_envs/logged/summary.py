@@ -11,11 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from bandit_envs.arrays import Array, Floats, Indices
-from bandit_envs.logged.columns import describe_actions
+from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.logged.log import BanditLog, concatenate
-from bandit_envs.logged.rows.hashes import SLICES, hash_text, slices_of_units
+from bandit_envs.logged.rows.hashes import hash_text
 from bandit_envs.logged.rows.likely_units import Repeats, count_repeats, merge_repeats
 from bandit_envs.logged.rows.row_order import RowOrder
+from bandit_envs.logged.rows.units import SLICES, slices_of_units
 from bandit_envs.metrics.statistics import Statistics
 from bandit_envs.names.visible import visible
 from bandit_envs.nests import flatten
@@ -130,6 +131,7 @@ class LogSummary:
             not on batches; and not on rewards, which may come late.
         repeats: of the columns of numbers of a table whose rows have no units.
         slices: [4096], the numbers of rows in slices of units; None if each row is a unit.
+        offers: [K], in how many rows each action is available; None if all always are.
         items: how often items were offered and chosen.
     """
 
@@ -141,6 +143,7 @@ class LogSummary:
     fingerprint: int
     repeats: Mapping[str, Repeats] = dataclasses.field(default_factory=dict, compare=False)
     slices: Indices | None = dataclasses.field(default=None, compare=False)
+    offers: Indices | None = dataclasses.field(default=None, compare=False)
     items: ItemSums = dataclasses.field(default_factory=ItemSums, compare=False)
     weights: Statistics | None = None
     weighted: Statistics | None = None
@@ -170,6 +173,7 @@ class LogSummary:
             fingerprint=_fingerprint(batch),
             repeats=count_repeats(batch),
             slices=None if batch.unit is None else _count_slices(batch.unit),
+            offers=_count_offers(batch),
             items=ItemSums.from_log(batch),
             weights=None if weight is None else Statistics.from_values(weight),
             weighted=None if weight is None else Statistics.from_values(weight * batch.reward),
@@ -189,7 +193,8 @@ class LogSummary:
             fingerprint=(self.fingerprint + later.fingerprint * pow(STEP, self.size, 2**64))
             % 2**64,
             repeats=merge_repeats(self.repeats, later.repeats),
-            slices=_add_slices(self.slices, later.slices),
+            slices=_add_counts(self.slices, later.slices),
+            offers=_add_counts(self.offers, later.offers),
             items=self.items.merge(later.items),
             weights=_merge(self.weights, later.weights),
             weighted=_merge(self.weighted, later.weighted),
@@ -269,12 +274,10 @@ class LogSummary:
         if not self.has_propensities:
             propensities = "no propensities"
         mean = f"mean reward {self._mean_reward():.4g}"
-        actions = "no actions" if self.empty is None else describe_actions(self.empty.action_kind)
+        actions = "no actions" if self.empty is None else self.empty.describe_choices()
         if self._names:
             shown = ", ".join(map(visible, self._names[:SHOWN]))
             actions += f" ({shown}{', ...' if len(self._names) > SHOWN else ''})"
-        if self._has_items and self.encoding is not None:
-            actions = f"up to {self.num_actions} of {len(self.encoding.items)} items"
         weights = "" if self.weights is None else ", rows with weights"
         return f"{self.size} rows, {actions}, {mean}, {propensities}{weights}"
 
@@ -284,7 +287,13 @@ def _count_slices(unit: Indices) -> Indices:
     return np.bincount(slices_of_units(unit), minlength=SLICES)
 
 
-def _add_slices(left: Indices | None, right: Indices | None) -> Indices | None:
+def _count_offers(batch: BanditLog) -> Indices | None:
+    """Returns in how many rows each action is available: [K]; None if all always are."""
+    available = available_actions(batch.seen(), batch.num_actions)
+    return None if available is None else np.count_nonzero(available, axis=0)
+
+
+def _add_counts(left: Indices | None, right: Indices | None) -> Indices | None:
     """Returns the sums of the numbers of rows; those of a part without batches are None."""
     if left is None or right is None:
         return right if left is None else left

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bandit_envs.arrays import Array
+from bandit_envs.tables.cells import parse_time
 
 DATE = re.compile(r"\d{4}-\d\d-\d\d")
 """How a date begins in a column of texts."""
@@ -92,6 +93,31 @@ def parse_duration(name: str, text: str) -> float:
     if found is None or not float(found[1]):
         raise ValueError(f"{name} is {text!r}; expected a number of {', '.join(SECONDS)}, as 14d")
     return float(found[1]) * SECONDS[found[2]]
+
+
+def parse_seconds(name: str, text: str) -> float:
+    """Returns a date or a time, such as 2024-12-31, in seconds since 1970-01-01 00:00.
+
+    Args:
+        name: of the argument, in messages.
+        text: as in 2024-12-31 or 2024-12-31 23:59.
+
+    >>> parse_seconds("until", "1970-01-02")
+    86400.0
+    """
+    time = parse_time(text)
+    if time is None:
+        raise ValueError(f"{name} is {text!r}; expected a date or a time, as in 2024-12-31 23:59")
+    return float(time.astype(np.int64)) / 1e6
+
+
+def write_seconds(seconds: float) -> str:
+    """Returns a time in seconds since 1970-01-01 00:00 as a text, to the minute.
+
+    >>> write_seconds(86400.0)
+    '1970-01-02 00:00'
+    """
+    return str(np.datetime64(int(seconds), "s").astype("M8[m]")).replace("T", " ")
 
 
 def _parse_limit(name: str, limit: str, values: Array) -> Any:

@@ -237,7 +237,7 @@ def test_segments_are_of_columns_of_the_context(log):
             if (each.policy, each.estimator) == ("first", "snips")
         ]
         assert (row.value, row.gain) == pytest.approx((own.value, own.gain))
-    with pytest.raises(ValueError, match="by is 'kind'; expected a column of"):
+    with pytest.raises(ValueError, match="by is 'kind', a feature of items, of which a decision"):
         evaluate(table, "first", "snips", by="kind")
 
 

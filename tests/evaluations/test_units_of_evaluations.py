@@ -7,7 +7,7 @@ import pytest
 
 from bandit_envs.evaluations import evaluate, learn
 from bandit_envs.logged import BanditLog, from_frame, read_log, scan_log
-from bandit_envs.logged.rows.hashes import as_units, slices_of_units
+from bandit_envs.logged.rows.units import as_units, slices_of_units
 
 pandas = pytest.importorskip("pandas")
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from bandit_envs.evaluations import evaluate
 from bandit_envs.logged import SelfNormalizedIPS, from_frame, read_log, scan_log
 from bandit_envs.logged.log import concatenate
 
@@ -50,6 +51,17 @@ def test_a_file_gives_the_log_of_its_frame(tmp_path, suffix):
     assert read_log(path, available="items", **ROLES) == read(table())
     batches = list(scan_log(path, 2, available="items", **ROLES))
     assert concatenate(batches) == read(table())
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_share_is_told_where_the_one_action_is_not_available():
+    log = read(table())
+    found = evaluate([log[:1], log[1:]], "constant:number=B", "ips", train=None)
+    text = "constant:number=B chooses uniformly in 2 of 4 rows, where its action is not available"
+    assert any(text in note for note in found.notes)
+    always = read(table(items=[["A", "B", "C", "D"]] * 4))
+    found = evaluate(always, "constant:number=B", "ips", train=None)
+    assert not any("chooses uniformly" in note for note in found.notes)
 
 
 def test_numbered_actions_are_available_by_number():

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bandit_envs.evaluations import evaluate
 from bandit_envs.logged import (
     BanditLog,
     read_dsjson,
@@ -194,6 +195,23 @@ def test_a_scan_of_a_folder_of_dsjson_is_its_log_in_batches(tmp_path):
     assert concatenate(list(scan)) == read_log(ITEMS / "passed.dsjson")
     earlier, later = scan.with_time("Timestamp").split("2026-01-01 00:00:04")
     assert (len(earlier), len(later)) == (4, 2)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_lines_are_evaluated_by_the_day_of_their_timestamps(tmp_path):
+    lines = (ITEMS / "decisions.dsjson").read_text().replace("01-01T00:00:04", "02-03T00:00:00")
+    lines = lines.replace("01-01T00:00:05", "02-04T00:00:00")
+    (tmp_path / "log.dsjson").write_text(lines)
+    found = evaluate(tmp_path / "log.dsjson", "random", "ips", by="Timestamp:month", train=None)
+    sizes = {name: rows[0].rows for name, rows in found.segments.items()}
+    assert sizes == {"2026-01": 4, "2026-02": 2}
+    scan = scan_log(tmp_path / "log.dsjson", batch_rows=2)
+    log = read_log(tmp_path / "log.dsjson", time="Timestamp")
+    assert concatenate(list(scan.with_dates("Timestamp"))) == log
+    assert np.datetime64(int(log.time[4]), "s") == np.datetime64("2026-02-03", "s")
+    (tmp_path / "bad.dsjson").write_text(lines.replace("2026-02-03", "soon"))
+    with pytest.raises(ValueError, match=r"Timestamp in line 5 of bad\.dsjson is no date"):
+        list(scan_log(tmp_path / "bad.dsjson").with_dates(""))
 
 
 def test_words_and_objects_in_objects_are_written_back(tmp_path):

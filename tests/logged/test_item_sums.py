@@ -1,5 +1,6 @@
 """What a summary says of the items of a log."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -25,6 +26,21 @@ def test_a_summary_counts_where_items_were_offered_and_chosen():
     assert whole.count_offers(ENCODING.items.index("d")) == 3
     assert "up to 4 of 6 items" in str(summary)
     assert summary.item_rows() == rows
+
+
+def test_items_without_numbers_are_not_called_actions():
+    log = dataclasses.replace(make_fixture().drop("item"), encoding=None)
+    assert "6 rows, up to 4 items in a decision, mean reward" in str(LogSummary.from_batches([log]))
+    assert "6 rows, up to 4 items in a decision" in repr(log)
+    fixed = {name: log.observation[name] for name in ("global", "per_arm")}
+    text = repr(dataclasses.replace(log, observation=fixed, action_probabilities=None))
+    assert "6 rows, 4 items in a decision" in text
+
+
+def test_a_summary_counts_where_actions_are_available():
+    log = make_fixture()
+    parts = [LogSummary.from_batches([log[:2]]), LogSummary.from_batches([log[2:]])]
+    assert parts[0].merge(parts[1]).offers.tolist() == [6, 6, 4, 2]
 
 
 def test_a_log_without_items_has_none():

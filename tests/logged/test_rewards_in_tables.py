@@ -64,8 +64,61 @@ def test_decisions_after_the_last_reward_are_young():
     more = decisions()
     more.loc[5, "when"] = "2026-06-01"
     table = RewardTable(CONVERSIONS, window="2d")
-    log = from_frame(more, **NAMES, rewards=table, time="when")
+    with pytest.warns(UserWarning, match="no reward of .* is of the last 145 days of the log"):
+        log = from_frame(more, **NAMES, rewards=table, time="when")
     assert log.reward.tolist() == [0.0, 4.0, 0.0, 0.0, 1.0]
+
+
+def seldom_rewarded(size=200):
+    """A decision an hour, and rewards of four of them, the last long before the newest."""
+    start = pd.Timestamp("2026-01-01")
+    logs = pd.DataFrame(
+        {
+            "id": range(size),
+            "when": start + pd.to_timedelta(np.arange(size), unit="h"),
+            "action": 0,
+            "propensity": 1.0,
+            "age": 1.0,
+        }
+    )
+    hours = np.array([10, 60, 120, 160])
+    paid = pd.DataFrame({"id": hours - 5, "when": start + pd.to_timedelta(hours, unit="h")})
+    return logs, paid.assign(paid=1.0)
+
+
+def test_rare_rewards_are_exported_when_the_newest_decision_was_made():
+    logs, paid = seldom_rewarded()
+    names = {**NAMES, "time": "when"}
+    log = from_frame(logs, **names, rewards=RewardTable(paid, window="12h"))
+    assert (len(log), log.reward.sum()) == (188, 4.0)  # up to 12 hours before hour 199
+    early = RewardTable(paid, window="12h", until="2026-01-07 16:00")  # hour 160
+    assert len(from_frame(logs, **names, rewards=early)) == 149
+    age = early.arrivals(logs, decision="id", reward="paid", time="when").age
+    assert (age[150] / 3600.0, age[199]) == (10.0, 0.0)
+
+
+def test_rewards_that_end_long_before_the_log_are_exported_then():
+    logs, paid = seldom_rewarded()
+    many = paid.loc[np.repeat(0, 60)].assign(id=np.arange(60), when=logs["when"][:60].to_numpy())
+    table = RewardTable(many, window="12h")
+    with pytest.warns(UserWarning, match=r"of the last 5.83 days of the log, .* 2026-01-03 11:00"):
+        log = from_frame(logs, **NAMES, time="when", rewards=table)
+    assert log.reward.tolist() == [1.0] * 48  # none counts as 0 whose reward may be missing
+    named = RewardTable(many, window="12h", until="2026-02-01")
+    assert len(from_frame(logs, **NAMES, time="when", rewards=named)) == 200
+
+
+def test_rewards_with_dates_alone_count_from_the_day_of_the_decision_on():
+    logs = decisions().assign(when=lambda frame: frame["when"].str[:10] + " 18:30")
+    table = RewardTable(CONVERSIONS, window="2d", until="2026-02-01")
+    log = from_frame(logs, **NAMES, rewards=table, time="when")
+    assert log.reward.tolist() == [0.0, 4.0, 0.0, 0.0, 1.0, 0.0]
+    found = table.arrivals(logs, decision="id", reward="paid", time="when")
+    assert found.delay[[1, 4]].tolist() == [0.0, 0.0]
+    times = CONVERSIONS.assign(when=CONVERSIONS["when"] + " 06:00")
+    table = RewardTable(times, window="2d", until="2026-02-01")
+    log = from_frame(logs, **NAMES, rewards=table, time="when")
+    assert log.reward.tolist() == [0.0] * 6  # those that come before their decision
 
 
 def test_decisions_without_a_reward_are_left_out_if_asked():
@@ -178,7 +231,18 @@ def test_late_rewards_of_young_decisions_are_corrected():
             "window is '2 years'; expected a number of s, min, h, d, w",
         ),
         ({"reward": "age"}, "has a column 'age', and rewards are in a table of their own"),
-        ({"item": "age"}, "rewards is given; expected a log of actions"),
+        (
+            {"rewards": RewardTable(CONVERSIONS, window="2d", until="May"), "time": "when"},
+            "until is 'May'; expected a date or a time",
+        ),
+        (
+            {"rewards": RewardTable(CONVERSIONS, until="2026-01-07")},
+            "until is '2026-01-07', and window is None",
+        ),
+        (
+            {"rewards": RewardTable(CONVERSIONS, window="8d"), "time": "when"},
+            "all 6 decisions are younger than 8d on 2026-01-07 00:00",
+        ),
     ],
 )
 def test_what_cannot_be_joined_is_refused(change, message):
@@ -236,8 +300,12 @@ def test_the_command_joins_rewards(folder, monkeypatch, capsys):
 
     monkeypatch.chdir(folder)
     names = ["--decision", "id", "--reward", "paid", "--rewards", "conversions.parquet"]
-    rest = ["--window", "when:2d", "--features", "age", "--train", "none"]
-    main(["evaluate", "log", *names, *rest, "--policy", "random"])
+    rest = ["--features", "age", "--train", "none", "--policy", "random"]
+    main(["evaluate", "log", *names, "--window", "when:2d", *rest])
     text = " ".join(capsys.readouterr().out.split())
     assert "3 of 5 decisions have no reward, which counts as 0" in text
-    assert "up to 2d after it" in text
+    assert "the table has no times of day; exported 2026-01-07 00:00, the time of the" in text
+    main(["evaluate", "log", *names, "--window", "when:2d:2026-01-05 12:00", *rest])
+    text = " ".join(capsys.readouterr().out.split())
+    assert "exported 2026-01-05 12:00, as it is said" in text
+    assert "decisions younger than 2d: 3, left out: those after 2026-01-03 12:00" in text

@@ -25,8 +25,8 @@ from bandit_envs.logged.intervals import KnownRange
 from bandit_envs.logged.intervals.blocks import buckets_of_units
 from bandit_envs.logged.reward_models.regression import RewardRegression
 from bandit_envs.logged.reward_models.reward_sums import RewardSums, folds_of
-from bandit_envs.logged.rows.hashes import as_units
 from bandit_envs.logged.rows.likely_units import describe_unused
+from bandit_envs.logged.rows.units import as_units
 from tests.logged.known_logs import heavy_log
 
 quiet = pytest.mark.filterwarnings("ignore::UserWarning")

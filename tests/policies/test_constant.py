@@ -13,6 +13,11 @@ def test_another_action_is_chosen_where_the_one_is_not_available():
     assert policy.probabilities(env.reset()).tolist() == [[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]
 
 
+def test_an_action_and_an_item_are_not_both_chosen():
+    with pytest.raises(ValueError, match="number is 1, and item is 3; expected one of them"):
+        ConstantPolicy(1, item=3, num_actions=4)
+
+
 def test_an_action_that_there_is_not_is_refused():
     with pytest.raises(ValueError, match="number is 3"):
         ConstantPolicy(3, num_actions=3)

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from bandit_envs import BetaThompsonSamplingPolicy
+from bandit_envs.evaluations import evaluate
 from bandit_envs.logged import (
     InversePropensityScoring,
     SelfNormalizedIPS,
     learn_from_log,
     probabilities_of,
+    read_log,
     scan_log,
 )
 from bandit_envs.logged.learners import DirectMethodLearner
@@ -80,6 +82,52 @@ def test_times_of_rewards_cut_a_log(tmp_path, monkeypatch):
         serve_users(service, 20)
         earlier, later = scan_log(service.path, time="time").split("2090-01-01")
     assert (len(earlier), len(later)) == (18, 18)
+
+
+def set_clock(monkeypatch, day):
+    """Lets a day be today, in UTC."""
+    seconds = float(np.datetime64(day, "s").astype(int))
+    monkeypatch.setattr(time, "time", lambda: seconds)
+
+
+def serve_three_months(folder, monkeypatch):
+    """Serves users in three months, and returns the file. Rewards come a month after decisions."""
+    with open_shop(folder, epsilon=0.5) as service:
+        for month, size in {1: 40, 2: 80, 3: 120}.items():
+            set_clock(monkeypatch, f"2026-{month:02}-20")
+            made = [service.decide(CONTEXT) for _ in range(size)]
+            set_clock(monkeypatch, f"2026-{month + 1:02}-20")
+            for number, decision in enumerate(made):
+                service.reward(decision.id, float(number % 3))
+        return service.path
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_months_are_of_when_decisions_were_made(tmp_path, monkeypatch):
+    path = serve_three_months(tmp_path, monkeypatch)
+    log = read_log(path, time="time")
+    assert read_log(path) == log.drop("time")
+    assert set(np.diff(log.time).tolist()) == {0.0, 31 * 86_400.0, 28 * 86_400.0}
+    for each, by in ((path, "time:month"), (scan_log(path, 50), "month"), (log, "month")):
+        found = evaluate(each, "random", "snips", by=by)
+        sizes = {name: rows[0].rows for name, rows in found.segments.items()}
+        assert sizes == {"2026-01": 40, "2026-02": 80, "2026-03": 120}
+        assert found.is_over_time
+        own = evaluate(log[40:120], "random", "snips").rows[1]
+        assert found.segments["2026-02"][1].value == pytest.approx(own.value, rel=1e-9)
+    with pytest.raises(ValueError, match="no column of dates 'day'; expected its own time"):
+        evaluate(path, "random", "snips", by="day:month")
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_months_are_those_of_all_files_in_a_folder(tmp_path, monkeypatch):
+    serve_three_months(tmp_path, monkeypatch).rename(tmp_path / "first.sqlite")
+    with open_shop(tmp_path) as service:
+        set_clock(monkeypatch, "2026-03-31")
+        for _ in range(30):
+            service.reward(service.decide(CONTEXT).id, 1.0)
+    found = evaluate(tmp_path, "random", "snips", by="time:month")
+    assert [rows[0].rows for rows in found.segments.values()] == [40, 80, 150]
 
 
 def test_the_command_evaluates_and_learns(tmp_path, monkeypatch, capsys):

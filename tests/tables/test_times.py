@@ -5,6 +5,7 @@ import datetime
 import numpy as np
 import pytest
 
+from bandit_envs.tables.cells import as_times, parse_time
 from bandit_envs.tables.times import TimesOfRows, count_rows_by_time
 
 DATES = [datetime.date(2024, 1, day) for day in (1, 2, 2, 3)]
@@ -66,3 +67,29 @@ def test_a_part_of_a_date_cuts_dates_in_texts(limit):
 def test_a_limit_that_cannot_be_compared_is_refused(values):
     with pytest.raises(ValueError, match=r"time is .* in the first row"):
         count_rows_by_time("time", "soon", parts_of(np.array(values)))
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["2024-02-29", "1970-01-01", "0001-01-01", "2024-02-29"],
+        ["2024-12-31 23:59", "2024-12-31T00:00"],
+        ["2024-12-31 23:59:59", "1969-12-31T23:59:59"],
+        ["2024-12-31", "2024-12-31 23:59"],
+        ["2023-02-29", "2023-02-28"],
+        ["2024-12-31 24:00", "2024-12-31 23:60"],
+        ["2024-12-31_23:59", "2024-12-31 23:58"],
+        ["2024-12-3\0", "2024-12-31"],
+        ["2024-12-\u0661\u0662", "2024-12-31"],
+        ["2024-12-31 23:59Z", "2024-12-31 23:59+01:00", " 2024-12-31"],
+        ["1970-01-01", "soon"],
+        ["2024-12-31", None, float("nan"), 3],
+        [],
+    ],
+)
+def test_columns_of_times_are_those_of_their_cells(texts):
+    found = as_times(np.array(texts, object))
+    expected = np.array([parse_time(text) for text in texts], "M8[us]")
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(np.isnat(found), [parse_time(text) is None for text in texts])
+    assert found.dtype == "M8[us]"

@@ -123,6 +123,13 @@ def find_remarks(candidate: Candidate, log: OpenLog) -> Iterator[str]:
     is_linear = isinstance(policy, ContextualPolicy) and policy.model.is_linear
     if is_linear and encoding is not None and encoding.features and encoding.item_features:
         yield LACKS_PRODUCTS
-    if isinstance(policy, ConstantPolicy) and policy.item is not None:
+    if not isinstance(policy, ConstantPolicy):
+        return
+    if policy.item is not None:
         without = log.size - log.summary.items.count_offers(policy.item)
         yield f"chooses uniformly in {without} of {log.size} rows, where its item is not offered"
+    elif log.summary.offers is not None:
+        without = log.size - int(log.summary.offers[policy.number])
+        if without:
+            found = f"chooses uniformly in {without} of {log.size} rows"
+            yield f"{found}, where its action is not available"

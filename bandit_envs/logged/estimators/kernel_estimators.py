@@ -42,7 +42,7 @@ from bandit_envs.logged.estimators.kernels import epanechnikov
 from bandit_envs.logged.estimators.sums.ratio_sums import RatioSums
 from bandit_envs.logged.estimators.terms import Terms
 from bandit_envs.logged.log import BanditLog
-from bandit_envs.logged.rows.hashes import as_units
+from bandit_envs.logged.rows.units import as_units
 from bandit_envs.logged.translation import see_as
 from bandit_envs.nests import map_structure
 from bandit_envs.policies import Policy

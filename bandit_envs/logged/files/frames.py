@@ -81,7 +81,7 @@ def from_frame(
         balance: whether propensities are those of the mixture of all logging policies, as by
             `balance_loggers`, which says what that assumes.
         decision: the column of the names of the decisions, if a table has one row for each
-            candidate of a decision. These rows are adjacent.
+            candidate of a decision, which are adjacent; or if `rewards` has them, too.
         item: the column of the items, if actions are items with features. There is no `action`.
         chosen: the column that is 1 for the chosen candidate, and 0 for others.
         item_features: the columns of the features of the items; `features` are those of the
@@ -91,7 +91,8 @@ def from_frame(
         available: the column of the actions that were available in each row: lists, which are JSON
             in CSV, such as `["hats", "shoes"]`. By default, all were.
         unit: the column of integers or texts that says whose a decision is, such as of which user
-            or session. Rows of one unit belong together, and intervals are by units.
+            or session. Rows of one unit belong together, and intervals are by units. The text "17"
+            is the same unit as the integer 17.
         time: the column of dates or times, which the log has as seconds. It is no feature, unless
             it is named as one.
         rewards: a table of the rewards, such as conversions: a data frame, a path, or a

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,8 @@ from bandit_envs.arrays import Array, Floats, Mask
 from bandit_envs.logged.columns import TOLERANCE, BadValueError
 from bandit_envs.logged.files.log_roles import LogRoles
 from bandit_envs.logged.files.scan import BATCH_ROWS
-from bandit_envs.logged.files.table_scan import TableScan, UsersScan
+from bandit_envs.logged.files.table_scan import TableScan
+from bandit_envs.logged.files.users_scan import UsersScan
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.names.visible import visible
 from bandit_envs.tables.cells import as_numbers, cells_of, read_numbers
@@ -33,6 +34,9 @@ from bandit_envs.tables.missing import OF_DECISIONS, MissingValues
 from bandit_envs.tables.parts import Part, Parts, keep_small
 from bandit_envs.tables.roles import Roles, check_column_names
 from bandit_envs.tables.times import TimesOfRows
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 OF_WHOLE = ("unit", "time", "weight")
 """The roles of columns that say one thing of a whole decision, beside its context."""
@@ -113,7 +117,8 @@ class ItemScan(UsersScan):
             tells_all=False,
             propensity=columns.propensity,
         )
-        return scan._replace(tells_all=scan._find_tells_all())
+        scan = scan._replace(tells_all=scan._find_tells_all())
+        return scan.with_rewards(columns.rewards, name, lists.found)
 
     def scan_part(self, number: int) -> Iterator[BanditLog]:
         size = size_of_batches(self.encoding, self.most, self.batch_rows)
@@ -151,27 +156,41 @@ class ItemScan(UsersScan):
                 place = functools.partial(_place_in_part, part.name, rows)
                 yield TimesOfRows(cells_of(rows.decisions, name), place)
 
+    def _scan_decisions(self, names: Sequence[str]) -> Iterator[DataFrame]:
+        for number, part in enumerate(self.parts.found):
+            decisions = self._rows(number, names)
+            if self.drop_missing:  # all columns decide which decisions are left out
+                decisions = self._complete_rows(number, self.roles.names())
+            for rows in decisions:
+                with part.reading():
+                    yield rows.decisions
+
     def _rows(self, number: int, names: Sequence[str]) -> Iterator[CandidateRows]:
         """Yields the decisions that begin in a part, with some columns."""
         texts = [column.name for column in self.encoding.texts]
         texts += self.roles.all_of("unit")  # so that no number is read as a float
-        yield from self.table.scan_part(number, list(dict.fromkeys(names)), texts)
+        needed = [*names] if self.rewards is None else [*names, *self.rewards.of_log()]
+        yield from self.table.scan_part(number, list(dict.fromkeys(needed)), texts)
 
     def _complete_rows(self, number: int, names: Sequence[str]) -> Iterator[CandidateRows]:
         """Yields the decisions of a part that miss no value; ValueError if others do."""
         for rows in self._rows(number, names):
             with self.parts.found[number].reading():
                 is_missing = rows.is_incomplete(self._find_missing(rows))
-            if not is_missing.any():
-                yield rows
-                continue
-            if not self.drop_missing:
+            if is_missing.any() and not self.drop_missing:
                 self.find_missing().check_none(OF_DECISIONS)
-            yield rows.keep(~is_missing)
+            complete = rows.keep(~is_missing) if is_missing.any() else rows
+            if self.rewards is not None:
+                with self.parts.found[number].reading():
+                    is_used = self.rewards.is_used(complete.decisions)
+                complete = complete if is_used.all() else complete.keep(is_used)
+            yield complete
 
     def _find_missing(self, rows: CandidateRows) -> dict[str, Mask]:
         """Returns which values of the candidates of decisions are missing, [N], by column."""
-        needed = (name for name in self.roles.names() if name not in self.roles.all_of("decision"))
+        needed = self.roles.names()
+        if self.roles.all_of("reward"):  # else rewards are joined by the names of the decisions
+            needed = [name for name in needed if name not in self.roles.all_of("decision")]
         is_missing = {name: rows.is_missing(name) for name in needed}
         is_chosen = self._read_chosen(rows)
         counts = rows.sum_of(is_chosen.astype(np.int64))
@@ -263,6 +282,8 @@ class ItemScan(UsersScan):
 
     def _read_rewards(self, rows: CandidateRows, chosen: NDArray[np.intp]) -> Floats:
         """Returns the rewards of the chosen candidates, [n]; ValueError if others have others."""
+        if self.rewards is not None:
+            return self.rewards.rewards_of(rows.decisions)
         name = self.roles.column_of("reward")
         column = rows.candidates[name]
         rewards = as_numbers(cells_of(rows.candidates, name))

@@ -21,7 +21,7 @@ from bandit_envs.logged.files.log_roles import LogRoles, Propensity
 from bandit_envs.logged.files.reward_table import RewardTable
 from bandit_envs.logged.files.scan import BATCH_ROWS
 from bandit_envs.logged.files.served.decision_scan import DecisionScan
-from bandit_envs.logged.files.table_scan import UsersScan
+from bandit_envs.logged.files.users_scan import UsersScan
 from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.tables.folders import find_parts, has_files
 from bandit_envs.tables.roles import Names
@@ -87,7 +87,9 @@ def scan_log(
             ValueError that counts them.
         time: a column that no batch has, such as the `time` of rewards.
             `earlier, later = scan.split("2024-12-31")` cuts the log there, and `evaluate` cuts it
-            by week or month. Batches of `scan.with_dates("")` have its dates.
+            by week or month. Batches of `scan.with_dates("")` have its dates. That of a service's
+            file is `time`, of its decisions where it cuts by month, and of its rewards where it
+            splits; that of dsjson is `Timestamp`.
         embedding: the columns of the categories of the action, as for `from_frame`.
         weight: the column of how many decisions each row stands for, as for `from_frame`.
         only: a pattern, such as `*.csv` or `day=2/*`, of the files of a folder that are read. By

@@ -184,8 +184,7 @@ class LogRoles(NamedTuple):
         elif not isinstance(propensity, float):
             columns = propensity
         of_items = {"decision": decision, "item_features": item_features}
-        of_actions: dict[str, object] = {"embedding": embedding, "logger": logger}
-        of_actions |= {"available": available, "rewards": rewards is not None}
+        of_actions = {"embedding": embedding, "logger": logger, "available": available}
         others: dict[str, Names | None]
         if item is None:
             others = {"action": action}

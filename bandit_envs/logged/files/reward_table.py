@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,20 +13,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.arrays import Floats, Indices, Mask
+from bandit_envs.logged.files.reward_export import NOT_KNOWN, Export
 from bandit_envs.logged.files.scan import BATCH_ROWS
-from bandit_envs.logged.rows.hashes import as_units
-from bandit_envs.tables.cells import read_reals, read_seconds, read_units
+from bandit_envs.logged.files.unit_columns import read_units
+from bandit_envs.tables.cells import read_reals, read_seconds
 from bandit_envs.tables.errors import check_column
 from bandit_envs.tables.folders import find_parts
 from bandit_envs.tables.missing import MissingValues
 from bandit_envs.tables.parts import FramePart, Part
 from bandit_envs.tables.roles import check_column_names
 from bandit_envs.tables.suffixes import TABLE_SUFFIXES
-from bandit_envs.tables.times import parse_duration
+from bandit_envs.tables.times import parse_duration, parse_seconds, write_seconds
 from bandit_envs.tables.whole_table import AnyTable
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+DAY = 86_400.0
+"""In seconds."""
+
+LONG_GAP = 0.1
+"""The share of a window from which on a log without rewards at its end is doubtful."""
 
 SHOWN_BYTES = 2**26
 """The size from which the memory that rewards take is told."""
@@ -37,8 +45,8 @@ class Arrivals(NamedTuple):
     Fields:
         reward: [n], 0 where none has come.
         delay: [n], how many seconds the first took; NaN where none has come.
-        age: [n], of the decisions in seconds when the last reward came: at least 0, and at most
-            the window, after which no reward counts.
+        age: [n], of the decisions in seconds when the rewards were exported: at least 0, and at
+            most the window, after which no reward counts.
     """
 
     reward: Floats
@@ -56,9 +64,14 @@ class RewardTable:
     Args:
         table: a data frame, or the path of a CSV or Parquet file, or of a folder of such files.
         window: how long after its decision a reward counts, such as "14d": a number of s, min, h, d
-            or w. The log and the table need times then. Decisions that are younger than that at the
-            time of the last reward are left out, whether or not they have a reward, as more may
-            come. By default, all rewards count, so that young decisions have too few.
+            or w. The log and the table need times then. Decisions that are younger than that when
+            the rewards were exported are left out, whether or not they have a reward, as more may
+            come. By default, all rewards count, so that young decisions have too few. If the times
+            of rewards are dates alone, one of the day of its decision counts, too.
+        until: when the rewards were exported, such as "2024-05-10" for the beginning of that day:
+            later ones are not known. By default, it is the newest time of a decision or a reward.
+            If the log goes on after the last reward for so long that more should have come, it is
+            the time of the last reward.
         only_first: whether the first reward of a decision counts; by default, their sum does.
         drops_unrewarded: whether decisions without a reward are left out; by default, their reward
             is 0.
@@ -66,6 +79,7 @@ class RewardTable:
 
     table: AnyTable
     window: str | None = None
+    until: str | None = dataclasses.field(default=None, kw_only=True)
     only_first: bool = False
     drops_unrewarded: bool = False
 
@@ -104,9 +118,9 @@ class RewardTable:
         if not self.only_first:
             expected = "one reward, of which the delay is; only_first=True takes the first"
             check_column(frame, decision, counts < 2, expected)
-        delays = joined.times[places] - own[rows]
+        delays = np.maximum(joined.times[places] - own[rows], 0.0)  # dates begin at midnight
         delay[rows[is_counted][::-1]] = delays[is_counted][::-1]  # so that the first stays
-        age = np.clip(joined.last - own, 0.0, joined.window)
+        age = np.clip(joined.export.time - own, 0.0, joined.window)
         return Arrivals(joined.rewards_of(frame), delay, age)
 
     def parts(self) -> list[Part]:
@@ -163,16 +177,17 @@ class Matches(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class JoinedRewards:
-    """Rewards in memory, sorted by the hashes of their ids, and then by their times.
+    """Rewards in memory, sorted by the numbers of their ids, and then by their times.
 
     Args:
         source: the table.
         columns: of the log and the table.
         window: in seconds; None if all rewards count.
-        ids: a hash of 64 bits of the id of each reward, [m].
+        ids: the number of the id of each reward, [m].
         times: of the rewards in seconds, [m]; all 0 without a window.
         values: the rewards, [m].
         survey: of the log.
+        export: when the rewards were exported; of no meaning without a window.
     """
 
     source: RewardTable
@@ -182,6 +197,7 @@ class JoinedRewards:
     times: Floats
     values: Floats
     survey: Survey = NOT_SURVEYED
+    export: Export = NOT_KNOWN
 
     @classmethod
     def read(cls, source: RewardTable, columns: RewardColumns) -> JoinedRewards:
@@ -189,8 +205,11 @@ class JoinedRewards:
 
         Raises:
             ValueError: a column is missing, a cell is empty or of another kind, or there is a
-                window and no column of times.
+                window and no column of times, or `until` without a window.
         """
+        if source.until is not None and source.window is None:
+            problem = f"until is {source.until!r}, and window is None"
+            raise ValueError(f"{problem}; expected one, such as 14d, in which rewards come")
         window = None if source.window is None else parse_duration("window", source.window)
         if window is None:
             columns = columns._replace(time=None)
@@ -206,7 +225,7 @@ class JoinedRewards:
                 check_column_names("the table of rewards", names, part.column_names())
                 for frame in part.frames(names, BATCH_ROWS, [columns.decision]):
                     MissingValues.from_frame(frame, names, part.name).check_none()
-                    ids.append(hash_ids(frame, columns.decision))
+                    ids.append(read_units(frame, columns.decision))
                     times.append(_times_of(frame, columns.time))
                     values.append(read_reals(frame, columns.reward))
         joined = np.concatenate(ids)
@@ -221,11 +240,6 @@ class JoinedRewards:
             values=np.concatenate(values)[order],
         )
 
-    @property
-    def last(self) -> float:
-        """The time of the last reward, in seconds: what came later is not known."""
-        return float(self.times.max(initial=-np.inf))
-
     def of_log(self) -> list[str]:
         """Returns the columns of the log that the rewards of its rows follow from."""
         return [name for name in (self.columns.decision, self.columns.time) if name is not None]
@@ -234,11 +248,27 @@ class JoinedRewards:
         """Returns the same rewards with what is found in the decisions of the log.
 
         Args:
-            frames: the columns `of_log` of all decisions.
+            frames: the columns `of_log` of all decisions, with a row for each; they are passed over
+                twice if there is a window.
 
         Raises:
             ValueError: a decision that has a reward is in the log twice, or none has a reward.
         """
+        if self.window is not None:
+            return dataclasses.replace(self, export=self._find_export(frames))._survey(frames)
+        return self._survey(frames)
+
+    def _find_export(self, frames: Iterable[DataFrame]) -> Export:
+        """Returns when the rewards were exported."""
+        if self.source.until is not None:
+            return Export(parse_seconds("until", self.source.until), "as it is said")
+        newest = -np.inf
+        for frame in frames:
+            newest = float(_times_of(frame, self.columns.time).max(initial=newest))
+        return Export.find(self.times, newest)
+
+    def _survey(self, frames: Iterable[DataFrame]) -> JoinedRewards:
+        """Returns the same rewards with what a pass over the decisions finds, as `with_log`."""
         survey = NOT_SURVEYED
         seen = np.zeros(len(self.ids), np.bool_)
         for frame in frames:
@@ -266,30 +296,60 @@ class JoinedRewards:
 
     def match(self, frame: DataFrame) -> Matches:
         """Returns which rewards the rows of a log have."""
-        ids = hash_ids(frame, self.columns.decision)
+        ids = read_units(frame, self.columns.decision)
         first = np.searchsorted(self.ids, ids, side="left")
         sizes = np.searchsorted(self.ids, ids, side="right") - first
         rows = np.repeat(np.arange(len(ids)), sizes)
         places = np.arange(len(rows)) + np.repeat(first - (np.cumsum(sizes) - sizes), sizes)
         is_counted = np.ones(len(rows), np.bool_)
         if self.window is not None:
-            delays = self.times[places] - _times_of(frame, self.columns.time)[rows]
-            is_counted = (delays >= 0.0) & (delays <= self.window)
+            own = _times_of(frame, self.columns.time)
+            begin = (own - own % DAY if self.are_dates else own)[rows]
+            times = self.times[places]
+            is_counted = (times >= begin) & (times <= own[rows] + self.window)
         return Matches(rows, places, is_counted)
+
+    @functools.cached_property
+    def are_dates(self) -> bool:
+        """Whether the times of the rewards are dates alone."""
+        return not (self.times % DAY).any()
 
     def is_old(self, frame: DataFrame) -> Mask:
         """Returns whether the window of each row of a log is over: [n]."""
         if self.window is None:
             return np.ones(len(frame), np.bool_)
         ends = _times_of(frame, self.columns.time) + self.window
-        return np.asarray(ends <= self.last)
+        return np.asarray(ends <= self.export.time)
 
-    def keep_used(self, frame: DataFrame) -> DataFrame:
-        """Returns the rows of a log that are not left out."""
+    def is_used(self, frame: DataFrame) -> Mask:
+        """Returns which rows of a log are not left out: [n]."""
         is_used = self.is_old(frame)
         if self.source.drops_unrewarded:
             is_used &= self.match(frame).find_rewarded(len(frame))
-        return frame if is_used.all() else frame[is_used]
+        return is_used
+
+    def check_some_old(self) -> None:
+        """Raises ValueError if all decisions of the log are too young to count."""
+        size = self.survey.decisions
+        if self.survey.young == size:
+            found = f"all {size} decisions are younger than {self.source.window} on {self._day}"
+            raise ValueError(f"{found}, {self.export.source}; expected a shorter window")
+
+    @property
+    def _day(self) -> str:
+        """When the rewards were exported, in words."""
+        return write_seconds(self.export.time)
+
+    def doubts(self) -> list[str]:
+        """Returns lines of what is perhaps read in another way than it is meant."""
+        gap = self.export.gap - (DAY if self.are_dates else 0.0)
+        if self.window is None or gap <= LONG_GAP * self.window:
+            return []
+        days = f"{self.export.gap / DAY:.3g} days"
+        found = f"no reward of {self.source.name} is of the last {days} of the log"
+        taken = f"as if it were exported at the time of its last reward, {self._day}"
+        named = "--window COLUMN:14d:DATE, or RewardTable(..., until=DATE), says when it was"
+        return [f"{found}, so it counts {taken}; {named}"]
 
     def rewards_of(self, frame: DataFrame) -> Floats:
         """Returns the rewards of the rows of a log: [n]."""
@@ -310,6 +370,8 @@ class JoinedRewards:
         until = "whenever they come, so that young decisions may have too few"
         if self.source.window is not None:
             until = f"up to {self.source.window} after it"
+            until += ", from its day on, as the table has no times of day" if self.are_dates else ""
+            until += f"; exported {self._day}, {self.export.source}"
         memory = 24 * len(self.ids)
         size = f", {memory / 2**20:.0f} MB in memory" if memory > SHOWN_BYTES else ""
         lines = [f"rewards of {self.source.name}{size}: {which} of a decision's, {until}"]
@@ -317,19 +379,14 @@ class JoinedRewards:
         old = found.decisions - found.young
         lines.append(f"{found.unrewarded} of {old} decisions have no reward, {effect}")
         if found.young:
-            problem = f"decisions younger than {self.source.window}: {found.young}"
-            lines.append(f"{problem}, left out, as rewards may still come")
+            problem = f"decisions younger than {self.source.window}: {found.young}, left out"
+            since = write_seconds(self.export.time - (self.window or 0.0))
+            lines.append(f"{problem}: those after {since}, as rewards may still come")
         if found.outside:
             lines.append(f"rewards before or too long after their decision: {found.outside}")
         if found.foreign:
             lines.append(f"rewards of no decision of the log: {found.foreign}")
         return lines
-
-
-def hash_ids(frame: DataFrame, name: str) -> Indices:
-    """Returns a hash of 64 bits of each id in a column, which is read as a text: [n]."""
-    cells = read_units(frame, name)
-    return as_units(cells.astype(str) if cells.dtype.kind in "iu" else cells)
 
 
 def _times_of(frame: DataFrame, name: str | None) -> Floats:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import abc
 import collections
 import dataclasses
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,8 +14,8 @@ from bandit_envs.arrays import Array, Floats, Mask
 from bandit_envs.base.checks import check_integer
 from bandit_envs.logged.columns import BadValueError
 from bandit_envs.logged.files.log_roles import LoggerColumns, LogRoles
-from bandit_envs.logged.files.reward_table import JoinedRewards
-from bandit_envs.logged.files.scan import BATCH_ROWS, Scan, are_parquet
+from bandit_envs.logged.files.scan import BATCH_ROWS, are_parquet
+from bandit_envs.logged.files.users_scan import UsersScan
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.logged.rows.likely_units import describe_unused, is_called_unit
 from bandit_envs.tables.cells import (
@@ -26,101 +25,20 @@ from bandit_envs.tables.cells import (
     read_names,
     read_numbers,
     read_reals,
-    read_seconds,
-    read_units,
 )
 from bandit_envs.tables.decisions.lists import read_sets
-from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.encoding_search import EncodingSearch
 from bandit_envs.tables.errors import bad_value
 from bandit_envs.tables.missing import MissingValues
 from bandit_envs.tables.parts import Part, Parts
 from bandit_envs.tables.roles import (
-    Roles,
     check_column_names,
-    describe_unnamed,
     find_unnamed,
 )
 from bandit_envs.tables.times import TimesOfRows
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-UsersScanType = TypeVar("UsersScanType", bound="UsersScan")
-
-
-@dataclasses.dataclass(frozen=True)
-class UsersScan(Scan):
-    """A log in a user's table, of any kind.
-
-    Args:
-        parts: of the table, in order: CSV or Parquet files, or a data frame.
-        roles: what its columns are.
-        batch_rows: the most rows of a batch.
-        drop_missing: whether decisions that miss values are left out; by default, they are an
-            error.
-        encoding: how columns become numbers.
-        has_dates: whether batches have the dates of the column of times, as their `time`.
-    """
-
-    parts: Parts[Part]
-    roles: Roles
-    batch_rows: int
-    drop_missing: bool
-    encoding: TableEncoding
-    has_dates: bool = dataclasses.field(default=False, kw_only=True)
-
-    def __iter__(self) -> Iterator[BanditLog]:
-        for number in range(len(self.parts.found)):
-            yield from self.scan_part(number)
-
-    @property
-    def features(self) -> Sequence[str]:  # type: ignore[override]
-        return self.encoding.names
-
-    @property
-    def time(self) -> str | None:  # type: ignore[override]
-        return self.roles.one_of("time")
-
-    @property
-    def condition(self) -> str:  # type: ignore[override]
-        return " without missing values" if self.drop_missing else ""
-
-    @property
-    def doubts(self) -> Sequence[str]:  # type: ignore[override]
-        unnamed = self.roles.unnamed
-        found = [describe_unnamed(unnamed)] if unnamed else []
-        return [*found, *self.encoding.find_other_dates()]
-
-    def remarks(self) -> list[str]:
-        lines = super().remarks()
-        if self.drop_missing:
-            lines.append(self.find_missing().describe_left_out())
-        return [*lines, *self.doubts]
-
-    def with_dates(self: UsersScanType, name: str) -> UsersScanType:
-        column = name or self.time
-        if column is None:
-            raise ValueError("no column of times is named; expected COLUMN:month, for example")
-        if self.time not in (None, column):
-            found = f"{self.time!r} and {column!r} are named as times"
-            raise ValueError(f"{found}; expected one column")
-        check_column_names("it", [column], self.parts.found[0].column_names())
-        scan = self if self.time else self.with_time(column)
-        return scan._replace(has_dates=True)
-
-    def _read_dates(self, frame: DataFrame) -> Floats | None:
-        """Returns when decisions were made, in seconds, [n]; None if nothing asks for it."""
-        return read_seconds(frame, self.roles.column_of("time")) if self.has_dates else None
-
-    def _read_units(self, frame: DataFrame) -> Array | None:
-        """Returns the units of decisions, [n]; None if each is a unit of its own."""
-        column = self.roles.one_of("unit")
-        return None if column is None else read_units(frame, column)
-
-    @abc.abstractmethod
-    def find_missing(self) -> MissingValues:
-        """Returns which values the columns miss."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,14 +51,12 @@ class TableScan(UsersScan):
         propensity: of all decisions; None if a column has them, or they are not known.
         loggers: the columns of several logging policies; None for one.
         num_unread: how many columns of features `keep_features` has left out.
-        rewards: those of a table of their own; None if a column has them.
     """
 
     num_actions: int
     propensity: float | None = None
     loggers: LoggerColumns | None = None
     num_unread: int = 0
-    rewards: JoinedRewards | None = None
 
     @classmethod
     def open(
@@ -200,12 +116,7 @@ class TableScan(UsersScan):
             drop_missing=drop_missing,
             encoding=encoding,
         )
-        if columns.rewards is not None:
-            if columns.rewards.columns.reward in found:
-                problem = f"{table} has a column {columns.rewards.columns.reward!r}"
-                raise ValueError(f"{problem}, and rewards are in a table of their own")
-            frames = scan._all_frames(columns.rewards.of_log())
-            scan = scan._replace(rewards=columns.rewards.with_log(frames))
+        scan = scan.with_rewards(columns.rewards, table, found)
         if columns.loggers is None:
             return scan
         rows = scan._count_loggers(columns.loggers)
@@ -219,8 +130,6 @@ class TableScan(UsersScan):
 
     def remarks(self) -> list[str]:
         lines = super().remarks()
-        if self.rewards is not None:
-            lines += self.rewards.remarks()
         lines += map(describe_unused, self._find_unused_units())
         if self.loggers is not None:
             found = f"logging policies: {self.loggers}"
@@ -395,11 +304,11 @@ class TableScan(UsersScan):
             complete = frame if is_complete.all() else frame[is_complete]
             if self.rewards is not None:
                 with part.reading():
-                    complete = self.rewards.keep_used(complete)
+                    is_used = self.rewards.is_used(complete)
+                complete = complete if is_used.all() else complete[is_used]
             yield complete
 
-    def _all_frames(self, names: Sequence[str]) -> Iterator[DataFrame]:
-        """Yields some columns of the rows of all parts that miss no value."""
+    def _scan_decisions(self, names: Sequence[str]) -> Iterator[DataFrame]:
         for part in self.parts.found:
             for frame in self._complete_frames(part, names):
                 with part.reading():

@@ -27,7 +27,7 @@ class ConstantPolicy(Policy):
 
     Args:
         number: of the action, from 0.
-        item: the number of an item, in place of that of an action.
+        item: the number of an item, in place of that of an action: `number` is left out then.
         **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
 
     >>> from bandit_envs import KArmedTestbed
@@ -43,7 +43,10 @@ class ConstantPolicy(Policy):
         **options: typing.Unpack[PolicyOptions],
     ) -> None:
         super().__init__(**options)
-        self._number = check_integer("number", number, 0, self.num_actions - 1)
+        self.number = check_integer("number", number, 0, self.num_actions - 1)
+        """The number of the action, unless it is an item."""
+        if item is not None and number:
+            raise ValueError(f"number is {number}, and item is {item}; expected one of them")
         self.item = None if item is None else check_integer("item", item, minimum=0)
         """The number of the item; None if it is an action."""
         self.reads_items = item is not None
@@ -51,7 +54,7 @@ class ConstantPolicy(Policy):
     def _probabilities(self, learned: None, time_step: TimeStep) -> Floats:
         if self.item is None:
             table = np.zeros(self._table_shape)
-            table[:, self._number] = 1.0
+            table[:, self.number] = 1.0
             return table
         items = items_of(time_step.observation, self.batch_size, self.num_actions)
         is_chosen = items == self.item

@@ -82,6 +82,7 @@ class DsjsonScan(Scan):
         time: the column of times: `Timestamp`, or one that `to_frame` names.
         kept: the decisions, if they take little memory; else every loop reads the files. It is not
             saved or sent with the scan.
+        has_dates: whether batches have the Timestamps as their `time`.
     """
 
     parts: Parts[FilePart]
@@ -89,6 +90,7 @@ class DsjsonScan(Scan):
     batch_rows: int = BATCH_ROWS
     time: str | None = None
     kept: KeptDecisions | None = dataclasses.field(default=None, repr=False, compare=False)
+    has_dates: bool = False
 
     @classmethod
     def open(
@@ -108,6 +110,23 @@ class DsjsonScan(Scan):
             yield from self.scan_part(number)
 
     def scan_part(self, number: int) -> Iterator[BanditLog]:
+        if not self.has_dates:
+            yield from self._scan_part(number)
+            return
+        part = self.parts.found[number]
+        times, place = _read_times(part)
+        is_missing = np.isnat(times)
+        if is_missing.any():
+            found = f"{TIME} in {place(int(is_missing.argmax()))} is no date"
+            raise ValueError(f"{found}; expected one, as in 2024-12-31T23:59:30Z")
+        seconds = times.astype(np.int64) / 1e6
+        first = 0
+        for batch in self._scan_part(number):
+            yield dataclasses.replace(batch, time=seconds[first : first + len(batch)])
+            first += len(batch)
+
+    def _scan_part(self, number: int) -> Iterator[BanditLog]:
+        """Yields the batches of a part without their dates."""
         part = self.parts.found[number]
         kept = self.kept
         with part.reading():
@@ -161,17 +180,23 @@ class DsjsonScan(Scan):
         if name != TIME:
             yield from times_of_batches(self, name, self.name, {})
             return
-        for part in self.parts.found:
-            lines = []
-            texts = []
-            with part.reading():
-                for line, document in _documents_of(part):
-                    with errors_of_line(line):
-                        texts.append(document[TIME])
-                    lines.append(line)
-            times = as_times(np.array(texts, np.object_))
-            place = functools.partial(_place_in_file, part.name, lines)
-            yield TimesOfRows(times, place)
+        yield from map(_read_times, self.parts.found)
+
+    def with_dates(self, name: str) -> DsjsonScan:
+        return super().with_dates("" if name == TIME else name)._replace(has_dates=True)
+
+
+def _read_times(part: FilePart) -> TimesOfRows:
+    """Returns when the decisions in a file were made."""
+    lines = []
+    texts = []
+    with part.reading():
+        for line, document in _documents_of(part):
+            with errors_of_line(line):
+                texts.append(document[TIME])
+            lines.append(line)
+    place = functools.partial(_place_in_file, part.name, lines)
+    return TimesOfRows(as_times(np.array(texts, np.object_)), place)
 
 
 def _place_in_file(name: str, lines: Sequence[int], row: int) -> str:

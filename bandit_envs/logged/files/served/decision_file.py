@@ -48,7 +48,7 @@ OF_REWARDS = """
 
 ROWS = TypedQuery(
     f"""SELECT events.number, decisions.number, decisions.action, probability, available, features,
-        value {OF_REWARDS}""",
+        value, decisions.time {OF_REWARDS}""",
     {
         "the number of an event": NUMBER,
         "the number of a decision": NUMBER,
@@ -57,6 +57,7 @@ ROWS = TypedQuery(
         "a mask": BYTES.or_none(),
         "a context": BYTES,
         "a reward": VALUE,
+        "a time": TIME,
     },
 )
 TIMES = TypedQuery(
@@ -127,15 +128,18 @@ class DecisionFile:
             ),
         )
 
-    def scan(self, batch_rows: int) -> Iterator[BanditLog]:
+    def scan(self, batch_rows: int, has_dates: bool = False) -> Iterator[BanditLog]:
         """Yields the decisions that have rewards in batches, in the order of the rewards.
 
-        Batches of items are smaller if there are many numbers in a row.
+        Args:
+            batch_rows: the most rows of a batch. Batches of items are smaller if there are many
+                numbers in a row.
+            has_dates: whether they have the times of the decisions, in UTC.
         """
         most = size_of_batches(self.encoding, self.num_actions, batch_rows)
         for rows in self.scan_rows(ROWS, most):
             with errors_that_name(str(self.path)):
-                batch = self._make_batch(rows)
+                batch = self._make_batch(rows, has_dates)
             yield batch
 
     def scan_times(self, batch_rows: int, name: str) -> Iterator[TimesOfRows]:
@@ -180,8 +184,8 @@ class DecisionFile:
             yield rows
             parameters["after"] = rows[-1][0]
 
-    def _make_batch(self, rows: list[Any]) -> BanditLog:
-        _, numbers, actions, probabilities, available, features, rewards = zip(*rows)
+    def _make_batch(self, rows: list[Any], has_dates: bool) -> BanditLog:
+        _, numbers, actions, probabilities, available, features, rewards, times = zip(*rows)
         seen = self.seen.unpack(available, features, self.num_actions)
         return BanditLog(
             observation=seen.observation,
@@ -192,6 +196,7 @@ class DecisionFile:
             available=seen.available,
             item=seen.item,
             step=np.array(numbers),
+            time=np.array(times) if has_dates else None,
             encoding=self.encoding,
         )
 

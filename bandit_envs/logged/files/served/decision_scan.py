@@ -23,14 +23,16 @@ class DecisionScan(Scan):
         parts: the files, in the order of their names.
         decisions: what they held.
         batch_rows: the most rows of a batch.
-        time: the column of times: `time`, when the rewards came, in UTC; or one that `to_frame`
-            names.
+        time: the column of times by which `split` cuts: `time`, when the rewards came, in UTC; or
+            one that `to_frame` names.
+        has_dates: whether batches have the times of the decisions, in UTC, as their `time`.
     """
 
     parts: Parts[FilePart]
     decisions: JoinedFiles
     batch_rows: int = BATCH_ROWS
     time: str | None = None
+    has_dates: bool = False
 
     condition = " of decisions that have a reward"
 
@@ -46,12 +48,15 @@ class DecisionScan(Scan):
             yield from self.scan_part(number)
 
     def scan_part(self, number: int) -> Iterator[BanditLog]:
-        return self.decisions.scan(number, self.batch_rows)
+        return self.decisions.scan(number, self.batch_rows, self.has_dates)
 
     def remarks(self) -> list[str]:
         size, pending = self.decisions.count_decisions()
         left_out = f"{pending} of {size} decisions have no reward, and are left out"
         return [*super().remarks(), left_out]
+
+    def with_dates(self, name: str) -> DecisionScan:
+        return super().with_dates(name)._replace(has_dates=True)
 
     def _scan_times(self, name: str) -> Iterator[TimesOfRows]:
         for number, part in enumerate(self.parts.found):

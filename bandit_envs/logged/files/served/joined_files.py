@@ -55,9 +55,9 @@ class JoinedFiles:
         num_actions = len(names) or max(file.num_actions for file in files)
         return cls(files, encoding, num_actions, is_masked)
 
-    def scan(self, number: int, batch_rows: int) -> Iterator[BanditLog]:
+    def scan(self, number: int, batch_rows: int, has_dates: bool) -> Iterator[BanditLog]:
         """Yields the decisions of a file that have rewards in batches, in the common encoding."""
-        for batch in self.files[number].scan(batch_rows):
+        for batch in self.files[number].scan(batch_rows, has_dates):
             yield self._recode(batch)
 
     def count_decisions(self) -> tuple[int, int]:
