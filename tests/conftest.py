@@ -6,7 +6,7 @@ import importlib
 import os
 import re
 import signal
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
@@ -64,13 +64,32 @@ def import_from_own_place(config):
             importlib.import_module(name)
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--cases",
+        type=int,
+        metavar="N",
+        help="run at most N cases of each parametrised test, spread evenly over all of them",
+    )
+
+
+@pytest.hookimpl(trylast=True)  # of the tests that -k and -m choose
 def pytest_collection_modifyitems(config, items):
-    """Leaves out what needs POSIX where the system is another one."""
-    if os.name == "posix":
-        return
-    others = [item for item in items if item.get_closest_marker("posix")]
-    config.hook.pytest_deselected(items=others)
-    items[:] = [item for item in items if not item.get_closest_marker("posix")]
+    """Leaves out what needs POSIX on another system, and cases above the number of --cases."""
+    kept = [item for item in items if os.name == "posix" or not item.get_closest_marker("posix")]
+    if config.option.cases is not None:
+        kept = spread_cases(kept, at_most=config.option.cases)
+    if len(kept) < len(items):
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+        items[:] = kept
+
+
+def spread_cases(items, at_most):
+    """Returns the items with at most this number of cases of each test, spread evenly over them."""
+    cases = defaultdict(list)
+    for item in items:
+        cases[item.nodeid.partition("[")[0]].append(item)
+    return [each for all_of in cases.values() for each in all_of[:: -(-len(all_of) // at_most)]]
 
 
 @pytest.hookimpl(tryfirst=True)
