@@ -1,8 +1,6 @@
 """Settings of all tests."""
 
-import contextlib
 import gc
-import importlib
 import os
 import re
 import signal
@@ -36,32 +34,12 @@ MISSING = re.compile(
 
 
 @pytest.hookimpl(hookwrapper=True)
-def pytest_collection(session):
+def pytest_collection():
     """Collects no garbage among the tests: they stay, and there are many to look at."""
     gc.disable()
-    import_from_own_place(session.config)
     yield
     gc.freeze()
     gc.enable()
-
-
-def import_from_own_place(config):
-    """Imports modules of tests from another place in each process that shares them.
-
-    All processes collect all tests in one order. In a new clone, each of them would compile every
-    module, with its assertions rewritten; so each finds what the others have compiled by then.
-    """
-    workers = getattr(config, "workerinput", None)
-    if workers is None or len(config.args) > 1:
-        return
-    folder = config.rootpath / config.args[0]
-    found = sorted(folder.rglob("test_*.py")) if folder.is_dir() else []
-    files = [file for file in found if file.parent.name != "benchmarks"]
-    number = int(workers["workerid"].removeprefix("gw"))
-    for file in files[len(files) * number // workers["workercount"] :]:
-        name = ".".join(file.relative_to(config.rootpath).with_suffix("").parts)
-        with contextlib.suppress(Exception, pytest.skip.Exception):  # pytest tells when it collects
-            importlib.import_module(name)
 
 
 def pytest_addoption(parser):
@@ -77,11 +55,11 @@ def pytest_addoption(parser):
 def pytest_collection_modifyitems(config, items):
     """Leaves out what needs POSIX on another system, and cases above the number of --cases."""
     kept = [item for item in items if os.name == "posix" or not item.get_closest_marker("posix")]
-    if config.option.cases is not None:
-        kept = spread_cases(kept, at_most=config.option.cases)
-    if len(kept) < len(items):
-        config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
-        items[:] = kept
+    if (at_most := config.getoption("cases", None)) is not None:
+        kept = spread_cases(kept, at_most)
+    chosen = set(kept)
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = kept
 
 
 def spread_cases(items, at_most):

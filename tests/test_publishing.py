@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import bandit_envs
+from tests.conftest import spread_cases
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "bandit_envs"
@@ -40,6 +41,14 @@ def jobs():
     """Returns the Pythons of each job of .ci/run, by its name."""
     listed = re.search(r"^jobs=\((.*?)\n\)", text(".ci/run"), re.MULTILINE | re.DOTALL)[1]
     return {name: rest.split() for name, rest in re.findall(r'"(\w+) ([^"]+)"', listed)}
+
+
+def test_a_job_may_run_a_few_cases_of_each_test_spread_over_all_of_them():
+    cases = [types.SimpleNamespace(nodeid=f"test_a[{number}]") for number in range(7)]
+    alone = types.SimpleNamespace(nodeid="test_b")
+    assert spread_cases([*cases, alone], at_most=3) == [cases[0], cases[3], cases[6], alone]
+    assert spread_cases([*cases, alone], at_most=2) == [cases[0], cases[4], alone]
+    assert spread_cases([*cases, alone], at_most=7) == [*cases, alone]
 
 
 def test_the_workflow_has_every_job_with_the_pythons_that_it_needs():
