@@ -47,7 +47,7 @@ def pytest_addoption(parser):
         "--cases",
         type=int,
         metavar="N",
-        help="run at most N cases of each parametrised test, spread evenly over all of them",
+        help="run at most N cases of each parametrised test that is not slow, spread over all of them",
     )
 
 
@@ -63,10 +63,11 @@ def pytest_collection_modifyitems(config, items):
 
 
 def spread_cases(items, at_most):
-    """Returns the items with at most this number of cases of each test, spread evenly over them."""
+    """Returns at most this number of quick cases of each test, spread evenly over them."""
     cases = defaultdict(list)
     for item in items:
-        cases[item.nodeid.partition("[")[0]].append(item)
+        test = item.nodeid if item.get_closest_marker("slow") else item.nodeid.partition("[")[0]
+        cases[test].append(item)
     return [each for all_of in cases.values() for each in all_of[:: -(-len(all_of) // at_most)]]
 
 
