@@ -47,7 +47,7 @@ def pytest_addoption(parser):
         "--cases",
         type=int,
         metavar="N",
-        help="run at most N cases of each parametrised test that is not slow, spread over all of them",
+        help="run at most N cases, spread over all of them, of each test that is not slow",
     )
 
 
