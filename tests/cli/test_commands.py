@@ -19,6 +19,7 @@ from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.metrics import QUANTITIES
 from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.policies.registry import POLICIES
+from bandit_envs.studies.running import forecast
 from tests.command_line import (
     CONTEXTUAL,
     SMALL,
@@ -398,6 +399,20 @@ def test_a_dry_run_counts_tasks_and_does_nothing(tmp_path):
     assert "of memory for each worker" in out
     assert re.search(r"\d+\.\d kB of results", out)
     assert [file.name for file in tmp_path.iterdir()] == ["study.toml"]
+
+
+def test_a_dry_run_says_which_environment_takes_most_of_the_time(tmp_path, monkeypatch):
+    def cost(task, seconds):
+        return forecast.Cost(0.0, 9.0 if "batch_size=20" in str(task.environment) else 1.0)
+
+    monkeypatch.setattr(forecast, "_try", cost)
+    text = CONTEXTUAL.replace(
+        "batch_size = [1, 20]", 'batch_size = [1, 20]\nlabel = "{batch_size} users"'
+    )
+    _, out, _ = sweep(tmp_path, text, "--dry-run")
+    assert "90% of this time is for 20 users: its rows share a problem" in out
+    _, out, _ = sweep(tmp_path, CONTEXTUAL.replace("[1, 20]", "20"), "--dry-run")
+    assert "of this time" not in out
 
 
 @pytest.mark.parametrize("title", ["a [/b] [red]b :smile:", "costs $5 to $10", "a $\\\\foo{$ b"])
