@@ -46,7 +46,7 @@ pytest.importorskip("rich")
 pytest.importorskip("matplotlib")
 
 from bandit_envs.cli import studies
-from bandit_envs.cli.console import StepProgress
+from bandit_envs.cli.console import ERR, StepProgress
 
 FILES = {"config.json", "curves.npy", "figure.png", "runs.csv", "summary.csv", "tasks"}
 FIGURE_2_2 = ["greedy", "epsilon_greedy:epsilon=0.01", "epsilon_greedy:epsilon=0.1"]
@@ -389,6 +389,22 @@ def test_progress_weighs_tasks_by_what_they_cost():
     list(progress.get_renderables())
     (task,) = progress.tasks
     assert (task.fields["steps"], task.completed, task.total) == (5, 1.0, 4.0)
+
+
+def test_progress_writes_lines_to_the_log_of_a_job(capsys, monkeypatch):
+    now = [0.0]
+    done = [0]
+    monkeypatch.setattr(ERR, "get_time", lambda: now[0])
+    progress = StepProgress("2 tasks", np.array([600, 600]), np.ones(2), lambda: done[0])
+    for second in range(0, 3600, 20):
+        now[0] = second
+        done[0] = second // 3
+        list(progress.get_renderables())
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "20 of 1,200 steps, about 59.0 minutes left"
+    assert lines[9] == "200 of 1,200 steps, about 50.0 minutes left"
+    assert lines[10].startswith("400 of 1,200 steps")
+    assert len(lines) == 14
 
 
 def test_a_dry_run_counts_tasks_and_does_nothing(tmp_path):
