@@ -179,3 +179,18 @@ def test_some_policies_tell_what_has_not_finished_of_the_whole_study(tmp_path):
     part = loaded.only(["random"])
     assert part.unfinished == loaded.unfinished
     assert part.shown(title="Another").unfinished == loaded.unfinished
+
+
+def test_a_paired_study_has_no_policies_to_choose_from(tmp_path):
+    text = 'paired = true\nenvironment = ["testbed:k=2"]\npolicy = ["random"]\n'
+    run(parse('title = ""\nruns = 2\nsteps = 3\n' + text), tmp_path)
+    with pytest.raises(ValueError, match="the study is paired"):
+        load(tmp_path).only(["random"])
+
+
+def test_a_policy_has_the_same_numbers_by_itself_as_among_others(tmp_path, folder):
+    text = QUANTILES.replace("[0, 0.25, 0.5, 1]", "0.5")
+    alone = text.replace('[[policy]]\nname = "random"\n', "")
+    found = run(parse(alone), tmp_path).runs
+    among = load(folder).only(["linear_epsilon_greedy:epsilon=0.5"]).runs
+    pandas.testing.assert_frame_equal(found, among, check_exact=True)
