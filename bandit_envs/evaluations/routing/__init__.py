@@ -4,8 +4,10 @@ Experimental: these names may change in any minor version.
 
 `evaluate_prices` lets policies learn from a part of a table of outcomes and tries them on the rest,
 as `bandit-envs route` does; `learn_router` returns one that has learned from the whole table.
+`arena_score` is the score of a public leaderboard.
 """
 
+from bandit_envs.evaluations.routing.arena import ArenaScore, arena_score
 from bandit_envs.evaluations.routing.curves import PriceCurves
 from bandit_envs.evaluations.routing.evaluated_routers import evaluate_prices, learn_router
 from bandit_envs.evaluations.routing.mixes import Frontier, Mix
@@ -14,10 +16,12 @@ from bandit_envs.evaluations.routing.routers import AnyRouter
 
 __all__ = [
     "AnyRouter",
+    "ArenaScore",
     "Frontier",
     "Mix",
     "PriceCurves",
     "PricePoint",
+    "arena_score",
     "evaluate_prices",
     "learn_router",
 ]
