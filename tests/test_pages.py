@@ -169,6 +169,13 @@ def test_the_first_hour_of_each_kind_of_user_is_a_page_of_at_most_900_words():
     assert {stem: count for stem, count in words.items() if count > 900} == {}
 
 
+@pytest.mark.parametrize("page", first_hours(), ids=name)
+def test_a_first_hour_shows_the_picture_that_its_first_command_makes(page):
+    text = page.read_text(encoding="utf-8")
+    after = re.split(r"^```sh\nbandit-envs [^`]+^```$", text, maxsplit=1, flags=re.MULTILINE)[1]
+    assert re.search(r"^!\[.+\]\(\.\./images/", after.partition("\n## ")[0], re.MULTILINE)
+
+
 def words_by_hand(page: Path) -> int:
     """Returns the number of words outside of code and of parts that a command writes."""
     text = PART.sub("", page.read_text(encoding="utf-8"))

@@ -39,6 +39,60 @@ _KNOWN: dict[int, int] = {}
 """The digests of objects that live, by `id`: a class may define when its objects are equal."""
 
 
+class Parameters:
+    """Base of frozen dataclasses of parameters: they keep NumPy's scalars as Python's values.
+
+    So two with equal parameters have one repr, whatever the parameters were computed with.
+
+    >>> @dataclasses.dataclass(frozen=True)
+    ... class Slow(Parameters):
+    ...     rate: float
+    >>> Slow(np.float64(0.5))
+    Slow(rate=0.5)
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Lets a subclass check and convert its parameters after they have become plain."""
+        super().__init_subclass__(**options)
+        own = vars(cls).get("__post_init__")
+        if own is not None:
+            cls.__post_init__ = _after_plain(own)  # type: ignore[method-assign]
+
+    def __post_init__(self) -> None:
+        """Keeps the parameters as Python's values."""
+        for each in dataclasses.fields(self):  # type: ignore[arg-type]  # of a subclass
+            if each.init:
+                object.__setattr__(self, each.name, plain(getattr(self, each.name)))
+
+
+def _after_plain(check: Callable[..., None]) -> Callable[..., None]:
+    """Returns a `__post_init__` that finds plain parameters."""
+
+    @functools.wraps(check)
+    def post_init(self: Any, *given: Any) -> None:
+        Parameters.__post_init__(self)
+        check(self, *given)
+
+    return post_init
+
+
+def plain(value: Any) -> Any:
+    """Returns a scalar of NumPy as Python's value, also inside of lists, tuples and dicts.
+
+    An array without dimensions is a scalar, too. All else is returned as it is.
+
+    >>> plain((np.float64(0.5), np.array(2), [np.str_("mean")]))
+    (0.5, 2, ['mean'])
+    """
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.item() if value.ndim == 0 else value
+    if type(value) in (list, tuple):
+        return type(value)(map(plain, value))
+    if type(value) is dict:
+        return {plain(name): plain(each) for name, each in value.items()}
+    return value
+
+
 def made_with(instance: Any) -> str:
     """Returns the class of an object with the arguments of its constructor: `UCBPolicy(c=2.0)`.
 
@@ -71,24 +125,39 @@ def _is_default(value: Any, default: Any) -> bool:
     """Returns whether a value is the default of its parameter."""
     if value is default:
         return True
-    plain = value.item() if isinstance(value, np.generic) else value
+    found = plain(value)
     try:
-        return type(plain) is type(default) and bool(plain == default)
+        return type(found) is type(default) and bool(found == default)
     except ValueError:  # arrays are neither equal nor unequal
         return False
 
 
 def show(value: Any) -> str:
-    """Returns a value as one writes it; arrays as lists, and what is long shortened."""
-    if isinstance(value, (np.ndarray, np.generic)):
-        text = str(value.tolist()) if value.size <= LONGEST else f"array of shape {value.shape}"
-    elif callable(value) and hasattr(value, "__name__"):
+    """Returns a value as one writes it; short arrays as lists, and what is long shortened.
+
+    The text of a long array ends with a digest, so that other arrays of this shape have others.
+    """
+    value = plain(value)
+    if isinstance(value, np.ndarray):
+        return _show_array(value)
+    if callable(value) and hasattr(value, "__name__"):
         text = value.__name__
     else:
         text = repr(value)
         if text.startswith("<"):
             text = f"{type(value).__name__}(...)"
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+
+
+def _show_array(array: np.ndarray[Any, Any]) -> str:
+    """Returns a short array as a list, and of a long one its shape and a digest."""
+    text = str(array.tolist()) if array.size <= LONGEST else ""
+    if 0 < len(text) <= LONGEST:
+        return text
+    digest = hashlib.blake2b(digest_size=4)
+    for part in _written(array, frozenset()):
+        digest.update(part)
+    return f"array of shape {array.shape}, digest {digest.hexdigest()}"
 
 
 def parameters_of(make: Any) -> dict[str, inspect.Parameter]:
@@ -156,6 +225,7 @@ def _written_attributes(attributes: Mapping[str, Any], above: frozenset[int]) ->
 
 def _written(value: Any, above: frozenset[int]) -> Iterator[bytes]:
     """Yields bytes that equal values share; `above` has the ids of the objects that contain it."""
+    value = plain(value) if isinstance(value, (np.generic, np.ndarray)) else value
     if isinstance(value, np.ndarray) and value.dtype.kind not in "OV":
         yield f"{value.dtype.str}{value.shape}".encode()
         yield np.ascontiguousarray(value).tobytes()
@@ -224,7 +294,5 @@ def _is_apart(value: Any) -> bool:
 
 def _number(value: Any) -> str:
     """Returns a number as text, which equal numbers of all types share."""
-    plain = value.item() if isinstance(value, np.generic) else value
-    if isinstance(plain, float) and plain.is_integer():
-        plain = int(plain)
-    return repr(int(plain)) if isinstance(plain, bool) else repr(plain)
+    is_whole = isinstance(value, bool) or (isinstance(value, float) and value.is_integer())
+    return repr(int(value)) if is_whole else repr(value)

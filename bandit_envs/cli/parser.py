@@ -369,8 +369,8 @@ def _add_route(subcommands: Subcommands) -> None:
     )
     parser.group("results").add_argument("--router", type=Path, metavar="FILE", help=text)
     text = (
-        "return 1 if the interval of a gain at the budget reaches below VALUE, or no price keeps "
-        "to the budget"
+        "return 1 if the interval of a gain, over a mix or over the best single model, reaches "
+        "below VALUE at the budget, or at the only one of --prices, or no price keeps to the budget"
     )
     parser.group("results").add_argument("--fail-below", type=bound, metavar="VALUE", help=text)
     add_output(parser)
@@ -390,6 +390,10 @@ def _add_outcomes(parser: Parser) -> None:
     parser.group("the table").add_argument("--example", metavar="COLUMN", help=text)
     text = "column of the names of the models, of a table with a line for each answer"
     parser.group("the table").add_argument("--action", metavar="COLUMN", help=text)
+    text = "column that says whose a request is, such as user: intervals and hold-outs are by units"
+    parser.group("the table").add_argument("--unit", metavar="COLUMN", help=text)
+    text = "also show each value of a column of whole numbers or texts"
+    parser.group("the table").add_argument("--by", metavar="COLUMN", help=text)
     text = "the table is one of these, whose columns are known"
     parser.group("the table").add_argument(
         "--layout", choices=("routerbench", "routerarena"), help=text

@@ -3,35 +3,30 @@
 import argparse
 import math
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bandit_envs.cli.console import ERR, OUT, RowProgress, print_grid
 from bandit_envs.cli.evaluate import output_folder
 from bandit_envs.cli.learn import output_file
+from bandit_envs.cli.printed_tables import MAX_ROWS
 from bandit_envs.datasets import Outcomes, read_outcomes
 from bandit_envs.evaluations.routing import PriceCurves, PricePoint, evaluate_prices, learn_router
-from bandit_envs.evaluations.routing.curves import TABLE
+from bandit_envs.evaluations.routing.curves import PAGE, SEGMENTS, TABLE
 from bandit_envs.logged import write_policy
-from bandit_envs.showing.tables import Cell
-
-EXPLAINED = (
-    "Scores and costs are of a held-out request; gains are over the best mix of single models with "
-    "the same cost."
-)
-"""What the numbers of the tables are."""
+from bandit_envs.names.visible import visible
 
 
 def route(options: argparse.Namespace) -> int:
-    """Tries routers at prices; writes and shows a table and a figure.
+    """Tries routers at prices; writes and shows tables, a figure and a page.
 
-    Returns 1 if the interval of a gain at the budget reaches below --fail-below, or if a router
-    cannot keep to the budget; then no router is written.
+    Returns 1 if the interval of a gain reaches below --fail-below, or if a router cannot keep to
+    the budget; then no router is written.
     """
-    if options.fail_below is not None and options.budget is None:
-        raise ValueError("--fail-below is of gains at a budget; expected --budget")
     folder = output_folder(options, f"{options.table.stem}-prices", TABLE, "results of prices")
     prices = None if options.prices is None else _numbers(options.prices)
+    if options.fail_below is not None:
+        _check_one_price(options, prices, "--fail-below")
     if options.router is not None:
         _check_router(options, prices)
     outcomes = _read(options)
@@ -62,8 +57,15 @@ def _check_router(options: argparse.Namespace, prices: Sequence[float] | None) -
     output_file("router", options.router, options.overwrite)
     if len(options.policy) != 1:
         raise ValueError(f"--router is of one --policy; expected one, not {len(options.policy)}")
+    _check_one_price(options, prices, "--router")
+
+
+def _check_one_price(
+    options: argparse.Namespace, prices: Sequence[float] | None, option: str
+) -> None:
+    """Raises ValueError if an option is given that is of one price, and there are others."""
     if options.budget is None and (prices is None or len(prices) != 1):
-        raise ValueError("--router is of one price; expected --budget, or one of --prices")
+        raise ValueError(f"{option} is of one price; expected --budget, or one of --prices")
 
 
 def _check_writable(policy: str, outcomes: Outcomes) -> None:
@@ -83,7 +85,7 @@ def _check_writable(policy: str, outcomes: Outcomes) -> None:
 
 def _write_router(options: argparse.Namespace, outcomes: Outcomes, curves: PriceCurves) -> int:
     """Writes the router as it has learned from all requests; 1 if no price keeps to the budget."""
-    points = curves.points if curves.budget is None else curves.at_budget
+    points = _points_of_one_price(curves)
     if not points:
         ERR.print(f"{options.router} is not written: no price keeps to the budget", soft_wrap=True)
         return 1
@@ -113,6 +115,8 @@ def _read(options: argparse.Namespace) -> Outcomes:
         options.cost,
         example=options.example,
         action=options.action,
+        unit=options.unit,
+        by=options.by,
         layout=options.layout,
         drop_missing=options.drop_missing,
     )
@@ -127,48 +131,42 @@ def _numbers(texts: Sequence[str]) -> list[float]:
 
 
 def _show(curves: PriceCurves) -> None:
-    """Prints a table of all prices, and one of the budget."""
-    print_grid("", _grid(curves, [*curves.models, *curves.points]))
-    if curves.at_budget:
-        title = f"At a budget of {curves.budget:g} a request"
-        print_grid(title, _grid(curves, curves.at_budget))
-    OUT.print(EXPLAINED, soft_wrap=True)
+    """Prints a table of all prices, one of the budget, and one of each segment.
 
-
-def _grid(curves: PriceCurves, points: Sequence[PricePoint]) -> list[list[str]]:
-    """Returns the headings, and a row for each point."""
-    level = f"{100.0 * curves.confidence:.4g}% interval"
-    numbers = [f"{name}\n({level})" for name in ("score", "cost", "gain over a mix")]
-    return [["policy", "price", *numbers], *([point.policy, *_cells(point)] for point in points)]
-
-
-def _cells(point: PricePoint) -> list[str]:
-    """Returns the numbers of a point as texts; "" for none."""
-    has_price = point.price == point.price  # not NaN
-    has_gain = point.gain == point.gain
-    return [
-        f"{point.price:.3g}" if has_price else "",
-        _interval(point[2:5]),
-        _interval(point[5:8]),
-        _interval(point[8:11], form="+.2g") if has_gain else "",
-    ]
-
-
-def _interval(numbers: Sequence[float], form: str = ".3g") -> str:
-    """Returns a number and its interval as text."""
-    exact = (round(number, 9) + 0.0 for number in numbers)  # 0 except for rounding is 0
-    value, low, high = (f"{number:{form}}" for number in exact)
-    return str(Cell(value, ends=(low, high)))
+    If those of segments are long, files alone have them.
+    """
+    is_long = sum(map(len, curves.segments.values())) > MAX_ROWS
+    for table in curves.tables():
+        if not (is_long and table.is_segment):
+            print_grid(table.title, table.grid)
+    if is_long:
+        OUT.print(f"{SEGMENTS} and {PAGE} have the tables of all segments")
+    OUT.print(curves.explain(), soft_wrap=True)
 
 
 def _check_gains(curves: PriceCurves, bound: float) -> int:
     """Returns 1 and says why if a router does not keep to the budget, or gains too little."""
-    low = [point for point in curves.at_budget if not point.gain_low >= bound]
-    for point in low:
-        text = f"{point.policy}: the interval of the gain begins at {point.gain_low:.4f}"
-        ERR.print(f"{text}, below {bound:g}", soft_wrap=True)
+    points = _points_of_one_price(curves)
+    failed = [text for point in points for text in _describe_low_gains(curves, point, bound)]
     tried = {point.policy for point in curves.points}
-    missing = sorted(tried - {point.policy for point in curves.at_budget})
-    for name in missing:
-        ERR.print(f"{name}: no price keeps to the budget", soft_wrap=True)
-    return 1 if low or missing else 0
+    missing = sorted(tried - {point.policy for point in points})
+    failed += [f"{name}: no price keeps to the budget" for name in missing]
+    for text in failed:
+        ERR.print(text, soft_wrap=True)
+    return 1 if failed else 0
+
+
+def _points_of_one_price(curves: PriceCurves) -> Sequence[PricePoint]:
+    """Returns the routers at the budget, or at the only price."""
+    return curves.points if curves.budget is None else curves.at_budget
+
+
+def _describe_low_gains(curves: PriceCurves, point: PricePoint, bound: float) -> Iterator[str]:
+    """Yields which gains of a router may be below a bound."""
+    gains = {"a mix": point.gain_low}
+    if curves.best is not None:
+        gains[visible(curves.best)] = point.over_best_low
+    for name, low in gains.items():
+        if not low >= bound:
+            text = f"{point.policy}: the interval of the gain over {name} begins at {low:.4f}"
+            yield f"{text}, below {bound:g}"

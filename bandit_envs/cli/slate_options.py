@@ -29,8 +29,6 @@ def open_slates(options: argparse.Namespace) -> SlateLog:
             option = f"--{name.replace('_', '-')}"
             which = "propensities" if name in OF_PROPENSITIES else "slates"
             raise ValueError(f"slates have no {option}; expected the columns of {which}")
-    if options.unit is not None:
-        raise ValueError("slates have no --unit; expected slates that are independent")
     slot_propensity = _split(options.slot_propensity)
     prefix_propensity = _split(options.prefix_propensity)
     propensity = options.propensity
@@ -62,6 +60,7 @@ def _read_columns(
         prefix_propensity=prefix_propensity,
         slate=options.slate,
         slot=options.slot,
+        unit=options.unit,
         features=named_features(options),
         num_actions=options.num_actions,
         drop_missing=options.drop_missing,

@@ -27,6 +27,9 @@ TextFeatures: TypeAlias = Callable[[list[str]], Any] | Any
 
 NUM_TEXT_FEATURES = 64
 
+ROW = ("example", "unit", "by")
+"""Roles of columns that say what a row is, which may be features, too."""
+
 
 class Outcomes(NamedTuple):
     """Outcomes of K actions on n examples, as `OutcomeTableBandit` takes them."""
@@ -37,7 +40,8 @@ class Outcomes(NamedTuple):
     actions: list[str]  # the names of the K actions
     available: Mask | None  # [n, K], where the table lacks outcomes; None if it lacks none
     features: Sequence[str] = ()  # the d columns of the contexts; () if they have no names
-    examples: Indices | None = None  # [n], which example each row is of; None for equal contexts
+    units: Indices | None = None  # [n], whose each row is; None for those of equal contexts
+    segments: NDArray[np.str_] | None = None  # [n], by which rows are told apart; None for none
 
 
 class _Cells(NamedTuple):
@@ -63,6 +67,8 @@ def read_outcomes(
     *,
     example: str | None = None,
     action: str | None = None,
+    unit: str | None = None,
+    by: str | None = None,
     layout: str | None = None,
     text_features: TextFeatures | None = None,
     only: str | None = None,
@@ -79,9 +85,9 @@ def read_outcomes(
             compressed. Folders inside it may be named as in a partitioned table, such as day=2;
             `day` is then a column.
         features: the columns of the features of examples, or patterns such as "embedding_*", in
-            which * stands for any text; those of `example` and `action`, and columns without a
-            name, are not among them. Columns of text become features by `text_features`. Without
-            features, all contexts are 1.
+            which * stands for any text; those of `example`, `action`, `unit` and `by`, and columns
+            without a name, are not among them. Columns of text become features by `text_features`.
+            Without features, all contexts are 1.
         reward: the columns of the rewards, or patterns, which name the actions; of a long table,
             one column.
         cost: the columns of the costs, in the order of the rewards, or a pattern such as
@@ -89,6 +95,9 @@ def read_outcomes(
         example: the column that tells examples apart, which a long table needs. Of a wide table,
             lines with equal features are of one example, by default.
         action: of a long table, the column of the names of actions, which are sorted.
+        unit: the column that says whose an example is, such as a user or a session. By default,
+            each example is a unit.
+        by: the column of whole numbers or texts that cuts the examples into segments.
         layout: of a published table, whose columns are known, so that no others are given:
             "routerbench", of your own copy as CSV or Parquet; or "routerarena", of its folder
             `cached_results` of JSON lines.
@@ -106,14 +115,14 @@ def read_outcomes(
     named = OutcomeColumns(features, reward, cost, example, action)
     if layout is None:
         with table_in_memory(table, "datasets", only) as frame:
-            return _read(frame, named, text_features, drop_missing)
+            return _read(frame, named._replace(unit=unit, by=by), text_features, drop_missing)
     if layout not in LAYOUTS:
         expected = f"one of {', '.join(LAYOUTS)}"
         raise ValueError(f"layout is {short_repr(layout)}; expected {expected}")
     if any(each for each in named):
         raise ValueError(f"layout {layout!r} names the columns; expected no others")
     with LAYOUTS[layout](table, only) as (frame, known):
-        return _read(frame, known, text_features, drop_missing)
+        return _read(frame, known._replace(unit=unit, by=by), text_features, drop_missing)
 
 
 def _read(
@@ -126,7 +135,7 @@ def _read(
     roles = _find_roles(table, named)
     needed = roles.names()
     if named.action is None and not drop_missing:  # empty cells are outcomes that a row lacks
-        needed = [*roles.features, *roles.all_of("example")]
+        needed = [*roles.features, *(name for role in ROW for name in roles.all_of(role))]
     frame = _without_missing(table, needed, drop_missing)
     if not len(frame):
         raise ValueError("there are no rows")
@@ -152,10 +161,10 @@ def _without_missing(frame: DataFrame, names: Sequence[str], drop_missing: bool)
 def _find_roles(frame: DataFrame, named: OutcomeColumns) -> Roles:
     """Returns the roles of columns; ValueError if they are missing, or mean two things.
 
-    Patterns do not stand for the keys of a long table, nor for columns without a name.
+    Patterns do not stand for columns that say what a row is, nor for those without a name.
     """
     texts = [name for name in frame.columns if isinstance(name, str)]
-    left_out = {named.example, named.action, *find_unnamed(texts)}
+    left_out = {named.example, named.action, named.unit, named.by, *find_unnamed(texts)}
     others = [name for name in texts if name not in left_out]
     paid = _find_rewards(frame, named, others)
     spent = [] if named.cost is None else as_list(named.cost)
@@ -168,11 +177,13 @@ def _find_roles(frame: DataFrame, named: OutcomeColumns) -> Roles:
         raise ValueError("reward names no columns; expected at least one")
     roles = Roles.of(
         described,
-        shared=("example", "action"),
+        shared=(*ROW, "action"),
         reward=paid,
         cost=spent,
         example=named.example,
         action=named.action,
+        unit=named.unit,
+        by=named.by,
     )
     check_column_names("it", roles.names(), list(frame.columns))
     return roles
@@ -203,8 +214,29 @@ def _from_wide(frame: DataFrame, roles: Roles, text_features: TextFeatures | Non
         actions=[str(name) for name in paid],
         available=~is_empty if is_empty.any() else None,
         features=_feature_names(described),
-        examples=_number_examples(frame[[*roles.all_of("example")]], described),
+        units=_number_units(frame[[*_unit_of(roles)]], described),
+        segments=_segments_of(frame[[*roles.all_of("by")]]),
     )
+
+
+def _unit_of(roles: Roles) -> Sequence[str]:
+    """Returns the column that says whose a line of a wide table is, if there is one."""
+    return roles.all_of("unit") or roles.all_of("example")
+
+
+def _segments_of(frame: DataFrame) -> NDArray[np.str_] | None:
+    """Returns the texts of the column that cuts the lines into segments; None without one.
+
+    Raises:
+        ValueError: it has other values than whole numbers and texts.
+    """
+    if not len(frame.columns):
+        return None
+    column = frame.iloc[:, 0].convert_dtypes()
+    if column.dtype.kind == "f":
+        problem = f"the column {column.name} has numbers that are not whole"
+        raise ValueError(f"{problem}; segments are of whole numbers or texts")
+    return np.array([str(cell) for cell in column])
 
 
 def _check_empty(frame: DataFrame, is_empty: Mask, costs: DataFrame | None) -> None:
@@ -228,11 +260,11 @@ def _check_empty(frame: DataFrame, is_empty: Mask, costs: DataFrame | None) -> N
     warnings.warn(f"{found}; such actions are not available in these rows", stacklevel=6)
 
 
-def _number_examples(named: DataFrame, described: DataFrame) -> Indices:
-    """Returns which example each line of a wide table is of: [rows].
+def _number_units(named: DataFrame, described: DataFrame) -> Indices:
+    """Returns whose each line of a wide table is: [rows].
 
     Args:
-        named: the column that tells examples apart, or none.
+        named: the column that says so, or none.
         described: the columns of the features.
     """
     pandas = import_extra("pandas", "datasets")
@@ -267,14 +299,16 @@ def _from_long(
     costs = cells.spread(to_costs(frame[spent])[:, 0], 0.0) if spent else None
     available = cells.spread(np.ones(len(frame)), 0.0) > 0.0
     described = frame[[*roles.features]].infer_objects()
+    units = _one_of_each(frame[[*roles.all_of("unit")]], cells)
     return Outcomes(
-        contexts=_make_features(_contexts_of(described, cells), text_features),
+        contexts=_make_features(_one_of_each(described, cells), text_features),
         rewards=cells.spread(to_numbers(frame[paid])[:, 0], 0.0),
         costs=costs,
         actions=cells.actions,
         available=None if available.all() else available,
         features=_feature_names(described),
-        examples=np.arange(cells.shape[0]),
+        units=_number_units(units, units),
+        segments=_segments_of(_one_of_each(frame[[*roles.all_of("by")]], cells)),
     )
 
 
@@ -300,12 +334,12 @@ def _arrange(frame: DataFrame, example: str, action: str) -> _Cells:
     return _Cells(shape, places, first_lines, [str(name) for name in actions])
 
 
-def _contexts_of(features: DataFrame, cells: _Cells) -> DataFrame:
-    """Returns the features [n, ...] of examples, which must be the same in all of their lines."""
-    first = features.iloc[cells.first_lines]
+def _one_of_each(columns: DataFrame, cells: _Cells) -> DataFrame:
+    """Returns columns [n, ...] of examples, which must be the same in all of their lines."""
+    first = columns.iloc[cells.first_lines]
     expected = first.iloc[cells.places // cells.shape[1]]
-    is_same = features.to_numpy(object) == expected.to_numpy(object)
-    check_cells(features, is_same, "what the first line of the example has")
+    is_same = columns.to_numpy(object) == expected.to_numpy(object)
+    check_cells(columns, is_same, "what the first line of the example has")
     return first
 
 

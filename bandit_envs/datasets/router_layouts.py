@@ -42,6 +42,8 @@ class OutcomeColumns(NamedTuple):
     cost: Names | None = None
     example: str | None = None
     action: str | None = None
+    unit: str | None = None
+    by: str | None = None
 
 
 NamedColumns: TypeAlias = "tuple[DataFrame, OutcomeColumns]"

@@ -38,6 +38,10 @@ BATCH_NUMBERS = 2**21
 """The most numbers of a table [n, K] of a batch, of which an estimate needs several."""
 
 
+BY_UNITS = "rows of one unit belong together: errors and intervals are by units"
+"""A line of the title of a log with units."""
+
+
 class LogError(ValueError):
     """A log cannot be read."""
 
@@ -230,7 +234,7 @@ def _summarize(source: Source, passes: Passes, features: Sequence[str] | None) -
     if summary.encoding is not None:
         lines.append(f"features: {summary.encoding}")
     if summary.slices is not None:
-        lines.append("rows of one unit belong together: errors and intervals are by units")
+        lines.append(BY_UNITS)
     lines += map(describe_repeating, summary.find_units())
     if summary.estimated:
         lines.append(summary.estimated)

@@ -161,7 +161,9 @@ class MatchedRows:
 
 
 class CountMatches:
-    """An observer that adds up, in each row, the matches, their rewards, and the squares of these.
+    """An observer that adds up, in each row, the matches, their rewards, and the spread of these.
+
+    Sums of squares would lose digits where rewards are large, and differ little.
 
     Args:
         env: replays the log.
@@ -171,13 +173,18 @@ class CountMatches:
         self._env = env
         self.matches = np.zeros(env.batch_size, np.int64)
         self.rewards = np.zeros(env.batch_size)
-        self.squares = np.zeros(env.batch_size)
+        self.spreads = np.zeros(env.batch_size)  #: sums of squared deviations from the mean
+        self._means = np.zeros(env.batch_size)
 
     def __call__(self, trajectory: Trajectory) -> None:
         """Adds the last step, whose reward is 0 where nothing matched."""
-        self.matches += self._env.matched()
-        self.rewards += trajectory.reward
-        self.squares += trajectory.reward**2
+        matched = self._env.matched()
+        reward = np.asarray(trajectory.reward, np.float64)
+        self.matches += matched
+        self.rewards += reward
+        gaps = np.where(matched, reward - self._means, 0.0)
+        self._means += gaps / np.maximum(self.matches, 1)
+        self.spreads += gaps * (reward - self._means)
 
 
 class ReplayResult(NamedTuple):
@@ -219,8 +226,7 @@ def evaluate_by_replay(policy: Policy, log: BanditLog, seed: Seed = None) -> Rep
     if not count.matches.all():
         raise ValueError("log has no event with an action that the policy took, in some row")
     means = count.rewards / count.matches
-    deviations = count.squares / count.matches - means**2
-    variances = np.maximum(deviations, 0.0) / np.maximum(count.matches - 1, 1)
+    variances = count.spreads / count.matches / np.maximum(count.matches - 1, 1)
     return ReplayResult(
         value=float(means.mean()),
         standard_error=float(np.sqrt(variances.mean())),

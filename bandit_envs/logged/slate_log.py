@@ -16,6 +16,7 @@ from bandit_envs.arrays import Floats, check_array
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.slates import SlateProbabilities
 from bandit_envs.logged.columns import as_column, check_each, check_reward_range
+from bandit_envs.logged.rows.units import as_units
 from bandit_envs.nests import map_structure
 from bandit_envs.policies import Policy
 from bandit_envs.tables.encoding import TableEncoding
@@ -40,6 +41,7 @@ class SlateLog:
         num_actions: K.
         encoding: the names of the items, and what the observation is made of.
         name: of the log, on pages of evaluations.
+        unit: [n], whose a slate is, as of `BanditLog`; None if each is a unit of its own.
     """
 
     observation: Floats
@@ -49,6 +51,7 @@ class SlateLog:
     num_actions: int
     encoding: TableEncoding = dataclasses.field(default_factory=TableEncoding)
     name: str = "the log"
+    unit: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         """Checks the columns, and stores copies of them."""
@@ -63,6 +66,9 @@ class SlateLog:
             check_array("reward has", self.reward, self.action.shape)
         check_array("observation has", self.observation, (size, self.observation.shape[1]))
         self._store("propensity", self._check_propensity())
+        if self.unit is not None:
+            unit = as_column("unit", as_units(self.unit), "iu", np.int64, ndim=1)
+            self._store("unit", check_array("unit has", unit, (size,)))
 
     @property
     def num_slots(self) -> int:
@@ -81,6 +87,7 @@ class SlateLog:
             action=get(self.action),
             reward=get(self.reward),
             propensity=_map(get, self.propensity),
+            unit=None if self.unit is None else get(self.unit),
         )
 
     def __repr__(self) -> str:

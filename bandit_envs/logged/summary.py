@@ -172,7 +172,7 @@ class LogSummary:
             order=RowOrder.from_rows(batch.row),
             fingerprint=_fingerprint(batch),
             repeats=count_repeats(batch),
-            slices=None if batch.unit is None else _count_slices(batch.unit),
+            slices=None if batch.unit is None else count_slices(batch.unit),
             offers=_count_offers(batch),
             items=ItemSums.from_log(batch),
             weights=None if weight is None else Statistics.from_values(weight),
@@ -282,7 +282,7 @@ class LogSummary:
         return f"{self.size} rows, {actions}, {mean}, {propensities}{weights}"
 
 
-def _count_slices(unit: Indices) -> Indices:
+def count_slices(unit: Indices) -> Indices:
     """Returns how many rows are in each slice of units: [4096]."""
     return np.bincount(slices_of_units(unit), minlength=SLICES)
 

@@ -210,13 +210,15 @@ class ContextualPolicy(Policy):
     def _select(self, rng: Rng, learned: LearnedParts, time_step: TimeStep) -> Actions:
         available = self._available(time_step.observation)
         seen = self._seen(learned, time_step.observation, self.batch_size)
+        seen = seen._replace(available=available)
         if self._num_slots is None:
             return self.rule.select(rng, seen, available)
         ranks = np.asarray(self.rule.rank(rng, seen))
         check_array("rank returned", ranks, seen.shape)  # no NaN
         if available is not None:
             ranks = np.where(available, ranks, -np.inf)
-        return largest_random_ties(rng, ranks, self._num_slots)
+        num_places = max(seen.num_places, self._num_slots)
+        return largest_random_ties(rng, ranks[:, :num_places], self._num_slots)
 
     def _probabilities(self, learned: LearnedParts, time_step: TimeStep) -> Floats:
         if not self.knows_probabilities:

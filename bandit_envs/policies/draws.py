@@ -62,12 +62,21 @@ def largest_values(values: Array) -> tuple[Indices, Array]:
         ValueError: one of the `values` [B, K] is NaN.
     """
     best: Indices = values.argmax(axis=1)
+    if len(values) == 1:  # as in a service
+        place = best.item()
+        _refuse_nan(values.item(place), 0)
+        return best, values[:, place : place + 1]
     starts = np.arange(0, values.size, values.shape[1])
     largest = values.reshape(-1).take(starts + best)
     row = largest.argmax()  # for argmax, NaN is the largest number
-    if math.isnan(largest.item(row)):
-        raise ValueError(f"the scores of row {row} have NaN; expected numbers")
+    _refuse_nan(largest.item(row), int(row))
     return best, largest[:, np.newaxis]
+
+
+def _refuse_nan(score: float, row: int) -> None:
+    """Raises ValueError if the largest score of a row is NaN."""
+    if math.isnan(score):
+        raise ValueError(f"the scores of row {row} have NaN; expected numbers")
 
 
 def largest_random_ties(rng: Rng, values: Array, size: int) -> Indices:
@@ -115,6 +124,10 @@ def _bound_of_largest(values: Array, size: int) -> Array:
 
 def draw_indices(rng: Rng, weights: Array) -> Indices:
     """Returns an index of each row, drawn in proportion to `weights` [B, K]: [B]."""
+    if len(weights) == 1:  # as in a service
+        row = weights[0].cumsum()
+        place = row.searchsorted(rng.random() * row[-1], "right")
+        return np.array([place % len(row)])
     cumulative = weights.cumsum(axis=1)
     # Below the last sum even where rounding leaves that sum below 1.
     drawn = rng.random(len(weights)) * cumulative[:, -1]
@@ -237,6 +250,9 @@ def uniform(chosen_from: Mask) -> Floats:
     The mask has at least one action in each row. Most masks of best actions have just one.
     """
     table = chosen_from.astype(np.float64)
+    if len(table) == 1:  # as in a service
+        table /= np.count_nonzero(chosen_from)
+        return table
     numbers = row_sums(table)
     has_several = numbers > 1.0
     table[has_several] /= numbers[has_several, np.newaxis]

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from bandit_envs.arrays import Array, Floats, as_numbers
+from bandit_envs.arrays import Array, Floats, as_numbers, read_only
 from bandit_envs.base.checks import MAX_REWARD, short_repr
 from bandit_envs.logged.files.served.seen import CellColumns
 from bandit_envs.names.visible import visible
@@ -30,6 +30,9 @@ WIDEST = MAX_REWARD
 
 FEWEST = 100
 """From so many contexts it is found whether they have a constant."""
+
+CONSTANT = read_only(np.ones(1))
+"""The features of a decision without a context."""
 
 TOLD = 100
 """Warnings name at most so many unknown texts."""
@@ -89,10 +92,11 @@ class CellReader:
     def __init__(self, columns: Sequence[TableColumn]) -> None:
         self._columns = tuple(columns)
         self._names = {column.name for column in columns}
-        self._is_number = [isinstance(column, NumberColumn) for column in columns]
-        self._numbers = [each.name for each, is_one in zip(columns, self._is_number) if is_one]
+        is_number = [isinstance(column, NumberColumn) for column in columns]
+        self._numbers = [each.name for each, is_one in zip(columns, is_number) if is_one]
+        self._number_places = np.flatnonzero(is_number)
         self._others = [
-            (place, column) for place, column in enumerate(columns) if not self._is_number[place]
+            (place, column) for place, column in enumerate(columns) if not is_number[place]
         ]
         self._places = [_places_of(column) for column in columns]
         self._warned: set[tuple[str, str]] = set()
@@ -115,7 +119,7 @@ class CellReader:
             if row.keys() != self._names:
                 self._refuse_names(label(number), row)
         table = np.empty((len(rows), len(self._columns)))
-        table[:, self._is_number] = self._read_numbers(rows, label)
+        table[:, self._number_places] = self._read_numbers(rows, label)
         for place, column in self._others:
             cells = [row[column.name] for row in rows]
             if isinstance(column, TextColumn):
@@ -196,7 +200,7 @@ class ContextEncoder:
         if self._columns.number:
             cells = self._reader.read([context], lambda _: "context")
             features = self._columns.expand(cells)[0]
-        elif isinstance(context, Mapping):
+        elif context is not None and isinstance(context, Mapping):
             raise TypeError(
                 f"context is {short_repr(context)}; expected an array, as the service has no "
                 "features with names: the argument features of the service gives them"
@@ -268,7 +272,7 @@ def _read_times(column: TableColumn, cells: Sequence[Any], label: Label) -> Arra
 def _read_array(context: Any) -> Floats:
     """Returns a context without names as features: [D]."""
     if context is None:
-        return np.ones(1)
+        return CONSTANT
     array: Array = as_numbers("context is", context)
     if array.ndim != 1:
         raise ValueError(f"context has shape {array.shape}; expected one row of features")

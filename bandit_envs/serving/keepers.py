@@ -18,7 +18,7 @@ from bandit_envs.serving.laws import ChoiceLaw
 from bandit_envs.serving.offers import Offers
 from bandit_envs.serving.schedule import Schedule
 from bandit_envs.serving.store import DecisionRow, Event, SeenEvent, Store
-from bandit_envs.trajectories import PolicyInfo, Trajectory, restart, termination
+from bandit_envs.trajectories import PolicyInfo, StepType, Trajectory
 
 SAVE_SECONDS = 1.0
 """A policy that learns is saved so often, while others that decide read it."""
@@ -137,10 +137,10 @@ class LearningKeeper(PolicyKeeper):
     def prepare(self) -> None:
         self._end_waits()
         self._catch_up()
-        now = self._store.time
-        since = self._waiting[0].time if self._waiting else now
-        if self._schedule.is_due(len(self._waiting), since, now):
-            self.learn_now()
+        if self._waiting:
+            since = self._waiting[0].time
+            if self._schedule.is_due(len(self._waiting), since, self._store.time):
+                self.learn_now()
 
     def learn_now(self) -> None:
         """Learns from all rewards that wait."""
@@ -245,12 +245,15 @@ class LearningKeeper(PolicyKeeper):
             features=[row.features for row in rows],
             num_actions=self.policy.num_actions,
         )
-        now = restart(seen.shown(), size)
-        rewards = np.array([row.event.value for row in rows], np.float64)
-        after = termination((), np.zeros(size))._replace(reward=rewards)
-        actions = np.array([row.action for row in rows])
-        info = PolicyInfo(np.log([row.probability for row in rows]))
-        trajectory = Trajectory.from_transition(now, actions, after, info)
+        trajectory = Trajectory(
+            step_type=np.full(size, StepType.FIRST, np.int32),
+            observation=seen.shown(),
+            action=np.array([row.action for row in rows]),
+            policy_info=PolicyInfo(np.log([row.probability for row in rows])),
+            next_step_type=np.full(size, StepType.LAST, np.int32),
+            reward=np.array([row.event.value for row in rows], np.float64),
+            discount=np.zeros(size, np.float32),
+        )
         if size == 1:
             self.policy.learn(trajectory)
             return

@@ -8,17 +8,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.arrays import Floats, Mask, Rng
+from bandit_envs.arrays import Floats, Mask, Rng, read_only
 from bandit_envs.base.checks import check_integer, check_number
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies import Policy
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.draws import draw_indices, uniform
 from bandit_envs.policies.rules import Mixed
-from bandit_envs.trajectories import restart
+from bandit_envs.trajectories import TimeStep, restart
 
 SAMPLES = 100
 """The choices of a rule inside `Mixed`, if it does not know its probabilities."""
+
+
+FIRST: TimeStep = map_structure(read_only, restart((), 1))
+"""The time step of a decision, without its observation."""
 
 
 class DrawnAction(NamedTuple):
@@ -71,7 +75,7 @@ class KnownLaw(ChoiceLaw):
         return
 
     def _tabulate(self, policy: Policy, observation: Nest, rng: Rng) -> Floats:
-        return policy.probabilities(restart(observation, 1))
+        return policy.probabilities(FIRST._replace(observation=observation))
 
 
 class SampledLaw(ChoiceLaw):

@@ -23,6 +23,9 @@ from bandit_envs.serving.laws import ChoiceLaw
 from bandit_envs.serving.store import DecisionRow, Event, Store
 from bandit_envs.tables.encoding import TableEncoding
 
+FLOAT = np.dtype("<f8")
+"""Of features, as the table of decisions has them."""
+
 Request = TypeVar("Request")
 """What a caller asks for, once it is read."""
 
@@ -164,6 +167,7 @@ class FixedOffers(Offers[ContextRequest]):
 
     def reload(self) -> None:
         self._actions = ActionTable(self._store.read_actions())
+        self._opens_first = self._are_first(self._actions.open)
         self.names = self._actions.names
         self.open_names = self._actions.open_names
 
@@ -196,15 +200,20 @@ class FixedOffers(Offers[ContextRequest]):
         return self._offer(request.features, self._actions.mask(request.available))
 
     def _offer(self, features: Floats, mask: Mask) -> Offer:
-        is_as_first = len(mask) == self._num_first and bool(mask.all())
+        is_usual = mask is self._actions.open
+        is_as_first = self._opens_first if is_usual else self._are_first(mask)
         row = features[np.newaxis]
         return Offer(
             observation=row if is_as_first else {"observation": row, "mask": mask[np.newaxis]},
             mask=mask,
             available=None if is_as_first else pack_mask(mask),
-            features=features.astype("<f8").tobytes(),
+            features=np.asarray(features, FLOAT).tobytes(),
             names=self.names,
         )
+
+    def _are_first(self, mask: Mask) -> bool:
+        """Returns whether a mask is of the first actions, and has all of them."""
+        return len(mask) == self._num_first and bool(mask.all())
 
     def is_offered(self, request: ContextRequest, row: DecisionRow) -> bool:
         return bool(self._actions.mask(request.available)[row.action])

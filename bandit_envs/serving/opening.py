@@ -14,12 +14,14 @@ from typing import Any, NamedTuple
 from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.base.state import sizes_of
 from bandit_envs.logged.files.served.decision_file import parse_json
+from bandit_envs.logged.files.served.decision_tables import PolicyRow
 from bandit_envs.logged.files.served.typed_queries import damage
 from bandit_envs.names.users_code import printable
 from bandit_envs.policies import KnapsackPolicy, Policy
 from bandit_envs.serving.action_table import check_names
 from bandit_envs.serving.contexts import Features, describe_columns, make_encoding
 from bandit_envs.serving.offers import FixedOffers, ItemOffers, Offers, has_item_features
+from bandit_envs.serving.reports.served_test import describe_test
 from bandit_envs.serving.store import Store
 from bandit_envs.tables.encoding import TableColumn, TableEncoding
 from bandit_envs.tables.suffixes import DECISION_SUFFIXES, ends_with
@@ -89,6 +91,17 @@ def check_policy(policy: Any, given: ServiceArguments, is_new: bool) -> Policy:
     return policy
 
 
+def describe(policy: Policy, number: int, learns_after: int) -> PolicyRow:
+    """Returns what a file says of a policy, as users have made it.
+
+    Args:
+        policy: that is put to work.
+        number: of the event that does so; 0 for the first policy.
+        learns_after: it learns from the rewards behind this number.
+    """
+    return PolicyRow(number, repr(policy), learns_after, describe_test(policy))
+
+
 def warn_if_frozen(policy: Policy, stacklevel: int) -> None:
     """Warns if a policy does not learn, and others of its class do.
 
@@ -148,7 +161,7 @@ def _create(store: Store, policy: Policy, given: ServiceArguments) -> Opened:
     """Creates the tables in an empty file."""
     encoding = given.columns(policy)
     names: tuple[str, ...] = ()
-    description = repr(policy)
+    described = describe(policy, number=0, learns_after=0)
     meta = {}
     if encoding.item_features:
         _refuse_names(given.actions)
@@ -167,19 +180,19 @@ def _create(store: Store, policy: Policy, given: ServiceArguments) -> Opened:
         "reward_range": json.dumps(policy.reward_range),
         "can_learn": json.dumps(policy.can_learn),
     }
-    store.create(names, encoding, meta, description, policy)
+    store.create(names, encoding, meta, described, policy)
     return Opened(seed, make_offers(store, encoding, policy), policy)
 
 
 def _check(store: Store, policy: Policy, given: ServiceArguments) -> Opened:
     """Compares a file with what is expected."""
-    found = repr(policy)
     known = store.read_policies()[-1]
-    if found != known.policy:
+    found = describe(policy, known.number, known.learns_after)
+    if found != known:
         was = "was upgraded to" if known.number else "was made for"
         advice = "take the same arguments, or DecisionService.upgrade"
         made = printable(known.policy)
-        raise ValueError(f"policy is {found}; {store.path} {was} {made}: {advice}")
+        raise ValueError(f"policy is {found.policy}; {store.path} {was} {made}: {advice}")
     encoding = store.read_encoding()
     policy = fit_to_items(store, policy, encoding)
     if encoding.item_features:

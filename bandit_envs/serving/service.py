@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import threading
-import uuid
 import warnings
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -266,7 +266,9 @@ class DecisionService:
         requests = self._offers.read([*contexts], available, actions)
         if not requests:
             return []
-        names = [uuid.uuid4().hex for _ in requests] if ids is None else list(map(_check_id, ids))
+        names = (
+            [secrets.token_hex(16) for _ in requests] if ids is None else list(map(_check_id, ids))
+        )
         if len(names) != len(requests):
             found = f"ids has {len(names)} entries, and contexts {len(requests)}"
             raise ValueError(f"{found}; expected as many")
@@ -308,6 +310,28 @@ class DecisionService:
             are_new = [self._reward(name, value) for name, value in pairs]
             self._keeper.finish()
         return are_new
+
+    def measure(self, id: str, values: Mapping[str, float]) -> bool:  # noqa: A002
+        """Writes further rewards of a decision, such as its cost, and returns whether all are new.
+
+        No policy learns from them. Reports show their means, and those of a `SplitTestPolicy` their
+        differences, too. A decision has one of each name: a second one changes nothing.
+
+        Args:
+            id: of the decision.
+            values: a number, or a bool, by the name of each.
+
+        Raises:
+            TypeError, ValueError: there is no such decision, or a name or a value does not fit.
+            OSError: the file cannot be written, and nothing has changed.
+        """
+        return self.measure_many([(id, values)])[0]
+
+    def measure_many(self, measures: Iterable[tuple[str, Mapping[str, float]]]) -> list[bool]:
+        """Returns what `measure` does for pairs of an id and values, which are written at once."""
+        pairs = [(_check_id(name), _check_measures(values)) for name, values in measures]
+        with self._transaction():
+            return [self._measure(name, values) for name, values in pairs]
 
     def add_action(self, name: str, warm: Warm | None = None) -> None:
         """Lets an action be chosen from now on: a new one, or one that was retired.
@@ -499,12 +523,8 @@ class DecisionService:
 
     def _reward(self, name: str, value: float) -> bool:
         """Writes a reward, and returns whether it is the first of its decision."""
-        row = self._find(name)
-        if row is None:
-            raise ValueError(f"id is {name!r}; there is no such decision")
-        if isinstance(value, (bool, np.bool_)):
-            value = float(value)
-        number = check_number("reward", value, -MAX_REWARD, MAX_REWARD)
+        row = self._require(name)
+        number = _check_value("reward", value)
         policy = self._keeper.policy
         low, high = policy.reward_range
         if not low <= number <= high:
@@ -516,6 +536,19 @@ class DecisionService:
             return False
         self._store.add_event(Event("reward", row.number, value=number))
         return True
+
+    def _measure(self, name: str, values: Mapping[str, float]) -> bool:
+        """Writes further rewards, and returns whether each is the first of its name."""
+        number = self._require(name).number
+        are_new = [self._store.add_measure(number, *each) for each in values.items()]
+        return all(are_new)
+
+    def _require(self, name: str) -> DecisionRow:
+        """Returns the decision of an id; ValueError for an unknown id."""
+        row = self._find(name)
+        if row is None:
+            raise ValueError(f"id is {name!r}; there is no such decision")
+        return row
 
     def _require_learner(self, method: str) -> LearningKeeper:
         """Returns what learns; OSError if this process does not."""
@@ -535,3 +568,21 @@ def _check_id(name: Any) -> str:
     if not isinstance(name, str) or not name:
         raise TypeError(f"id is {short_repr(name)}; expected a str that is not empty")
     return check_text("id", name)
+
+
+def _check_measures(values: Any) -> dict[str, float]:
+    """Returns further rewards by their names."""
+    if not isinstance(values, Mapping):
+        raise TypeError(f"values is {short_repr(values)}; expected a dict of numbers by names")
+    for name in values:
+        if not isinstance(name, str) or name in ("", "reward"):
+            expected = "a str that is neither empty nor 'reward'"
+            raise ValueError(f"a name in values is {short_repr(name)}; expected {expected}")
+        check_text("a name in values", name)
+    return {name: _check_value(f"values[{name!r}]", each) for name, each in values.items()}
+
+
+def _check_value(what: str, value: Any) -> float:
+    """Returns what a decision was paid."""
+    number = float(value) if isinstance(value, (bool, np.bool_)) else value
+    return check_number(what, number, -MAX_REWARD, MAX_REWARD)

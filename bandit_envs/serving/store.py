@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 import os
@@ -177,7 +176,7 @@ class Store:
         """By how many seconds the times of the file are ahead of the clock."""
         self._items: dict[str, int] = {}
         """The numbers of items, as the file has them."""
-        self._files = (path, path.with_name(f"{path.name}-wal"))
+        self._files = (str(path), f"{path}-wal")
         self._places: list[tuple[int, int] | None] = []
         """Of the files on the disk, as the first transaction has found them."""
         with errors_of(path):
@@ -214,28 +213,34 @@ class Store:
         """Returns whether there are no tables yet."""
         return not self._value("SELECT count(*) FROM sqlite_master")
 
-    @contextlib.contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> Transaction:
         """Lets no other process write until the end, and commits then; rolls back on errors.
 
         Raises:
             OSError: the file cannot be written, or is not at its path any more.
         """
-        with errors_of(self.path):
-            self._roll_back()  # what an interrupt has left open
-            try:
-                self._connection.execute("BEGIN IMMEDIATE")
-                yield
-                self._check_places()
-                self._connection.execute("COMMIT")
-            except BaseException:
-                self._items.clear()  # some may be new
-                self._roll_back()
-                raise
+        return Transaction(self)
+
+    def begin(self) -> None:
+        """Begins a transaction."""
+        self._roll_back()  # what an interrupt has left open
+        self._connection.execute("BEGIN IMMEDIATE")
+
+    def commit(self) -> None:
+        """Ends a transaction."""
+        self._check_places()
+        self._connection.execute("COMMIT")
+
+    def undo(self) -> None:
+        """Ends a transaction, and leaves the file as it was before."""
+        self._items.clear()  # some may be new
+        self._roll_back()
 
     def _check_places(self) -> None:
         """Raises OSError if a file was removed or replaced: what is written would be lost."""
         found = [_place_of(file) for file in self._files]
+        if found == self._places:
+            return
         self._places = self._places or found
         for file, place, known in zip(self._files, found, self._places):
             if place != known:
@@ -251,7 +256,7 @@ class Store:
         actions: Sequence[str],
         encoding: TableEncoding,
         meta: Mapping[str, str],
-        policy: str,
+        policy: PolicyRow,
         state: Any,
     ) -> None:
         """Creates the tables.
@@ -260,13 +265,13 @@ class Store:
             actions: their names; () if each call offers items.
             encoding: of the features, also of items.
             meta: what else the file says of itself.
-            policy: the description of the first policy.
+            policy: what describes the first policy.
             state: of the policy at first.
         """
         create_tables(self._connection)
         for action, name in enumerate(actions):
             self.add_action(action, name, 0)
-        self.add_policy(PolicyRow(number=0, policy=policy, learns_after=0))
+        self.add_policy(policy)
         plain = dataclasses.replace(encoding, actions=(), items=()).plain()
         for name, value in {**meta, "encoding": json.dumps(plain)}.items():
             self._connection.execute("INSERT INTO meta VALUES (?, ?)", (name, value))
@@ -287,7 +292,7 @@ class Store:
 
     def add_policy(self, row: PolicyRow) -> None:
         """Writes which policy is at work from now on."""
-        self._connection.execute("INSERT INTO policies VALUES (?, ?, ?)", row)
+        self._connection.execute("INSERT INTO policies VALUES (?, ?, ?, ?)", row)
 
     def read_encoding(self) -> TableEncoding:
         """Returns the encoding of the features."""
@@ -375,6 +380,11 @@ class Store:
         self.number += 1
         self.event_number = self.number
 
+    def add_measure(self, decision: int, name: str, value: float) -> bool:
+        """Writes a further reward, and returns whether it is the first of its decision and name."""
+        query = "INSERT OR IGNORE INTO measures VALUES (NULL, ?, ?, ?)"
+        return self._connection.execute(query, (decision, name, value)).rowcount == 1
+
     def add_action(self, action: int, name: str, number: int) -> None:
         """Writes a new action, which the event of a number adds."""
         query = "INSERT INTO actions VALUES (?, ?, ?, 1)"
@@ -440,7 +450,32 @@ class Store:
         return None if found is None else found[0]
 
 
-def _place_of(file: Path) -> tuple[int, int] | None:
+class Transaction:
+    """A transaction of a store. It is a class, as each call has one, and generators are slower.
+
+    Args:
+        store: that begins it, and commits it in the end.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __enter__(self) -> None:
+        with errors_of(self._store.path):
+            self._store.begin()
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        with errors_of(self._store.path):
+            try:
+                if error is not None:
+                    raise error
+                self._store.commit()
+            except BaseException:
+                self._store.undo()
+                raise
+
+
+def _place_of(file: str) -> tuple[int, int] | None:
     """Returns what tells a file on a disk from others; None if there is no such file."""
     try:
         found = os.stat(file)

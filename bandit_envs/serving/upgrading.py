@@ -7,7 +7,6 @@ import dataclasses
 import json
 import os
 
-from bandit_envs.logged.files.served.decision_tables import PolicyRow
 from bandit_envs.policies import Policy
 from bandit_envs.serving.keepers import LearningKeeper
 from bandit_envs.serving.laws import make_law
@@ -17,6 +16,7 @@ from bandit_envs.serving.opening import (
     ServiceArguments,
     check_known,
     check_policy,
+    describe,
     fit_to_items,
     make_offers,
     open_store,
@@ -51,7 +51,8 @@ def upgrade_file(path: str | os.PathLike[str], policy: Policy, learn: bool | Non
         with store.transaction():
             if store.is_empty():
                 raise ValueError(f"{store.path} is empty; DecisionService(path, policy) fills it")
-            is_same = store.read_policies()[-1].policy == repr(policy)
+            known = store.read_policies()[-1]
+            is_same = known == describe(policy, known.number, known.learns_after)
             if is_same and (policy.is_untrained or not type(policy).can_learn):
                 return False
             _upgrade(store, policy, policy.is_untrained if learn is None else learn)
@@ -63,11 +64,11 @@ def _upgrade(store: Store, policy: Policy, learn: bool) -> None:
     encoding = store.read_encoding()
     _check_fits(store, policy, encoding)
     store.find_last()
-    description = repr(policy)
+    made = policy
     policy = fit_to_items(store, policy, encoding)
     learns_after = 0 if learn else store.number
     store.add_event(Event("upgrade"))
-    store.add_policy(PolicyRow(store.number, description, learns_after))
+    store.add_policy(describe(made, store.number, learns_after))
     _widen_range(store, policy)
     store.change_meta("can_learn", json.dumps(policy.can_learn))
     store.save_state(0, policy)

@@ -2,7 +2,8 @@
 
 All readers of tables name roles alike: `action`, `reward`, `cost`, `propensity`, `features`,
 `embedding`, `time`, `weight`; for rows that belong together `decision`, `slate`, `slot`, `example`,
-`unit` and `logger`; and for items `item`, `chosen` and `item_features`.
+`unit` and `logger`; `by`, which cuts a table into segments; and for items `item`, `chosen` and
+`item_features`.
 """
 
 from __future__ import annotations

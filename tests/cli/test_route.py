@@ -62,13 +62,58 @@ def test_its_gate_is_of_gains_at_the_budget(table, tmp_path):
     assert run(*good, "--budget", "0.25", *gate, "-0.5").code == 0
     outcome = run(*good, "--budget", "0.25", *gate, "0.9")
     assert outcome.code == 1
-    assert "the interval of the gain begins at" in outcome.err
+    assert "the interval of the gain over a mix begins at" in outcome.err
+    assert "the interval of the gain over small begins at" in outcome.err
     outcome = run(*good, "--budget", "0.001", *gate, "-0.5")
     assert outcome.code == 1
     assert "no price keeps to the budget" in outcome.err
     outcome = run(*good, *gate, "0")
     assert outcome.code == 2
-    assert "expected --budget" in outcome.err
+    assert "expected --budget, or one of --prices" in outcome.err
+
+
+def test_without_a_budget_its_gate_is_of_gains_over_the_best_model_at_one_price(table, tmp_path):
+    good = ("route", table, *COLUMNS, *EXAMPLE, "--policy", "lin_ucb:alpha=0.1", "--prices", "0.5")
+    gate = ("--output", tmp_path / "out", "--overwrite", "--fail-below")
+    outcome = run(*good, *gate, "0.02")  # the router scores as much as the large model, for less
+    assert outcome.code == 1
+    assert "the interval of the gain over large begins at" in outcome.err
+    assert "over a mix" not in outcome.err
+    assert run(*good, *gate, "-0.3").code == 0
+
+
+def test_it_shows_shares_and_segments(table, tmp_path, monkeypatch):
+    wide = pandas.read_csv(table).assign(
+        topic=lambda frame: frame["words"] > 3, user=[*range(50)] * 4
+    )
+    wide["topic"] = wide["topic"].map({True: "proofs", False: "sums"})
+    wide.to_csv(table, index=False)
+    policy = ("--policy", "linear_epsilon_greedy:epsilon=0", "--all-outcomes", "--prices", "0.3")
+    rows_of = ("--unit", "user", "--by", "topic", "--output", tmp_path / "out")
+    outcome = run("route", table, *COLUMNS, *policy, *rows_of)
+    assert outcome.code == 0, outcome.err
+    assert "200 rows are of 50 units" in outcome.out
+    assert "In sums" in outcome.out
+    found = rows(tmp_path / "out" / "segments.csv")
+    assert [row["segment"] for row in found] == ["proofs", "sums"] * 3
+    assert [float(row["share of small"]) for row in found[-2:]] == [
+        0.0,
+        pytest.approx(0.4, abs=0.1),
+    ]
+    assert "small 100%" in outcome.out
+    page = (tmp_path / "out" / "prices.html").read_text()
+    for text in ("<h3>In sums</h3>", "small 100%", "200 rows are of 50 units", "data:image/png"):
+        assert text in page
+    for row in found:  # one number for each, in the table, the frame and the page
+        assert f"{float(row['score']):.3g} (" in page
+    assert "the best single model on the requests that routers learned from" in outcome.out
+    monkeypatch.setattr("bandit_envs.cli.route.MAX_ROWS", 5)
+    again = run("route", table, *COLUMNS, *policy, *rows_of, "--overwrite")
+    assert "In sums" not in again.out
+    assert "segments.csv and prices.html have the tables of all segments" in again.out
+    without = ("--output", tmp_path / "out", "--overwrite")
+    assert run("route", table, *COLUMNS, *policy, *EXAMPLE, *without).code == 0
+    assert not (tmp_path / "out" / "segments.csv").exists()
 
 
 def test_it_writes_the_router_as_it_has_learned_from_all_requests(table, tmp_path):
@@ -91,13 +136,13 @@ def test_rows_of_one_request_are_counted_as_one(table, tmp_path):
     outcome = run(*arguments)
     assert outcome.code == 2
     assert "there are 6 requests" in outcome.err
-    assert "unless a column `example` tells them apart" in outcome.err
+    assert "unless a column says whose they are" in outcome.err
     wide = pandas.read_csv(table)
     pandas.concat([wide, wide]).assign(words=[*range(200)] * 2).to_csv(table, index=False)
     outcome = run(*arguments)
     assert outcome.code == 0, outcome.err
-    assert "400 rows are of 200 requests, which count once" in outcome.out
-    assert "learned from 133 requests" in outcome.out
+    assert "400 rows are of 200 units, whose rows are held out together" in outcome.out
+    assert "learned from 133 units" in outcome.out
 
 
 def test_requests_that_a_model_has_not_answered_are_left_out_of_wide_tables(table, tmp_path):
@@ -119,7 +164,7 @@ def test_requests_that_a_model_has_not_answered_are_left_out_of_wide_tables(tabl
     ("sizes", "message"),
     [
         (("--budget", "0.001"), "is not written: no price keeps to the budget"),
-        (("--budget", "0.25", "--fail-below", "0.9"), "the interval of the gain begins at"),
+        (("--budget", "0.25", "--fail-below", "0.9"), "gain over a mix begins at"),
     ],
     ids=["budget", "gate"],
 )

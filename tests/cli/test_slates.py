@@ -63,6 +63,17 @@ def test_segments_gains_and_a_page_are_those_of_single_actions(file):
     assert "Policies on slates.csv" in (file.parent / "out" / "evaluation.html").read_text()
 
 
+def test_intervals_of_slates_are_by_units(file):
+    table = pandas.read_csv(file)
+    table.assign(user=table["visit"] // 6).to_csv(file, index=False)
+    _, by_slates = estimate(file)
+    outcome, by_units = estimate(file, "--unit", "user", "--overwrite")
+    assert outcome.code == 0, outcome.err
+    assert "rows of one unit belong together" in outcome.out
+    assert [row["value"] for row in by_units] == [row["value"] for row in by_slates]
+    assert all(one["low"] != other["low"] for one, other in zip(by_units, by_slates))
+
+
 def test_propensities_of_slates_are_in_the_usual_column(file):
     outcome, found = estimate(file)
     assert outcome.code == 0, outcome.err

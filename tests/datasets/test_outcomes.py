@@ -208,7 +208,7 @@ def test_a_table_of_outcomes_may_have_no_features():
     found = datasets.read_outcomes(table, reward="Ad *")
     assert found.actions == ["Ad 1", "Ad 2"]
     assert found.contexts.tolist() == [[1.0], [1.0], [1.0]]
-    assert found.examples.tolist() == [0, 1, 2]
+    assert found.units.tolist() == [0, 1, 2]
 
 
 def test_patterns_stand_for_columns_of_rewards():
@@ -261,9 +261,9 @@ def test_lines_with_equal_features_are_one_example_unless_a_column_tells_them_ap
     table = pandas.DataFrame({"id": ["x", "y", "z"], "text": texts, "a": 0.0, "b": 1.0})
     make = {"text_features": lambda texts: np.ones((len(texts), 1))}
     found = datasets.read_outcomes(table, "text", ["a", "b"], **make)
-    assert found.examples.tolist() == [0, 1, 0]  # by the texts, not by what is made of them
+    assert found.units.tolist() == [0, 1, 0]  # by the texts, not by what is made of them
     named = datasets.read_outcomes(table, "text", ["a", "b"], example="id", **make)
-    assert named.examples.tolist() == [0, 1, 2]
+    assert named.units.tolist() == [0, 1, 2]
 
 
 def test_an_example_that_an_environment_would_not_use_is_refused(tmp_path):
@@ -272,3 +272,30 @@ def test_an_example_that_an_environment_would_not_use_is_refused(tmp_path):
         ENVIRONMENTS["outcomes"].make(
             path=str(path), features="length", reward="small,large", example="prompt"
         )
+
+
+def test_units_and_segments_are_columns_of_wide_and_of_long_tables():
+    wide = pandas.DataFrame(
+        {
+            "x": [1.0, 2.0, 3.0],
+            "a": [0, 1, 1],
+            "b": [1, 1, 0],
+            "user": ["u", "v", "u"],
+            "year": [2024.0, 2023.0, 2024.0],
+        }
+    )
+    found = datasets.read_outcomes(wide, "x", ["a", "b"], unit="user", by="year")
+    assert found.units.tolist() == [0, 1, 0]
+    assert found.segments.tolist() == ["2024", "2023", "2024"]
+    with pytest.raises(ValueError, match="no column"):  # patterns do not stand for them
+        datasets.read_outcomes(wide, "*r", ["a", "b"], unit="user", by="year")
+    long = wide.assign(id=[7, 8, 9]).melt(["id", "x", "user", "year"], ["a", "b"], "model", "score")
+    columns = {"example": "id", "action": "model", "unit": "user", "by": "year"}
+    again = datasets.read_outcomes(long, "x", "score", **columns)
+    assert again.units.tolist() == [0, 1, 0]
+    assert again.segments.tolist() == ["2024", "2023", "2024"]
+    long.loc[4, "user"] = "w"
+    with pytest.raises(ValueError, match="column user is 'w'; expected what the first line"):
+        datasets.read_outcomes(long, "x", "score", **columns)
+    with pytest.raises(ValueError, match="the column x has numbers that are not whole"):
+        datasets.read_outcomes(wide.assign(x=0.5), "x", ["a", "b"], by="x")

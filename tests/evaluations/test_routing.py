@@ -11,6 +11,7 @@ from bandit_envs.datasets import Outcomes
 from bandit_envs.evaluations import LogObserver
 from bandit_envs.evaluations.routing import Frontier, evaluate_prices, learn_router
 from bandit_envs.evaluations.routing.mixes import find_vertices
+from bandit_envs.evaluations.routing.points import estimate_mean
 from bandit_envs.evaluations.routing.prices import choose_prices, find_price
 from bandit_envs.trajectories import restart
 
@@ -35,7 +36,7 @@ def make_topics(count=900, seed=0):
     table = make_table(count, seed)
     scores = (rng.random((count, 3)) < SKILLS[topic]).astype(float)
     ids = np.arange(count)
-    return table._replace(contexts=np.eye(3)[topic], rewards=scores, examples=ids)
+    return table._replace(contexts=np.eye(3)[topic], rewards=scores, units=ids)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,8 @@ def test_intervals_of_gains_cover_the_gain_over_the_mix_with_the_same_cost():
         rows = np.arange(count)
         model = np.array([0, 1, 2])[topic]
         frontier = Frontier(table.rewards, table.costs)
-        return frontier.gains(table.rewards[rows, model], table.costs[rows, model])
+        gains = frontier.gains(table.rewards[rows, model], table.costs[rows, model])
+        return estimate_mean(gains, None)
 
     means = SKILLS.mean(axis=0)
     score = np.diag(SKILLS).mean()
@@ -93,7 +95,7 @@ def test_intervals_of_gains_cover_the_gain_over_the_mix_with_the_same_cost():
     intervals = [each.interval(0.95) for each in found]
     covered = np.mean([low <= truth <= high for low, high in intervals])
     assert abs(covered - 0.95) < 4 * math.sqrt(0.95 * 0.05 / 1000)
-    values = np.array([each.mean for each in found])
+    values = np.array([each.value for each in found])
     errors = np.array([each.standard_error for each in found])
     assert np.mean(errors) == pytest.approx(values.std(), rel=0.1)
 
@@ -115,7 +117,7 @@ def test_a_higher_price_lowers_cost_and_score():
     )
 
 
-def test_rows_with_equal_features_are_held_out_together_and_count_once():
+def test_rows_with_equal_features_are_held_out_together_and_intervals_are_of_requests():
     """Scores are pure chance: no router can gain, though it has met the outcomes of the request."""
     rng = np.random.default_rng(0)
     rows = np.repeat(np.arange(150), 20)
@@ -129,18 +131,118 @@ def test_rows_with_equal_features_are_held_out_together_and_count_once():
     (point,) = found.points
     assert point.gain_low < 0.0 < point.gain_high
     assert point.gain_high - point.gain_low > 0.2  # of 50 requests, not of 1,000 rows
-    assert found.notes[0].startswith("3000 rows are of 150 requests, which count once")
-    assert found.notes[1].startswith("Routers learned from 100 requests")
-    apart = evaluate_prices(table._replace(examples=np.arange(3000)), "random", [0.0])
+    assert found.notes[0].startswith("3000 rows are of 150 units, whose rows are held out")
+    assert found.notes[2].startswith("Held-out units: the effective sample size is")
+    assert found.notes[1].startswith("Routers learned from 100 units")
+    apart = evaluate_prices(table._replace(units=np.arange(3000)), "random", [0.0])
     assert apart.notes[0].startswith("Routers learned from 2000 requests")
 
 
-def test_a_request_counts_with_the_mean_of_its_rows():
+def test_a_request_counts_as_often_as_it_was_asked():
     contexts = np.repeat(np.arange(40.0), [1, 3] * 20)[:, np.newaxis]
     scores = np.repeat([0.0, 1.0] * 20, [1, 3] * 20)[:, np.newaxis] * [1.0, 1.0]
     table = Outcomes(contexts, scores, np.ones((80, 2)), ["a", "b"], None)
     points = [evaluate_prices(table, "random", [0.0], seed=seed).models[0] for seed in range(20)]
-    assert np.mean([point.score for point in points]) == pytest.approx(0.5, abs=0.1)  # not 0.75
+    assert np.mean([point.score for point in points]) == pytest.approx(0.75, abs=0.1)  # not 0.5
+
+
+def test_intervals_hold_where_units_have_many_rows_each():
+    """Users differ in how hard their requests are, and the share of those who err is 20 %."""
+    rng = np.random.default_rng(0)
+    size = 3000
+    covered = {"users": [], "rows": []}
+    for _ in range(100):
+        users = rng.integers(300, size=size)
+        ability = rng.random(300) < 0.8
+        scores = np.tile(ability[users].astype(float)[:, np.newaxis], (1, 2))
+        for name, unit in {"users": users, "rows": None}.items():
+            low, high = estimate_mean(scores[:, 0], unit).interval(0.95)
+            covered[name].append(low <= 0.8 <= high)
+    assert np.mean(covered["users"]) >= 0.9
+    assert np.mean(covered["rows"]) < 0.6
+
+
+def test_the_rows_of_a_unit_are_held_out_together():
+    table = make_table()
+    users = np.arange(900) // 30
+    found = evaluate_prices(table._replace(units=users), "random", [0.0])
+    assert found.notes[0].startswith("900 rows are of 30 units")
+    assert "learned from 20 units" in found.notes[1]
+    apart = evaluate_prices(table, "random", [0.0]).models[0]
+    together = found.models[0]
+    assert together.score_high - together.score_low != apart.score_high - apart.score_low
+
+
+def test_the_best_single_model_is_chosen_where_routers_learn():
+    """All models are alike, so that the one that looks best does so by luck, and gains nothing."""
+    rng = np.random.default_rng(0)
+    gains = []
+    for seed in range(15):
+        scores = rng.integers(0, 2, (300, 8)).astype(float)
+        contexts = rng.normal(size=(300, 1)).astype(np.float32)
+        table = Outcomes(contexts, scores, np.ones((300, 8)), [*"abcdefgh"], None)
+        found = evaluate_prices(table, "random", [0.0], seed=seed)
+        point = found.points[0]
+        gains.append(point.over_best)
+        best = found.models[[*"abcdefgh"].index(found.best)]
+        assert (best.over_best, best.saved) == (0.0, 0.0)
+        assert point.over_best == pytest.approx(point.score - best.score)
+        assert point.over_best_low < point.over_best < point.over_best_high
+    assert abs(np.mean(gains)) < 4 * np.std(gains) / math.sqrt(15)
+
+
+def test_the_best_single_model_keeps_to_the_budget():
+    table = make_table()
+    assert evaluate_prices(table, "random").best == "large"
+    found = evaluate_prices(table, "lin_ucb:alpha=0.1", [0.05], budget=4.0)
+    assert found.best == "medium"
+    (point,) = found.at_budget
+    assert point.over_best_low > 0.0
+    assert point.saved == pytest.approx(found.models[1].cost - point.cost)
+    assert evaluate_prices(table, "random", budget=0.5).best is None
+    assert math.isnan(evaluate_prices(table, "random", budget=0.5).points[0].over_best)
+
+
+def test_gains_in_segments_add_up_to_those_of_all_requests():
+    table = make_topics()
+    topics = table.contexts.argmax(axis=1)
+    named = table._replace(segments=np.array(["sums", "odes", "poems"])[topics])
+    found = evaluate_prices(named, "lin_ucb:alpha=0.1", [0.02])
+    assert list(found.segments) == ["odes", "poems", "sums"]
+    (point,) = found.points
+    assert [part.segment for part in point.segments] == [*found.segments]
+    assert (
+        point._replace(segments=()) == evaluate_prices(table, "lin_ucb:alpha=0.1", [0.02]).points[0]
+    )
+    held_out = [np.array(part.shares) for part in point.segments]
+    assert held_out[1][2] == 1.0  # all poems go to the large model
+    sizes = np.linalg.lstsq(
+        np.array([[part.score, part.cost, 1.0] for part in point.segments]).T,
+        np.array([point.score, point.cost, 1.0]),
+        rcond=None,
+    )[0]  # the shares of the segments
+    for name in ("gain", "over_best", "saved"):
+        parts = [getattr(part, name) for part in point.segments]
+        assert sizes @ parts == pytest.approx(getattr(point, name), abs=1e-9)
+    fixed = evaluate_prices(named, "random").points[0]
+    assert math.isnan(fixed.price)
+    assert all(math.isnan(part.price) for part in fixed.segments)
+    pytest.importorskip("pandas")
+    rows = found.segment_table
+    assert rows["segment"].tolist() == ["odes", "poems", "sums"] * 4
+    assert rows["score"].tolist()[-3:] == [part.score for part in point.segments]
+
+
+def test_segments_that_are_too_many_or_too_small_are_told():
+    table = make_table()
+    many = table._replace(segments=np.arange(900).astype(str))
+    with pytest.raises(ValueError, match=r"outcomes\.segments has 300 values; expected at most 50"):
+        evaluate_prices(many, "random")
+    one = np.array(["alone", *["all"] * 899])
+    seeds = range(8)  # the row is held out in some of them
+    notes = [evaluate_prices(table._replace(segments=one), "random", seed=n).notes for n in seeds]
+    told = "Segments with fewer than 2 held-out rows are left out: 'alone'."
+    assert {told in each for each in notes} == {False, True}
 
 
 def test_points_have_the_share_of_each_model():

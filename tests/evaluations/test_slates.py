@@ -9,6 +9,7 @@ import pytest
 from bandit_envs import EpsilonGreedyPolicy, RandomSlatePolicy, SlatePolicy
 from bandit_envs.evaluations import evaluate
 from bandit_envs.logged import (
+    BanditLog,
     RewardInteractionIPS,
     SlateIndependentIPS,
     SlateProbabilities,
@@ -183,3 +184,62 @@ def test_estimators_may_be_named_and_given():
     assert [row.estimator for row in found.rows] == ["mean", "mine", "slate"]
     known = {row.estimator: row.value for row in evaluate(random_log(400), "random_slate").rows}
     assert [row.value for row in found.rows[1:]] == [known["slot_ips"], known["slate_snips"]]
+
+
+def test_slates_of_one_slot_have_the_intervals_by_units_of_single_actions():
+    log = random_log(2000, slots=1)
+    user = np.random.default_rng(1).integers(0, 150, 2000)
+    slates = dataclasses.replace(log, unit=user)
+    actions = BanditLog(
+        log.observation, log.action[:, 0], log.reward[:, 0], log.propensity.slate, 4, unit=user
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        shown = evaluate(slates, "random_slate", ["slate_ips", "slate_snips"])
+        chosen = evaluate(actions, "random", ["ips", "snips"])
+    assert "rows of one unit belong together" in shown.title
+    for row, expected in zip(shown.rows, chosen.rows, strict=True):
+        for name in ("value", "standard_error", "low", "high", "effective_sample_size"):
+            assert getattr(row, name) == pytest.approx(getattr(expected, name), rel=1e-9)
+        if expected.gain_rows:
+            for name in ("gain", "gain_low", "gain_high", "p_value"):
+                found = getattr(row, name)
+                assert found == pytest.approx(getattr(expected, name), rel=1e-6, abs=1e-12)
+
+
+def test_slates_of_one_unit_count_as_one():
+    """Each slate is logged five times, which tells nothing more."""
+    log = random_log(600, slots=3)
+    repeated = dataclasses.replace(
+        log[np.repeat(np.arange(600), 5)], unit=np.repeat(np.arange(600), 5)
+    )
+    once = dataclasses.replace(log, unit=np.arange(600))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        alone = dataclasses.replace(repeated, unit=None)
+        names = ["slate_snips", "slot_ips", "slot_snips"]
+        rows, expected, wrong = (
+            evaluate(each, "random_slate", names).rows for each in (repeated, once, alone)
+        )
+    for row, one, other in zip(rows, expected, wrong, strict=True):
+        assert (row.value, row.low, row.high) == pytest.approx((one.value, one.low, one.high))
+        assert row.standard_error == pytest.approx(one.standard_error)
+        assert row.effective_sample_size == pytest.approx(one.effective_sample_size, rel=0.02)
+        assert other.standard_error < 0.5 * one.standard_error
+
+
+def test_segments_of_slates_are_by_units():
+    log = random_log(3000)
+    country = np.arange(3000) % 2
+    named = dataclasses.replace(
+        log,
+        observation=country[:, np.newaxis].astype(float),
+        encoding=TableEncoding((), (NumberColumn("country"),)),
+        unit=np.arange(3000) // 20,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = evaluate(named, "random_slate", "slate_snips", by="country")
+        alone = evaluate(named[country == 1], "random_slate", "slate_snips")
+    for row, expected in zip(found.segments["1"], alone.rows, strict=True):
+        assert (row.low, row.high) == pytest.approx((expected.low, expected.high), rel=1e-9)

@@ -6,6 +6,7 @@ import pytest
 from bandit_envs import RandomSlatePolicy, SlatePolicy
 from bandit_envs.logged import PseudoInverse, RewardInteractionIPS, SlateMoments, SlateStandardIPS
 from bandit_envs.logged.files import read_slates
+from bandit_envs.logged.rows.units import as_units
 
 pandas = pytest.importorskip("pandas")
 ITEMS = np.array(["boots", "hats", "scarfs", "shoes"])
@@ -79,6 +80,22 @@ def test_one_row_a_slate_and_one_row_a_slot_are_the_same_log():
     assert log.encoding.labels() == ["country=DE", "country=FR"]
     np.testing.assert_array_equal(ITEMS[log.action[:, 0]], frame["top"])
     np.testing.assert_array_equal(log.propensity.slate, frame["p_below"])
+
+
+def test_a_column_says_whose_a_slate_is():
+    frame = wide(40).assign(user=[f"user-{row % 7}" for row in range(40)])
+    log = read_slates(frame, **WIDE, unit="user")
+    assert log.encoding.names == ["country"]
+    assert log.unit.tolist() == as_units(frame["user"].to_numpy()).tolist()
+    table = long(frame).merge(
+        frame.assign(shown=[f"s{row}" for row in range(40)])[["shown", "user"]]
+    )
+    again = read_slates(table, **LONG, unit="user")
+    assert again.unit.tolist() == log.unit.tolist()
+    assert again[3:5].unit.tolist() == log.unit[3:5].tolist()
+    table.loc[0, "user"] = "user-8"
+    with pytest.raises(ValueError, match="the same value in all rows of a slate"):
+        read_slates(table, **LONG, unit="user")
 
 
 def test_slots_may_have_names_which_are_sorted():

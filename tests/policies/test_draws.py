@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from bandit_envs.policies import argmax_random_ties
-from bandit_envs.policies.draws import largest_random_ties
+from bandit_envs.policies.draws import (
+    draw_indices,
+    index_probabilities,
+    largest_random_ties,
+    largest_values,
+)
 
 
 def test_ties_are_broken_uniformly_at_random(chi_square):
@@ -45,3 +50,29 @@ def test_the_largest_values_stand_in_their_order_and_equal_ones_by_chance(num_va
         for row in range(40):
             order = sorted(range(num_values), key=lambda k: (-values[row, k], ties[row, k]))
             assert found[row].tolist() == order[:size]
+
+
+def test_one_row_is_drawn_and_weighed_as_each_of_many():
+    weights = np.random.default_rng(0).random((300, 7))
+    weights *= weights > 0.3
+    weights[:, 3] = 0.5
+    scores = np.round(4.0 * weights)
+    together = index_probabilities(scores, 0.1, weights > 0.0)
+    best, largest = largest_values(scores)
+    for row in range(len(weights)):
+        one = slice(row, row + 1)
+        rng = np.random.default_rng(row)
+        twice = np.repeat(weights[one], 2, axis=0)
+        first = draw_indices(np.random.default_rng(row), twice)[0]
+        assert draw_indices(rng, weights[one]).tolist() == [first]
+        alone = index_probabilities(scores[one], 0.1, weights[one] > 0.0)
+        np.testing.assert_array_equal(alone, together[one])
+        found = largest_values(scores[one])
+        assert (found[0].tolist(), found[1].tolist()) == ([best[row]], largest[one].tolist())
+
+
+@pytest.mark.parametrize("num_rows", [1, 2])
+def test_scores_have_no_nan(num_rows):
+    values = np.array([[0.0, 1.0], [np.nan, 2.0]])[-num_rows:]
+    with pytest.raises(ValueError, match=f"scores of row {num_rows - 1} have NaN"):
+        largest_values(values)

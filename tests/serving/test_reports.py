@@ -185,7 +185,7 @@ def test_values_do_not_depend_on_batches(tmp_path, monkeypatch):
         service.add_action("black")
         serve(service, 60, seed=1, share=0.7)
         at_once = service.report(reward_range=(0.0, 1.0))
-        monkeypatch.setattr("bandit_envs.serving.reports.reading.BATCH_ROWS", 7)
+        monkeypatch.setattr("bandit_envs.serving.reports.scanning.BATCH_ROWS", 7)
         in_batches = service.report(reward_range=(0.0, 1.0))
     for row, other in zip(at_once.actions, in_batches.actions):
         assert row[2:] == pytest.approx(other[2:], nan_ok=True)

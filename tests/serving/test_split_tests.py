@@ -1,6 +1,8 @@
 """A service runs a test of variants: its report and its page say who won, as its policy does."""
 
+import contextlib
 import itertools
+import sqlite3
 
 import numpy as np
 import pytest
@@ -40,9 +42,29 @@ def test_a_page_of_a_service_says_who_won_with_the_numbers_of_its_policy(tmp_pat
         assert all(f">{cell}<" in page for cell in row)
 
 
+def test_a_report_has_a_test_whose_description_is_too_long_to_be_shown(tmp_path):
+    shares = (np.arange(1.0, 8.0) / 28.0).tolist()
+    policy = SplitTestPolicy(shares=shares, tolerance=np.float64(0.1), num_actions=7, seed=0)
+    assert "..." in repr(policy)
+    with DecisionService(tmp_path / "test.sqlite", policy, list("abcdefg"), seed=1) as service:
+        service.reward_many((each.id, 1.0) for each in service.decide_many([None] * 30))
+        expected = str(service.policy.report(names=service.actions))
+        assert str(service.report().test) == expected
+    others = SplitTestPolicy(shares=[*shares[:6], 0.5], tolerance=0.1, num_actions=7, seed=0)
+    assert repr(others) == repr(policy)
+    assert DecisionService.upgrade(service.path, others)
+    assert not DecisionService.upgrade(service.path, others)
+    with pytest.raises(ValueError, match="was upgraded to"):
+        DecisionService(service.path, policy)
+
+
 def test_a_service_of_another_policy_has_no_test(tmp_path):
     with open_arms(tmp_path) as service:
         assert service.report().test is None
+        file = service.path
+    with contextlib.closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("UPDATE policies SET policy = 'SplitTestPolicy(num_actions=3)'")
+    assert read_report(file).test is None
 
 
 def test_a_test_goes_on_where_the_process_ended(tmp_path):
@@ -63,6 +85,20 @@ def test_a_test_goes_on_where_the_process_ended(tmp_path):
         if path == whole:
             expected = str(last)
     assert str(last) == expected
+
+
+@pytest.mark.filterwarnings("ignore:an action was drawn with the probability 1")
+def test_a_report_counts_the_users_that_the_policy_counts(tmp_path):
+    policy = SplitTestPolicy(num_actions=2, seed=0)
+    with DecisionService(tmp_path / "test.sqlite", policy, ["A", "B"], seed=0) as service:
+        first = service.decide_many([None] * 220)
+        service.reward_many((each.id, float(each.action == "A")) for each in first)
+        assert service.policy.has_stopped
+        after = service.decide_many([None] * 30)
+        service.add_action("C")
+        service.reward_many((each.id, 1.0) for each in service.decide_many([None] * 10))
+        service.reward_many((each.id, 0.0) for each in after)
+        assert str(service.report().test) == str(service.policy.report(names=service.actions))
 
 
 @pytest.mark.filterwarnings("ignore:an action was drawn with the probability 1")

@@ -14,7 +14,7 @@ from bandit_envs.base.slates import SlateProbabilities
 from bandit_envs.evaluations.candidates import Candidate, Contender
 from bandit_envs.evaluations.kinds.log_kind import ExpectedPolicies, LogKind, enter_as_is
 from bandit_envs.evaluations.kinds.specs_of_log import SpecsOfLog
-from bandit_envs.evaluations.logs import OpenLog
+from bandit_envs.evaluations.logs import BY_UNITS, OpenLog
 from bandit_envs.evaluations.passes import LogPart, Passes
 from bandit_envs.evaluations.policy_sums import PolicyRows, PolicySums
 from bandit_envs.evaluations.sources import Source
@@ -25,7 +25,7 @@ from bandit_envs.logged.features import spec_of_rows
 from bandit_envs.logged.files.scan import BatchScan
 from bandit_envs.logged.rows.row_order import RowOrder
 from bandit_envs.logged.slate_log import SlateLog
-from bandit_envs.logged.summary import LogSummary
+from bandit_envs.logged.summary import LogSummary, count_slices
 from bandit_envs.metrics.statistics import Statistics
 from bandit_envs.policies import SlatePolicy
 from bandit_envs.specs import SlateSpec
@@ -85,13 +85,13 @@ class Slates(LogKind):
         answer: SlateProbabilities,
         predicted: Floats | None,
     ) -> Terms:
-        return estimator.terms(rows.reward, rows.propensity, answer)
+        return estimator.terms(rows.reward, rows.propensity, answer, unit=rows.unit)
 
     def weights(self, rows: SlateLog, answer: Any, terms: Mapping[str, Terms]) -> Floats:
         return np.asarray(next(iter(terms.values())).weights.mean(axis=0))
 
     def logged(self, rows: SlateLog) -> Terms:
-        return mean_terms(_rewards_of(rows))
+        return mean_terms(_rewards_of(rows), rows.unit)
 
     def sums(self, rows: PolicyRows) -> PolicySums:
         return rows.sums_of_all()  # a log of slates is one batch, and ratios of slots need it whole
@@ -110,15 +110,19 @@ def open_slates(log: SlateLog, passes: Passes) -> OpenLog:
         highest_propensity=max(float(given.max(initial=0.0)) for given in known),
         order=RowOrder(),
         fingerprint=0,
+        slices=None if log.unit is None else count_slices(log.unit),
     )
     slots = "1 slot" if log.num_slots == 1 else f"{log.num_slots} slots"
     sizes = f"{len(log)} slates of {slots}, {log.num_actions} items"
+    lines = [f"{sizes}, mean reward {float(_rewards_of(log).mean()):.4g}"]
+    if log.unit is not None:
+        lines.append(BY_UNITS)
     return OpenLog(
         source=Source(BatchScan([batch])),
         parts=[LogPart([batch], 0, len(log))],
         summaries=[summary],
         summary=summary,
-        title=f"{sizes}, mean reward {float(_rewards_of(log).mean()):.4g}",
+        title="\n".join(lines),
         passes=passes,
         name=log.name,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,9 @@ from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.evaluations.routing.mixes import Frontier
 from bandit_envs.evaluations.routing.points import PricePoint
+from bandit_envs.evaluations.routing.router_tables import PointsTable, explain, grid_of
+from bandit_envs.names.visible import visible
+from bandit_envs.showing.page import Section, make_page
 from bandit_envs.showing.tables import csv_rows, text_cell
 
 if TYPE_CHECKING:
@@ -20,6 +23,15 @@ if TYPE_CHECKING:
 
 TABLE = "prices.csv"
 """The file of the table."""
+
+PAGE = "prices.html"
+"""The file of the page."""
+
+SEGMENTS = "segments.csv"
+"""The file of the table of segments."""
+
+NUMBERS = PricePoint._fields[: PricePoint._fields.index("shares")]
+"""The columns of a table of points, but for the shares of models."""
 
 FIGURE = "prices.png"
 """The file of the figure."""
@@ -32,6 +44,7 @@ class PriceCurves:
     models: Sequence[PricePoint]  #: each single model
     points: Sequence[PricePoint]  #: each router at each price
     at_budget: Sequence[PricePoint]  #: each router at the price that spends the budget
+    best: str | None  #: the best single model of those that routers learned from; None for none
     frontier: Frontier  #: the best mixes of single models, on the held-out requests
     budget: float | None  #: for a request; None for none
     confidence: float  #: the probability that an interval holds
@@ -51,6 +64,37 @@ class PriceCurves:
         found: DataFrame = pandas.DataFrame([*self._rows()], columns=self._columns())
         return found
 
+    @property
+    def segment_table(self) -> DataFrame:
+        """The same columns for each segment of the requests, which the first one names."""
+        pandas = import_extra("pandas", "datasets")
+        columns = ["segment", *self._columns()]
+        found: DataFrame = pandas.DataFrame([*self._segment_rows()], columns=columns)
+        return found
+
+    @property
+    def segments(self) -> Mapping[str, Sequence[PricePoint]]:
+        """The models, and the routers at the budget or at all prices, by segment."""
+        shown = [*self.models, *(self.points if self.budget is None else self.at_budget)]
+        found: dict[str, list[PricePoint]] = {}
+        for point in shown:
+            for part in point.segments:
+                found.setdefault(part.segment, []).append(part)
+        return found
+
+    def tables(self) -> Iterator[PointsTable]:
+        """Yields a table of all prices as texts, one of the budget, and one of each segment."""
+        yield PointsTable("", self._grid([*self.models, *self.points]))
+        if self.at_budget:
+            title = f"At a budget of {self.budget:g} a request"
+            yield PointsTable(title, self._grid(self.at_budget))
+        for name, points in self.segments.items():
+            yield PointsTable(f"In {visible(name)}", self._grid(points), is_segment=True)
+
+    def explain(self) -> str:
+        """Returns what the numbers of the tables are."""
+        return explain(self.best, self.budget is not None)
+
     def plot(self) -> Figure:
         """Returns a figure of scores over costs, with their intervals."""
         import_extra("matplotlib", "cli")
@@ -59,24 +103,77 @@ class PriceCurves:
         return draw_curves(self.models, self.points, self.at_budget, self.frontier, self.budget)
 
     def write(self, folder: str | os.PathLike[str]) -> None:
-        """Writes the table and the figure to a folder, as the command does; replaces older ones."""
+        """Writes tables, the figure and a page to a folder, as the command does.
+
+        The files are `prices.csv`, `prices.png` and `prices.html`; and if the requests have
+        segments, `segments.csv`. Older ones are replaced.
+        """
         import_extra("matplotlib", "cli")
         from bandit_envs.showing.plots import to_image  # noqa: PLC0415
 
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
-        lines = [[kind, text_cell(name), *cells] for kind, name, *cells in self._rows()]
-        cells = [["" if cell != cell else cell for cell in line] for line in lines]  # NaN
-        atomic_write(path / TABLE, [csv_rows([self._columns(), *cells])])
-        atomic_write(path / FIGURE, [to_image(self.plot())])
+        atomic_write(path / TABLE, [_csv_of(self._columns(), self._rows())])
+        (path / SEGMENTS).unlink(missing_ok=True)
+        if self.segments:
+            columns = ["segment", *self._columns()]
+            atomic_write(path / SEGMENTS, [_csv_of(columns, self._segment_rows())])
+        image = to_image(self.plot())
+        atomic_write(path / FIGURE, [image])
+        atomic_write(path / PAGE, [self._page(image).encode()])
+
+    def _page(self, image: bytes) -> str:
+        """Returns a page with the figure, the tables and the notes."""
+        sections = []
+        for title, grid, is_segment in self.tables():
+            section = Section(title, table=grid, level=3 if is_segment else 2)
+            if not title:
+                section = section._replace(
+                    title="Scores and costs",
+                    lines=[self.explain()],
+                    picture=lambda: image,
+                    notes=self.notes,
+                )
+            sections.append(section)
+        return make_page("Routers", [], sections)
+
+    def _grid(self, points: Sequence[PricePoint]) -> list[list[str]]:
+        """Returns the headings, and a row for each point."""
+        models = [model.policy for model in self.models]
+        return grid_of(points, models, self.best, self.confidence)
 
     def _columns(self) -> list[str]:
         """Returns the headings of the table."""
-        return ["kind", *PricePoint._fields[:-1], *(f"share of {m.policy}" for m in self.models)]
+        return ["kind", *NUMBERS, *(f"share of {m.policy}" for m in self.models)]
 
     def _rows(self) -> Iterator[list[Any]]:
         """Yields what each point is, its name, and its numbers."""
         kinds = {"model": self.models, "price": self.points, "budget": self.at_budget}
         for kind, points in kinds.items():
             for point in points:
-                yield [kind, *point[:-1], *point.shares]
+                yield _row_of(kind, point)
+
+    def _segment_rows(self) -> Iterator[list[Any]]:
+        """Yields the segment, and the same of each point in it."""
+        kinds = {"model": self.models, "price": self.points, "budget": self.at_budget}
+        for kind, points in kinds.items():
+            for point in points:
+                for part in point.segments:
+                    yield [part.segment, *_row_of(kind, part)]
+
+
+def _row_of(kind: str, point: PricePoint) -> list[Any]:
+    """Returns what a point is, its name, its numbers, and the share of each model."""
+    return [kind, *point[: len(NUMBERS)], *point.shares]
+
+
+def _csv_of(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+    """Returns a table as CSV, in which NaN is an empty cell, and texts are no formulas."""
+    cells = [[_cell_of(cell) for cell in row] for row in rows]
+    return csv_rows([columns, *cells])
+
+
+def _cell_of(cell: Any) -> Any:
+    if isinstance(cell, str):
+        return text_cell(cell)
+    return "" if cell != cell else cell  # NaN

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-import functools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -20,11 +17,11 @@ from bandit_envs.base.checks import (
 )
 from bandit_envs.datasets.outcomes import Outcomes, number_rows
 from bandit_envs.evaluations.named import collect
-from bandit_envs.evaluations.observer import LogObserver, observed_pass
+from bandit_envs.evaluations.observer import LogObserver
 from bandit_envs.evaluations.routing.curves import PriceCurves
-from bandit_envs.evaluations.routing.mixes import Frontier
-from bandit_envs.evaluations.routing.points import PricePoint, make_point
-from bandit_envs.evaluations.routing.prices import choose_prices, find_price
+from bandit_envs.evaluations.routing.held_out import Trial
+from bandit_envs.evaluations.routing.points import FEWEST_ROWS, estimate_mean
+from bandit_envs.evaluations.routing.prices import choose_prices
 from bandit_envs.evaluations.routing.routers import (
     ROUTERS,
     AnyRouter,
@@ -32,22 +29,18 @@ from bandit_envs.evaluations.routing.routers import (
     Requests,
     Router,
     expand_routers,
-    follow,
-    route,
 )
+from bandit_envs.logged.estimators.problems import find_few_rows
 from bandit_envs.policies import Policy
 from bandit_envs.policies.models.constant_feature import LACKS_CONSTANT
 from bandit_envs.tables.encoding import NumberColumn, TableEncoding
 from bandit_envs.tables.errors import name_some
 
-FEWEST = 10
+FEWEST_UNITS = 10
 """Each part has at least so many requests."""
 
-SAME = "rows with equal features are one request, unless a column `example` tells them apart"
+SAME = "rows with equal features are of one request, unless a column says whose they are"
 """What a user should know of rows that repeat."""
-
-JUMP = 0.95
-"""A router that spends less than this share of the budget has a cost that jumps over it."""
 
 
 def evaluate_prices(
@@ -65,17 +58,22 @@ def evaluate_prices(
 ) -> PriceCurves:
     """Lets routers learn at several prices, and shows what they score and cost on other requests.
 
-    A share of the requests, drawn at random, is held out, each with all of its rows: those with the
-    same number in `outcomes.examples`, or with equal contexts. A request counts once, with the mean
-    of its rows. From the other rows each policy learns at each price, from the score less the price
-    of the cost: of the model that it chose, as it would in production, or of all models. What it
-    has learned then routes the held-out requests, by its own rule: one that explores goes on
-    exploring. Intervals are of the mean over such requests, for this router: another seed would let
-    it learn otherwise.
+    A share of the requests, drawn at random, is held out, each with all of its rows: those of one
+    unit in `outcomes.units`, or with equal contexts. From the other rows each policy learns at each
+    price, from the score less the price of the cost: of the model that it chose, as it would in
+    production, or of all models. What it has learned then routes the held-out rows, by its own
+    rule: one that explores goes on exploring. Scores and costs are means over rows, so that a
+    request counts as often as it was asked. Intervals are by units, as those of logs are, and for
+    this router: another seed would let it learn otherwise.
+
+    The best single model is the one with the highest mean score on the rows that routers learn
+    from; with a budget, among those that keep to it. Gains over it are honest, as the held-out
+    requests did not choose it.
 
     The best mixes of single models at random are what routers must beat. A gain over the mix with
     the same cost is of the same requests; its interval includes that the mean costs are estimates.
-    As the best mixes are chosen on the held-out requests, gains are a little too small.
+    As the best mixes are chosen on the held-out requests, gains are a little too small. In a
+    segment, the gain is the mean over its rows of what they add to that of all rows.
 
     Args:
         outcomes: a table with costs, such as `read_outcomes` returns.
@@ -101,7 +99,7 @@ def evaluate_prices(
     >>> scores = np.stack([1.0 - topic, np.ones(600)], axis=1)  # the small model knows topic 0
     >>> costs = np.full((600, 2), [1.0, 3.0])
     >>> ids = np.arange(600)  # without them, rows with one topic would be one request
-    >>> table = Outcomes(np.eye(2)[topic], scores, costs, ["s", "l"], None, examples=ids)
+    >>> table = Outcomes(np.eye(2)[topic], scores, costs, ["s", "l"], None, units=ids)
     >>> found = evaluate_prices(table, "lin_ucb:alpha=0.1", prices=[0.2])
     >>> point = found.points[0]
     >>> round(point.score, 2), point.cost < 2.2, point.gain_low > 0.2
@@ -117,6 +115,7 @@ def evaluate_prices(
         learned=learned,
         held_out=others,
         lesson=_lesson(passes, seed, all_outcomes),
+        budget=limit,
         confidence=level,
         observer=observer or LogObserver(),
     )
@@ -132,7 +131,16 @@ def evaluate_prices(
         notes += [text for name, each in spent.items() for text in each.describe(name, limit)]
         at_budget = [each.point for each in spent.values() if each.point is not None]
     models = [trial.try_model(number, name) for number, name in enumerate(outcomes.actions)]
-    return PriceCurves(models, points, at_budget, trial.frontier, limit, level, notes)
+    return PriceCurves(
+        models=models,
+        points=points,
+        at_budget=at_budget,
+        best=None if trial.best is None else outcomes.actions[trial.best],
+        frontier=trial.frontier,
+        budget=limit,
+        confidence=level,
+        notes=notes,
+    )
 
 
 def learn_router(
@@ -182,106 +190,6 @@ def learn_router(
     return learned
 
 
-@dataclasses.dataclass(frozen=True)
-class Trial:
-    """What routers learn from, and what they are tried on.
-
-    Args:
-        learned: the requests that they learn from.
-        held_out: the requests that they are tried on.
-        lesson: how they learn.
-        confidence: the probability that an interval holds.
-        observer: sees how requests are learned from.
-    """
-
-    learned: Requests
-    held_out: Requests
-    lesson: Lesson
-    confidence: float
-    observer: LogObserver
-
-    @functools.cached_property
-    def frontier(self) -> Frontier:
-        """The mixes of single models on the held-out requests."""
-        held_out = self.held_out
-        return Frontier(held_out.average(held_out.scores), held_out.average(held_out.costs))
-
-    def try_prices(self, router: Router, prices: Sequence[float]) -> list[PricePoint]:
-        """Returns what a router gets at each price; a fixed policy is the same at all of them."""
-        if not router.can_learn(self.learned):
-            return [self.try_router(router, 0.0)._replace(price=math.nan)]
-        points = []
-        rows = len(prices) * len(self.learned.scores)
-        with observed_pass(self.observer, f"{router.name} learns", rows) as read_rows:
-            for price in prices:
-                points.append(self.try_router(router, price))
-                read_rows(len(self.learned.scores))
-        return points
-
-    def try_router(self, router: Router, price: float) -> PricePoint:
-        """Returns what a router gets that has learned at a price."""
-        policy = router.learn(self.learned, price, self.lesson)
-        found = route(policy, self.held_out)
-        return make_point(
-            router.name,
-            price,
-            found,
-            route(policy, self.learned),
-            gains=self.frontier.gains(found.scores, found.costs),
-            confidence=self.confidence,
-        )
-
-    def try_model(self, number: int, name: str) -> PricePoint:
-        """Returns what a single model gets."""
-        held_out, learned = (
-            follow(requests, np.full(len(requests.scores), number))
-            for requests in (self.held_out, self.learned)
-        )
-        return make_point(name, math.nan, held_out, learned, confidence=self.confidence)
-
-    def spend(self, router: Router, points: Sequence[PricePoint], budget: float) -> Spent:
-        """Returns a router at the price that spends a budget, if there is one.
-
-        Args:
-            router: which learns anew at each price that is tried.
-            points: of routers at the prices that were tried before.
-            budget: for a request.
-        """
-        at = {point.price: point for point in points if point.policy == router.name}
-        costs = {price: point.learned_cost for price, point in at.items()}
-        if any(math.isnan(price) for price in costs):
-            (fixed,) = at.values()
-            return Spent(fixed if fixed.learned_cost <= budget else None, costs)
-
-        with observed_pass(self.observer, f"{router.name} meets the budget", 0) as read_rows:
-
-            def cost_at(price: float) -> float:
-                at[price] = self.try_router(router, price)
-                read_rows(len(self.learned.scores))
-                return at[price].learned_cost
-
-            price = find_price(cost_at, costs, budget)
-        return Spent(None if price is None else at[price], costs)
-
-
-class Spent(NamedTuple):
-    """A router at the price that spends a budget."""
-
-    point: PricePoint | None  # None if no price keeps to the budget
-    costs: dict[float, float]  # of a request, at the prices that were tried
-
-    def describe(self, name: str, budget: float) -> Iterator[str]:
-        """Yields what a user should know of it."""
-        if self.point is None:
-            least = min(self.costs.values())
-            yield f"{name} spends at least {least:.4g} a request, more than {budget:.4g}."
-        elif self.point.price > 0.0 and self.point.learned_cost < JUMP * budget:
-            lower = max(price for price in self.costs if price < self.point.price)
-            here = f"{self.point.learned_cost:.4g} a request at the price {self.point.price:.4g}"
-            there = f"{self.costs[lower]:.4g} at {lower:.4g}"
-            yield f"{name} spends {here}, and {there}: its cost jumps in between."
-
-
 def _encoding_for(outcomes: Outcomes, routers: Iterable[Router]) -> TableEncoding | None:
     """Returns the names of models and features; None if the features have no names.
 
@@ -307,14 +215,15 @@ def _complete_requests(outcomes: Outcomes) -> Requests:
     """Returns the requests that all models have answered; ValueError without costs."""
     if outcomes.costs is None:
         raise ValueError("the table has no costs; expected a cost of each outcome")
-    numbers = outcomes.examples
-    if numbers is None:
-        numbers = number_rows(outcomes.contexts)
+    units = outcomes.units
+    if units is None:
+        units = number_rows(outcomes.contexts)
     found = Requests(
         contexts=outcomes.contexts,
         scores=outcomes.rewards,
         costs=outcomes.costs,
-        numbers=np.asarray(numbers),
+        units=np.asarray(units),
+        segments=() if outcomes.segments is None else list(map(str, outcomes.segments)),
         names_features=bool(outcomes.features),
     )
     if outcomes.available is None:
@@ -334,13 +243,13 @@ def _lesson(passes: int, seed: int, all_outcomes: bool) -> Lesson:
 def _split(requests: Requests, held_out: float, seed: int) -> tuple[Requests, Requests]:
     """Returns the requests to learn from, and those that are held out: each in a random order."""
     share = check_number("held_out", held_out, 0.0, 1.0)
-    numbers, first, places = np.unique(requests.numbers, return_index=True, return_inverse=True)
-    count = len(numbers)
+    units, first, places = np.unique(requests.units, return_index=True, return_inverse=True)
+    count = len(units)
     size = round(share * count)
-    if min(size, count - size) < FEWEST:
+    if min(size, count - size) < FEWEST_UNITS:
         found = f"{count} requests that all models have answered, of which {size} are held out"
         hint = f"; {SAME}" if count < len(requests.scores) else ""
-        raise ValueError(f"there are {found}; expected at least {FEWEST} in each part{hint}")
+        raise ValueError(f"there are {found}; expected at least {FEWEST_UNITS} in each part{hint}")
     order = np.random.default_rng(seed).permutation(count)
     turns = np.empty(count, np.intp)  # of each request in the random order
     turns[np.argsort(first)[order]] = np.arange(count)
@@ -353,7 +262,7 @@ def _split(requests: Requests, held_out: float, seed: int) -> tuple[Requests, Re
 def _prices_of(learned: Requests, prices: Iterable[float] | None) -> list[float]:
     """Returns the prices that are tried, from low to high."""
     if prices is None:
-        return choose_prices(learned.average(learned.scores), learned.average(learned.costs))
+        return choose_prices(learned.scores, learned.costs)
     given = sorted({check_number("prices", price, 0.0, MAX_PARAMETER) for price in prices})
     if not given:
         raise ValueError("prices is empty; expected at least one, or None")
@@ -362,16 +271,33 @@ def _prices_of(learned: Requests, prices: Iterable[float] | None) -> list[float]
 
 def _describe(outcomes: Outcomes, trial: Trial) -> Iterator[str]:
     """Yields what was learned from, and what is left out."""
-    learned = trial.learned.size
-    tested = trial.held_out.size
+    learned = trial.learned.num_units
+    tested = trial.held_out.num_units
     rows = len(trial.learned.scores) + len(trial.held_out.scores)
     left_out = len(outcomes.rewards) - rows
     if left_out:
         yield f"Left out: {left_out} rows that some model has not answered."
     if rows > learned + tested:
-        yield f"{rows} rows are of {learned + tested} requests, which count once: {SAME}."
+        together = "whose rows are held out together, and intervals are by units"
+        yield f"{rows} rows are of {learned + tested} units, {together}: {SAME}."
     passes = trial.lesson.passes
     times = "once" if passes == 1 else f"{passes} times"
     seen = "all models" if trial.lesson.all_outcomes else "the model that they chose"
     how = f"each {times}, and saw the outcome of {seen}"
-    yield f"Routers learned from {learned} requests, {how}; {tested} others are held out."
+    counted = "requests" if trial.measure.unit is None else "units"
+    yield f"Routers learned from {learned} {counted}, {how}; {tested} others are held out."
+    yield from _describe_held_out(trial)
+
+
+def _describe_held_out(trial: Trial) -> Iterator[str]:
+    """Yields which held-out requests are too few for an interval."""
+    unit = trial.measure.unit
+    if unit is not None:
+        sums = estimate_mean(trial.held_out.scores[:, 0], unit).sums
+        for problem in find_few_rows(sums.weights):
+            yield f"Held-out units: {problem}."
+    segments = trial.measure.segments
+    few = [name for name, rows in segments.items() if len(rows) < FEWEST_ROWS]
+    if few:
+        found = f"Segments with fewer than {FEWEST_ROWS} held-out rows"
+        yield f"{found} are left out: {name_some(few)}."

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from bandit_envs.arrays import Floats
-from bandit_envs.metrics import Statistics
 from bandit_envs.rounding import merge_ties, subtract
 
 
@@ -79,8 +78,8 @@ class Frontier:
         """Returns the score of the best mix of a cost."""
         return float(self.mix(cost).of(self.score_means[np.newaxis])[0])
 
-    def gains(self, scores: Floats, costs: Floats) -> Statistics:
-        """Returns by how much a router's scores [n] exceed those of the mix with the same cost.
+    def gains(self, scores: Floats, costs: Floats) -> Floats:
+        """Returns by how much a router exceeds the mix with the same cost, on each request: [n].
 
         The mix depends on mean costs, which are those of a sample. So each request counts with
 
@@ -96,7 +95,7 @@ class Frontier:
         mix = self.mix(float(costs.mean()))
         gained = subtract(scores, mix.of(self._scores))
         spent = subtract(costs, mix.of(self._costs))
-        return Statistics.from_values(subtract(gained, mix.slope * spent))
+        return subtract(gained, mix.slope * spent)
 
 
 def find_vertices(scores: Floats, costs: Floats) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, TypeAlias
 
@@ -14,6 +14,7 @@ from bandit_envs.arrays import Floats, Indices
 from bandit_envs.drivers import StepDriver
 from bandit_envs.environments import OutcomeStream, OutcomeTableBandit
 from bandit_envs.evaluations.named import Kind, short_name
+from bandit_envs.evaluations.routing.points import Routed
 from bandit_envs.logged import BanditLog
 from bandit_envs.logged.learners import learn_from_log
 from bandit_envs.names.users_code import name_in_errors
@@ -45,13 +46,19 @@ class Requests(NamedTuple):
     contexts: NDArray[np.float32]  # [n, d]
     scores: Floats  # [n, K]
     costs: Floats  # [n, K]
-    numbers: Indices  # [n], of the requests: rows with one number are of one request
+    units: Indices  # [n], whose each row is
+    segments: Sequence[str] = ()  # [n], by which rows are told apart; () for none
     names_features: bool = False  # whether contexts are columns with names
 
     @property
-    def size(self) -> int:
-        """How many different requests there are."""
-        return len(np.unique(self.numbers))
+    def num_units(self) -> int:
+        """How many different units there are."""
+        return len(np.unique(self.units))
+
+    @property
+    def repeated_units(self) -> Indices | None:
+        """The units [n] if one has several rows, so that rows are not independent; else None."""
+        return None if self.num_units == len(self.units) else self.units
 
     def take(self, rows: Indices) -> Requests:
         """Returns some of the rows."""
@@ -59,18 +66,10 @@ class Requests(NamedTuple):
             contexts=self.contexts[rows],
             scores=self.scores[rows],
             costs=self.costs[rows],
-            numbers=self.numbers[rows],
+            units=self.units[rows],
+            segments=[self.segments[row] for row in rows] if self.segments else (),
             names_features=self.names_features,
         )
-
-    def average(self, table: Floats) -> Floats:
-        """Returns the means of each request, of a table [n, ...] of all rows."""
-        _, places, counts = np.unique(self.numbers, return_inverse=True, return_counts=True)
-        if len(counts) == len(table):
-            return table
-        sums = np.zeros((len(counts), *table.shape[1:]))
-        np.add.at(sums, places.reshape(-1), table)
-        return np.asarray(sums / counts.reshape(-1, *(1 for _ in table.shape[1:])))
 
     def worth(self, price: float) -> Floats:
         """Returns the scores less the price of the costs: [n, K]."""
@@ -98,14 +97,6 @@ class Lesson(NamedTuple):
     passes: int  # how many times each request is learned from
     seed: int  # of the order and of the policies
     all_outcomes: bool  # whether they see what all models would have earned
-
-
-class Routed(NamedTuple):
-    """What a router, or a single model, got on each of n requests: means of their rows."""
-
-    scores: Floats  # [n]
-    costs: Floats  # [n]
-    shares: Floats  # [n, K], which share of its rows each model got
 
 
 @dataclasses.dataclass(frozen=True)
@@ -209,8 +200,4 @@ def route(policy: Policy, requests: Requests) -> Routed:
 def follow(requests: Requests, models: Indices) -> Routed:
     """Returns what is got on requests if each row [n] goes to the model of a number."""
     every = np.arange(len(requests.scores))
-    return Routed(
-        scores=requests.average(requests.scores[every, models]),
-        costs=requests.average(requests.costs[every, models]),
-        shares=requests.average(np.eye(requests.scores.shape[1])[models]),
-    )
+    return Routed(requests.scores[every, models], requests.costs[every, models], models)

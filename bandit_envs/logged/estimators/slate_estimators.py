@@ -23,6 +23,7 @@ from bandit_envs.logged.columns import (
 from bandit_envs.logged.estimators.estimate import Estimate
 from bandit_envs.logged.estimators.sums.ratio_sums import compared_columns, free_columns
 from bandit_envs.logged.estimators.terms import Terms
+from bandit_envs.logged.rows.units import as_units
 
 MAX_WEIGHT = 1e40
 """The largest weight, so that no square of a weighted reward overflows."""
@@ -53,7 +54,12 @@ class SlateEstimator:
     self_normalized: bool = dataclasses.field(default=False, kw_only=True)
 
     def estimate(
-        self, reward: ArrayLike, propensity: SlateProbabilities, probabilities: SlateProbabilities
+        self,
+        reward: ArrayLike,
+        propensity: SlateProbabilities,
+        probabilities: SlateProbabilities,
+        *,
+        unit: ArrayLike | None = None,
     ) -> Estimate:
         """Estimates what a policy would have earned, from n logged slates.
 
@@ -61,17 +67,23 @@ class SlateEstimator:
             reward: [n, S], of every slot.
             propensity: the probabilities with which the slates were shown, above 0.
             probabilities: those with which the policy would show them.
+            unit: [n], the unit of each slate, as `SlateLog.unit`; None if each is one of its own.
 
         Warns:
             UserWarning: the effective sample size is below 200, weights have a heavy tail, or their
                 mean is not near 1; or, if probabilities of whole slates are given, the estimate
                 differs from that of `SlateStandardIPS` by more than noise.
         """
-        terms = self.terms(reward, propensity, probabilities)
+        terms = self.terms(reward, propensity, probabilities, unit=unit)
         return terms.sums().estimate([terms], stacklevel=3)
 
     def terms(
-        self, reward: ArrayLike, propensity: SlateProbabilities, probabilities: SlateProbabilities
+        self,
+        reward: ArrayLike,
+        propensity: SlateProbabilities,
+        probabilities: SlateProbabilities,
+        *,
+        unit: ArrayLike | None = None,
     ) -> Terms:
         """Returns what each slate adds to the estimate; `terms.sums()` of parts of a log merge.
 
@@ -79,6 +91,7 @@ class SlateEstimator:
             reward: [n, S], as for `estimate`, of any number of slates.
             propensity: as for `estimate`.
             probabilities: as for `estimate`.
+            unit: as for `estimate`.
         """
         rewards = check_reward_range("reward", as_column("reward", reward))
         slots = self.weigh(propensity, probabilities, rewards.shape)
@@ -93,6 +106,7 @@ class SlateEstimator:
             weights=slots.T,
             normaliser=slots.T if self.self_normalized else None,
             estimator=repr(self),
+            unit=None if unit is None else as_units(unit),
         )
         if self._field == "slate":
             return terms
@@ -215,6 +229,7 @@ class CascadeDR:
         action: ArrayLike,
         slot_probabilities: ArrayLike,
         predicted_rewards: ArrayLike,
+        unit: ArrayLike | None = None,
     ) -> Estimate:
         """Estimates what a policy would have earned, from n logged slates.
 
@@ -226,6 +241,7 @@ class CascadeDR:
             slot_probabilities: [n, S, K], pi_s(a): with which the policy fills each slot, given the
                 items shown above it.
             predicted_rewards: [n, S, K], Q_s(a).
+            unit: as for `SlateEstimator.estimate`.
 
         Warns:
             UserWarning: as `SlateEstimator.estimate`.
@@ -247,7 +263,12 @@ class CascadeDR:
         above = np.column_stack([np.ones(len(slots)), slots[:, :-1]])
         direct = (above * (tables * predicted).sum(axis=2)).sum(axis=1)
         weighted = (slots * (rewards - of_items)).sum(axis=1)
-        terms = Terms(direct=direct, weighted=weighted, weights=slots.T)
+        terms = Terms(
+            direct=direct,
+            weighted=weighted,
+            weights=slots.T,
+            unit=None if unit is None else as_units(unit),
+        )
         terms = _compare_slates(terms, rewards, propensity, probabilities)
         return terms.sums().estimate([terms], stacklevel=3)
 
@@ -323,7 +344,13 @@ class PseudoInverse:
     """
 
     def estimate(
-        self, reward: ArrayLike, slates: ArrayLike, logging: SlateMoments, policy: SlateMoments
+        self,
+        reward: ArrayLike,
+        slates: ArrayLike,
+        logging: SlateMoments,
+        policy: SlateMoments,
+        *,
+        unit: ArrayLike | None = None,
     ) -> Estimate:
         """Estimates the mean reward of a slate that a policy would have earned.
 
@@ -332,6 +359,7 @@ class PseudoInverse:
             slates: [n, S], the items shown.
             logging: of the logging policy.
             policy: of the policy, whose pairs are not used.
+            unit: as for `SlateEstimator.estimate`.
 
         Warns:
             UserWarning: the effective sample size is below 200, weights have a heavy tail, or their
@@ -349,6 +377,7 @@ class PseudoInverse:
             direct=np.zeros_like(rewards),
             weighted=check_reward_range("the weighted reward", weights * rewards),
             weights=weights[np.newaxis],
+            unit=None if unit is None else as_units(unit),
         )
         return terms.sums().estimate([terms], stacklevel=3)
 

@@ -17,6 +17,7 @@ from bandit_envs.arrays import Array, Floats
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.extras import import_extra
 from bandit_envs.base.slates import SlateProbabilities
+from bandit_envs.logged.files.unit_columns import read_units
 from bandit_envs.logged.slate_log import SlateLog
 from bandit_envs.tables.cells import (
     as_numbers,
@@ -51,6 +52,7 @@ def read_slates(
     prefix_propensity: Names = (),
     slate: str | None = None,
     slot: str | None = None,
+    unit: str | None = None,
     features: Names | None = None,
     num_actions: int | None = None,
     drop_missing: bool = False,
@@ -78,6 +80,8 @@ def read_slates(
             the last slot is the probability of the slate.
         slate: the column that says to which slate a row belongs, if there is one row a slot.
         slot: the column that says which slot a row is of. They are sorted.
+        unit: the column that says whose a slate is, as for `from_frame`. With one row a slot, all
+            rows of a slate repeat it.
         features: the columns of the observation; None for all that have no other role. With one row
             a slot, all rows of a slate repeat them.
         num_actions: of items, by default the largest plus 1, or the number of names.
@@ -98,6 +102,7 @@ def read_slates(
         prefix_propensity=prefix_propensity,
         slate=slate,
         slot=slot,
+        unit=unit,
     )
     _check_slots(roles)
     if num_actions is not None:
@@ -157,6 +162,7 @@ def _read(frame: DataFrame, roles: Roles, num_actions: int | None) -> SlateLog:
     is_whole = len(rewards) < len(roles.all_of("action"))
     prefix = _read_slots(frame, roles.all_of("prefix_propensity"), num_slots)
     whole = None
+    unit = roles.one_of("unit")
     propensity = roles.one_of("propensity")
     if propensity is not None:
         whole = _read_probabilities(frame, propensity)[::step]
@@ -166,6 +172,7 @@ def _read(frame: DataFrame, roles: Roles, num_actions: int | None) -> SlateLog:
         observation=encoding.read(frame.iloc[::step]),
         action=items.reshape(-1, num_slots),
         reward=np.stack(rewards, axis=1).reshape(-1, 1 if is_whole else num_slots),
+        unit=None if unit is None else read_units(frame, unit)[::step],
         propensity=SlateProbabilities(
             slate=whole,
             slot=_read_slots(frame, roles.all_of("slot_propensity"), num_slots),
@@ -198,7 +205,7 @@ def _sort_slots(frame: DataFrame, roles: Roles, slate: str) -> tuple[DataFrame, 
         raise ValueError(f"{found}; expected one, as of each of the {len(known)} slots")
     ordered = frame.iloc[np.lexsort((slots, slates))]
     is_first = np.arange(len(ordered)) % len(known) == 0
-    whole = (*roles.features, *roles.all_of("propensity"))
+    whole = (*roles.features, *roles.all_of("propensity"), *roles.all_of("unit"))
     check_same(ordered, whole, is_first, slate, "slate")
     return ordered, len(known)
 

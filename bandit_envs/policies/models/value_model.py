@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from bandit_envs.arrays import Array, Floats, Rng
 from bandit_envs.base.checks import MAX_REWARD
+from bandit_envs.base.made_with import Parameters
 from bandit_envs.policies.learned import add_actions
 from bandit_envs.policies.models.inputs import Inputs, ModelSizes, TrainingRows
 
@@ -18,7 +19,7 @@ ABILITIES = ("means", "interval", "quantile", "draw", "members")
 """What a rule may need of a model. A model has an ability if its class defines the method."""
 
 
-class Model(abc.ABC):
+class Model(Parameters, abc.ABC):
     """What a `ContextualPolicy` predicts rewards by: a `ValueModel`, or one of mapped features."""
 
     made_of_text: ClassVar[Mapping[str, Callable[[str], Any]]] = {}

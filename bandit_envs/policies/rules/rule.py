@@ -11,6 +11,7 @@ import numpy as np
 
 from bandit_envs.arrays import Floats, Mask, Rng, check_array
 from bandit_envs.base.checks import short_repr
+from bandit_envs.base.made_with import Parameters
 from bandit_envs.policies.draws import (
     argmax_random_ties,
     available_only,
@@ -20,7 +21,7 @@ from bandit_envs.policies.draws import (
     hope_for_best,
     index_probabilities,
 )
-from bandit_envs.policies.models.inputs import Inputs
+from bandit_envs.policies.models.inputs import Inputs, Items
 from bandit_envs.policies.models.value_model import ValueModel
 from bandit_envs.policies.policy import Actions
 
@@ -36,6 +37,7 @@ class Predictions(NamedTuple):
             problems with models of their own.
         state: of the rule, as its `initial` and `after` return it.
         shape: (B, K).
+        available: [B, K], which actions may be chosen; None for all, or if nothing is drawn.
     """
 
     model: ValueModel
@@ -44,6 +46,7 @@ class Predictions(NamedTuple):
     num_rewards: float | Floats
     state: Any
     shape: tuple[int, int]
+    available: Mask | None = None
 
     def means(self) -> Floats:
         """Returns the predicted reward of every action: [B, K]."""
@@ -69,8 +72,29 @@ class Predictions(NamedTuple):
         return self.checked("quantile", self.model.quantile(self.learned, self.inputs, level))
 
     def draw(self, rng: Rng, scale: float = 1.0) -> Floats:
-        """Returns a draw of the scores of every action from the posterior: [B, K]."""
-        return self.checked("draw", self.model.draw(rng, self.learned, self.inputs, scale))
+        """Returns a draw of the scores of every action from the posterior: [B, K].
+
+        Nothing is drawn for places behind the last item of all rows, so that draws do not depend on
+        how many places there are.
+        """
+        num_places = self.num_places
+        inputs = self.inputs
+        if isinstance(inputs, Items):
+            inputs = inputs._replace(actions=inputs.actions[:, :num_places])
+        drawn = self.model.draw(rng, self.learned, inputs, scale)
+        table = self.checked("draw", drawn, (self.shape[0], num_places))
+        missing = self.shape[1] - num_places
+        return np.pad(table, ((0, 0), (0, missing))) if missing else table
+
+    @property
+    def num_places(self) -> int:
+        """Up to which place some row has an item that is available; K if places are actions."""
+        num_actions = self.shape[1]
+        are_places = isinstance(self.inputs, Items) and not self.model.has_own_weights
+        if self.available is None or not are_places:
+            return num_actions
+        shown = np.flatnonzero(self.available.any(axis=0))
+        return int(shown[-1]) + 1
 
     def members(self) -> Floats:
         """Returns what each of N equally likely models predicts: [N, B, K]."""
@@ -79,16 +103,25 @@ class Predictions(NamedTuple):
             self.checked("members", table)
         return tables
 
-    def checked(self, method: str, table: Floats) -> Floats:
-        """Returns a table; ValueError if a user's model or rule returned one of another shape."""
-        if isinstance(table, np.ndarray) and table.shape == self.shape:
+    def checked(
+        self, method: str, table: Floats, expected: tuple[int, int] | None = None
+    ) -> Floats:
+        """Returns a table; ValueError if a user's model or rule returned one of another shape.
+
+        Args:
+            method: that returned it.
+            table: that was returned.
+            expected: its shape; None for [B, K].
+        """
+        wanted = self.shape if expected is None else expected
+        if isinstance(table, np.ndarray) and table.shape == wanted:
             return table
         shape = np.shape(table)
-        found = short_repr(table) if shape == self.shape else f"shape {shape}"
-        raise ValueError(f"{method} returned {found}; expected an array of shape {self.shape}")
+        found = short_repr(table) if shape == wanted else f"shape {shape}"
+        raise ValueError(f"{method} returned {found}; expected an array of shape {wanted}")
 
 
-class Rule(abc.ABC):  # noqa: B024  # one of two methods is enough
+class Rule(Parameters, abc.ABC):  # one of two methods is enough
     """Chooses actions by what a model predicts: it defines `probabilities`, or else `select`.
 
         select(rng, seen, available)         -> [B]       default: drawn from the probabilities

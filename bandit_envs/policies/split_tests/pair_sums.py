@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from bandit_envs.arrays import Floats, Indices, Mask
+from bandit_envs.policies.split_tests.user_sums import UserSums
+from bandit_envs.rounding import is_rounding
 
 USERS_FIRST = 200
 """A test says nothing before it has seen so many users; their variance sets its scale."""
@@ -36,24 +38,20 @@ class PairSums(NamedTuple):
     users: Floats
 
     @classmethod
-    def of_strata(cls, counts: Floats, sums: Floats, squares: Floats) -> PairSums:
+    def of_strata(cls, users: UserSums) -> PairSums:
         """Returns what each stratum tells by itself.
 
         Args:
-            counts: n, the users of each variant, [..., K].
-            sums: of their rewards, [..., K].
-            squares: sums of their squares, [..., K].
+            users: of each variant, [..., K].
         """
+        counts, means, spreads = users
         both = counts[..., :, np.newaxis] + counts[..., np.newaxis, :]
         product = counts[..., :, np.newaxis] * counts[..., np.newaxis, :]
         is_other = ~np.eye(counts.shape[-1], dtype=np.bool_)
         shared = (product > 0.0) & is_other
         weight = np.where(shared, product / np.maximum(both, 1.0), 0.0)
-        means = sums / np.maximum(counts, 1.0)
         gaps = means[..., :, np.newaxis] - means[..., np.newaxis, :]
-        total = sums[..., :, np.newaxis] + sums[..., np.newaxis, :]
-        total_squares = squares[..., :, np.newaxis] + squares[..., np.newaxis, :]
-        spread = np.maximum(total_squares - total * total / np.maximum(both, 1.0), 0.0)
+        spread = spreads[..., :, np.newaxis] + spreads[..., np.newaxis, :] + weight * gaps * gaps
         return cls(
             difference=weight * gaps,
             variance=weight * spread / np.maximum(both - 1.0, 1.0),
@@ -125,14 +123,14 @@ def _log_phi(z: float) -> float:
     return -0.5 * z * z - math.log(-z * math.sqrt(2.0 * math.pi)) - 1.0 / (z * z)
 
 
-def scale_of(count: Floats, total: Floats, squares: Floats) -> Floats:
+def scale_of(first: UserSums) -> Floats:
     """Returns rho^2 from the first rewards of rows: [...].
 
     It is `SCALE` times their variance; that of rewards from 0 to 1 if all are equal.
     """
-    spread = squares - total * total / np.maximum(count, 1.0)
-    variance = np.maximum(spread, 0.0) / np.maximum(count - 1.0, 1.0)
-    return SCALE * np.where(variance > 0.0, variance, 0.25)
+    variance = first.spreads / np.maximum(first.counts - 1.0, 1.0)
+    are_equal = is_rounding(np.sqrt(variance), first.means)
+    return SCALE * np.where(are_equal, 0.25, variance)
 
 
 def leaders(sums: PairSums, is_open: Mask) -> Indices:

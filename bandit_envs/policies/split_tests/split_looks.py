@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bandit_envs.arrays import Floats, Mask
+from bandit_envs.arrays import Mask
 from bandit_envs.names.visible import visible
 from bandit_envs.policies.split_tests.bets import PairBets
 from bandit_envs.policies.split_tests.openings import count_opened
@@ -20,6 +20,7 @@ from bandit_envs.policies.split_tests.split_rule import (
     note_closed,
 )
 from bandit_envs.policies.split_tests.split_sums import SplitSums, StratumSums
+from bandit_envs.policies.split_tests.user_sums import UserSums
 
 
 class Looks:
@@ -54,9 +55,8 @@ class Looks:
             counts += each.counts
             self.payers += each.payers
             self._bets.log_wealth[0] += each.log_wealth
-            for place, (sums, squares) in enumerate(zip(each.sums, each.squares)):
-                found = PairSums.of_strata(each.counts, sums, squares)
-                self.pairs[place] = self.pairs[place].plus(found)
+            for place, rewards in enumerate(each.rewards):
+                self.pairs[place] = self.pairs[place].plus(PairSums.of_strata(rewards))
         self.users += counts.sum()
         sizes = np.where(self.is_open, counts, -1.0).astype(np.intp)
         self.size_rows.append(PeriodRow(period, tuple(sizes.tolist())))
@@ -107,12 +107,10 @@ def report_of(sums: SplitSums, confidence: float = 0.95, control: int | None = N
     looks = Looks(sums)
     for period, strata in sums.periods().items():
         looks.look(period, strata)
-    counts = np.zeros(len(sums.names))
-    totals = np.zeros((len(sums.metrics), len(sums.names)))
+    rewards = [UserSums.zeros((len(sums.names),)) for _ in sums.metrics]
     for each in sums.strata.values():
-        counts += each.counts
-        totals += each.sums
-    means: Floats = totals / np.maximum(counts, 1.0)
+        rewards = [known.plus(more) for known, more in zip(rewards, each.rewards)]
+    counts = rewards[0].counts
     alphas = sums.rule.alphas(looks.opened, confidence, control)
     differences = [
         row
@@ -133,7 +131,7 @@ def report_of(sums: SplitSums, confidence: float = 0.95, control: int | None = N
         has_stopped=looks.stopped_at is not None,
         steps=int(counts.sum()),
         counts=counts,
-        means=means[0],
+        means=rewards[0].means,
         low=None,
         high=None,
         confidence=confidence,
@@ -142,7 +140,7 @@ def report_of(sums: SplitSums, confidence: float = 0.95, control: int | None = N
         threshold=sums.rule.threshold,
         differences=tuple(differences),
         metrics=sums.metrics,
-        other_means=tuple(tuple(row) for row in means[1:].tolist()),
+        other_means=tuple(tuple(each.means.tolist()) for each in rewards[1:]),
         stopped_at=looks.stopped_at,
         periods=tuple(looks.size_rows),
         open=tuple(looks.is_open.tolist()),

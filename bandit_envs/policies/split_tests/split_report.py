@@ -109,7 +109,7 @@ class SplitReport(BestArmReport):
             label = visible(name) if is_open else f"{visible(name)} (closed)"
             means = [self.means[place], *(table[place] for table in self.other_means)]
             seen = self.counts[place] > 0
-            texts = [f"{mean:.4f}" if seen else "" for mean in means]
+            texts = [f"{mean:.4f}" if seen and mean == mean else "" for mean in means]
             rows.append([label, f"{self.counts[place]:,.0f}", *texts])
         return rows
 

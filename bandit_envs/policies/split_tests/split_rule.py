@@ -9,6 +9,7 @@ import numpy as np
 
 from bandit_envs.arrays import Floats, Indices, Mask
 from bandit_envs.base.checks import check_integer, check_number, short_repr
+from bandit_envs.base.made_with import Parameters
 from bandit_envs.policies.best_arm.stopping import check_delta
 from bandit_envs.policies.split_tests.openings import count_pairs, levels_of
 from bandit_envs.policies.split_tests.pair_sums import USERS_FIRST, PairSums, leaders
@@ -24,7 +25,7 @@ NO_INTERVAL = f"No interval before {USERS_FIRST} users."
 
 
 @dataclasses.dataclass(frozen=True)
-class SplitRule:
+class SplitRule(Parameters):
     """When to stop: as soon as a variant is better than each other open one, by the evidence.
 
         stop with a if ln E(a > b) >= ln(K / delta) for each open b

@@ -12,6 +12,7 @@ from bandit_envs.arrays import Floats, Indices, Mask
 from bandit_envs.policies.split_tests.bets import PairBets, split_evidence
 from bandit_envs.policies.split_tests.pair_sums import USERS_FIRST, scale_of
 from bandit_envs.policies.split_tests.split_rule import SplitRule
+from bandit_envs.policies.split_tests.user_sums import UserSums
 
 
 class Stratum(NamedTuple):
@@ -33,19 +34,20 @@ class StratumSums:
     """Of the users of one stratum; R rewards, K variants."""
 
     is_open: Mask  # [K]
-    counts: Floats  # [K]
-    sums: Floats  # [R, K]
-    squares: Floats  # [R, K]
+    rewards: list[UserSums]  # of each reward, [K]
     payers: Floats  # rewards of the first kind other than 0, [K]
     log_wealth: Floats  # that bets gained, [K, K, J]
+
+    @property
+    def counts(self) -> Floats:
+        """The number of users of each variant: [K]."""
+        return self.rewards[0].counts
 
     def plus(self, other: StratumSums) -> StratumSums:
         """Returns the sums over the users of both."""
         return StratumSums(
             is_open=self.is_open | other.is_open,
-            counts=self.counts + other.counts,
-            sums=self.sums + other.sums,
-            squares=self.squares + other.squares,
+            rewards=[one.plus(more) for one, more in zip(self.rewards, other.rewards)],
             payers=self.payers + other.payers,
             log_wealth=self.log_wealth + other.log_wealth,
         )
@@ -98,9 +100,7 @@ class SplitSums:
             )
         found = StratumSums(
             is_open=is_open.copy(),
-            counts=np.bincount(actions, minlength=number).astype(np.float64),
-            sums=np.stack([np.bincount(actions, each, number) for each in rewards]),
-            squares=np.stack([np.bincount(actions, each * each, number) for each in rewards]),
+            rewards=[UserSums.of_users(actions, each, number) for each in rewards],
             payers=np.bincount(actions[rewards[0] != 0.0], minlength=number).astype(np.float64),
             log_wealth=self._bets.log_wealth[0] - wealth,
         )
@@ -132,8 +132,8 @@ class SplitSums:
         rewards = self.first[metric]
         if len(rewards) < USERS_FIRST:
             return 0.0
-        count = np.array(float(len(rewards)))
-        return float(scale_of(count, rewards.sum(), (rewards * rewards).sum()))
+        everyone = np.zeros(len(rewards), np.intp)
+        return float(scale_of(UserSums.of_users(everyone, rewards, 1))[0])
 
     def periods(self) -> dict[str, list[StratumSums]]:
         """Returns the sums of each period, in their order."""

@@ -24,6 +24,7 @@ from bandit_envs.policies.split_tests.split_rule import (
     list_differences,
     note_closed,
 )
+from bandit_envs.policies.split_tests.user_sums import UserSums
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 STRATA = 16
@@ -38,14 +39,12 @@ class SplitTables(NamedTuple):
     """
 
     open_sets: Mask  # of each stratum, none open if it is free, [B, M, K]
-    counts: Floats  # users of each stratum and variant, [B, M, K]
-    sums: Floats  # of their rewards
-    squares: Floats  # sums of squares
+    users: UserSums  # of each stratum and variant, [B, M, K]
     used: Indices  # the step in which each stratum was met last, [B, M]
     closed: PairSums  # of the strata that are kept no more, [B, K, K] each
     opened: Floats  # as of `count_opened`, [B, K]
     has_closed: Mask  # whether a variant was closed, [B]
-    first: Floats  # count, sum and sum of squares of the first rewards, [B, 3]
+    first: UserSums  # of the first rewards, [B]
     scale: Floats  # rho^2, 0 until it is known, [B]
     log_split: Floats  # as of `split_evidence`, of the strata that are kept no more, [B]
     payers: Floats  # rewards other than 0, [B, K]
@@ -74,24 +73,19 @@ class SplitTables(NamedTuple):
         """
         places = self._find_strata(rows, is_open, shares)
         self.used[rows, places] = steps
-        self.counts[rows, places, actions] += 1.0
-        self.sums[rows, places, actions] += rewards
-        self.squares[rows, places, actions] += rewards * rewards
+        self.users.add((rows, places, actions), rewards)
         self.payers[rows, actions] += rewards != 0.0
         self.has_amounts[rows] |= (rewards != 0.0) & (rewards != 1.0)
         is_early = steps <= USERS_FIRST
         if is_early.any():
-            early = rows[is_early]
-            paid = rewards[is_early]
-            self.first[early] += np.stack([np.ones(len(early)), paid, paid * paid], axis=1)
+            self.first.add(rows[is_early], rewards[is_early])
             done = rows[steps == USERS_FIRST]
-            self.scale[done] = scale_of(*self.first[done].T)
+            self.scale[done] = scale_of(self.first.at(done))
 
     def pair_sums(self, rows: Indices) -> PairSums:
         """Returns the sums over all strata of n rows: [n, K, K] each."""
         number = max(1, int(np.count_nonzero(self.used.any(axis=0))))
-        tables = self.counts, self.sums, self.squares
-        kept = PairSums.of_strata(*(table[rows, :number] for table in tables)).total(axis=1)
+        kept = PairSums.of_strata(self.users.at((rows, slice(number)))).total(axis=1)
         return kept.plus(PairSums._make(table[rows] for table in self.closed))
 
     def open(self, rows: Indices, is_open: Mask, planned: int | None) -> None:
@@ -112,7 +106,7 @@ class SplitTables(NamedTuple):
     def _evidence_in(self, row: int, place: int, shares: Floats) -> float:
         """Returns ln E of one stratum."""
         is_open = self.open_sets[row, place]
-        return split_evidence(self.counts[row, place][is_open], shares[is_open])
+        return split_evidence(self.users.counts[row, place][is_open], shares[is_open])
 
     def _find_strata(self, rows: Indices, is_open: Mask, shares: Floats) -> Indices:
         """Returns the strata of open sets [n, K], which may be new: [n]."""
@@ -131,12 +125,10 @@ class SplitTables(NamedTuple):
         """Adds strata to the sums of closed ones, and frees them."""
         for row, place in zip(rows.tolist(), places.tolist()):
             self.log_split[row] += self._evidence_in(row, place, shares)
-        tables = self.counts, self.sums, self.squares
-        found = PairSums.of_strata(*(table[rows, places] for table in tables))
+        found = PairSums.of_strata(self.users.at((rows, places)))
         for total, part in zip(self.closed, found):
             total[rows] += part
-        for table in tables:
-            table[rows, places] = 0.0
+        self.users.forget((rows, places))
 
 
 class SplitTestPolicy(BestArmPolicy):
@@ -186,15 +178,15 @@ class SplitTestPolicy(BestArmPolicy):
         closes_by_results: bool = False,
         **options: typing.Unpack[PolicyOptions],
     ) -> None:
-        self._delta = delta
-        self._tolerance = tolerance
-        self._threshold = threshold
-        self._planned = planned
-        self._closes_by_results = closes_by_results
+        self._rule = SplitRule(delta, tolerance, threshold, planned, closes_by_results)
+        self._delta = self._rule.delta
+        self._tolerance = self._rule.tolerance
+        self._threshold = self._rule.threshold
+        self._planned = self._rule.planned
+        self._closes_by_results = self._rule.closes_by_results
         self._shares = (
             None if shares is None else tuple(check_numbers("shares", shares, 1).tolist())
         )
-        self._rule = SplitRule(delta, tolerance, threshold, planned, closes_by_results)
         super().__init__(**options)
         self._proportions = self._check_shares()
         if threshold == "proven":
@@ -297,14 +289,12 @@ class SplitTestPolicy(BestArmPolicy):
         is_proven = self._rule.threshold == "proven"
         return SplitTables(
             open_sets=np.zeros(shape, np.bool_),
-            counts=np.zeros(shape),
-            sums=np.zeros(shape),
-            squares=np.zeros(shape),
+            users=UserSums.zeros(shape),
             used=np.zeros(shape[:2], np.intp),
             closed=PairSums._make(np.zeros(pairs) for _ in PairSums._fields),
             opened=np.zeros(self._table_shape),
             has_closed=np.zeros(batch_size, np.bool_),
-            first=np.zeros((batch_size, 3)),
+            first=UserSums.zeros((batch_size,)),
             scale=np.zeros(batch_size),
             log_split=np.zeros(batch_size),
             payers=np.zeros(self._table_shape),

@@ -6,7 +6,7 @@ import dataclasses
 import math
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,45 +14,30 @@ import numpy as np
 
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import MAX_REWARD, check_confidence, check_number
-from bandit_envs.logged.files.served.decision_file import OF_REWARDS, DecisionFile, parse_json
-from bandit_envs.logged.files.served.decision_tables import open_to_read, read_policies
+from bandit_envs.logged.files.served.decision_file import DecisionFile, parse_json
+from bandit_envs.logged.files.served.decision_tables import PolicyRow, open_to_read, read_policies
 from bandit_envs.logged.files.served.seen import SeenActions, SeenItems
-from bandit_envs.logged.files.served.typed_queries import (
-    ACTION,
-    BYTES,
-    FLAG,
-    NUMBER,
-    PROBABILITY,
-    TEXT,
-    TIME,
-    VALUE,
-    TypedQuery,
-    damage,
-)
+from bandit_envs.logged.files.served.typed_queries import TEXT, TIME, TypedQuery, damage
+from bandit_envs.policies.split_tests import SplitReport
 from bandit_envs.serving.opening import parse_range
+from bandit_envs.serving.reports.measures import read_names, report_measure
 from bandit_envs.serving.reports.notes import FileFacts, find_notes
 from bandit_envs.serving.reports.periods import Periods
 from bandit_envs.serving.reports.report import ServiceReport
 from bandit_envs.serving.reports.report_rows import ActionReport, PeriodReport
+from bandit_envs.serving.reports.scanning import (
+    MEASURES,
+    scan_decisions,
+    scan_items,
+    scan_rewards,
+)
 from bandit_envs.serving.reports.served_policies import ServedPolicies
-from bandit_envs.serving.reports.served_test import make_test, replay_test
-from bandit_envs.serving.reports.shown_actions import (
-    FixedActions,
-    ItemRows,
-    MostChosenItems,
-    ShownActions,
-)
-from bandit_envs.serving.reports.summing import (
-    DecisionRows,
-    DecisionSums,
-    RewardRows,
-    RewardsByPeriod,
-)
+from bandit_envs.serving.reports.served_test import make_test, replay_test, with_measure
+from bandit_envs.serving.reports.shown_actions import FixedActions, MostChosenItems, ShownActions
+from bandit_envs.serving.reports.summing import DecisionSums, RewardsByPeriod
 
 if TYPE_CHECKING:
     from bandit_envs.evaluations import Evaluation
-
-BATCH_ROWS = 50_000
 
 FEWEST_REWARDS = 3
 """Other policies are estimated from so many rewards, one for each fold of a model of rewards."""
@@ -63,29 +48,6 @@ TOO_SHORT = f"Other policies are estimated from {FEWEST_REWARDS} rewards on."
 NO_CONTEXT = np.ones(1, "<f8").tobytes()
 """The features of a decision without a context: the constant."""
 
-DECISION = {
-    "a number": NUMBER,
-    "a time": TIME,
-    "an action": ACTION,
-    "a probability": PROBABILITY,
-    "a mask": BYTES.or_none(),
-}
-DECISIONS = TypedQuery(
-    """
-    SELECT decisions.number, decisions.time, decisions.action, probability, available,
-        events.number IS NULL
-    FROM decisions LEFT JOIN events
-        ON events.decision = decisions.number AND events.number <= :until
-    WHERE decisions.number > :after AND decisions.number <= :until
-    ORDER BY decisions.number LIMIT :rows
-    """,
-    {**DECISION, "whether a decision waits": FLAG},
-)
-REWARDS = TypedQuery(
-    f"""SELECT events.number, events.time, decisions.action, probability, available, value,
-        decisions.number {OF_REWARDS}""",
-    {**DECISION, "a reward": VALUE, "the number of a decision": NUMBER},
-)
 META = TypedQuery("SELECT name, value FROM meta", {"a name in meta": TEXT, "a value in meta": TEXT})
 UPGRADES = TypedQuery(
     "SELECT time FROM events WHERE kind = 'upgrade' AND number <= ? ORDER BY number",
@@ -136,7 +98,7 @@ def read_report(
     shown = _find_shown(file, periods)
     decisions = DecisionSums(periods, shown.number)
     policy_sums = ServedPolicies(periods, facts.policies)
-    for decision_rows in _scan_decisions(file, shown):
+    for decision_rows in scan_decisions(file, shown):
         decisions.add(decision_rows)
         policy_sums.add_decisions(decision_rows)
     rewards = RewardsByPeriod(
@@ -147,13 +109,15 @@ def read_report(
         reward_range=known_range if is_bounded else None,
         confidence=confidence,
     )
-    for reward_rows in _scan_rewards(file, shown):
+    for reward_rows in scan_rewards(file, shown):
         rewards.add(reward_rows)
         policy_sums.add_rewards(reward_rows)
     rewards.finish()
     found = _make_report(shown, facts, periods, decisions, rewards)
-    at_work = facts.policies[-1]
-    test = make_test(at_work.policy)
+    measures = [
+        report_measure(name, scan_rewards(file, shown, MEASURES, name=name, since=0), shown.number)
+        for name in read_names(file)
+    ]
     is_too_short = policies is not None and found.rewards < FEWEST_REWARDS
     return dataclasses.replace(
         found,
@@ -162,13 +126,8 @@ def read_report(
         reward_range=known_range if is_bounded else None,
         confidence=confidence,
         notes=[*found.notes, TOO_SHORT] if is_too_short else found.notes,
-        test=(
-            None
-            if test is None
-            else replay_test(
-                test, file.encoding.actions, _scan_rewards(file, shown, at_work.learns_after)
-            )
-        ),
+        measures=measures,
+        test=_report_test(file, shown, facts.policies[-1], [each.name for each in measures]),
         evaluation=(
             None if is_too_short else _evaluate(file.path, policies, estimators, confidence)
         ),
@@ -212,14 +171,7 @@ def _find_shown(file: DecisionFile, periods: Periods) -> ShownActions:
     if isinstance(file.seen, SeenActions):
         return FixedActions(file, file.seen)
     assert isinstance(file.seen, SeenItems)
-    return MostChosenItems(file, file.seen, periods, _scan_items(file))
-
-
-def _scan_items(file: DecisionFile) -> Iterator[ItemRows]:
-    """Yields all decisions among items, in their order."""
-    for rows in file.scan_rows(DECISIONS, BATCH_ROWS):
-        _, times, actions, _, available, _ = zip(*rows)
-        yield ItemRows(np.array(times), np.array(actions), available)
+    return MostChosenItems(file, file.seen, periods, scan_items(file))
 
 
 def _check_range(given: Any) -> tuple[float, float]:
@@ -265,42 +217,20 @@ def _read_facts(file: DecisionFile) -> FileFacts:
     )
 
 
-def _scan_decisions(file: DecisionFile, shown: ShownActions) -> Iterator[DecisionRows]:
-    """Yields all decisions, in their order."""
-    for rows in file.scan_rows(DECISIONS, BATCH_ROWS):
-        numbers, times, actions, probabilities, available, is_pending = zip(*rows)
-        places = shown.find(np.array(actions), available)
-        _check_probabilities(file, np.array(probabilities))
-        yield DecisionRows(
-            numbers=np.array(numbers),
-            times=np.array(times),
-            actions=places.chosen,
-            probabilities=np.array(probabilities),
-            available=places.available,
-            has_others=places.offered > 1,
-            is_pending=np.array(is_pending, np.bool_),
-        )
-
-
-def _check_probabilities(file: DecisionFile, probabilities: Floats) -> None:
-    """Raises ValueError if an action cannot have been drawn."""
-    if probabilities.min() <= 0.0:
-        raise damage(file.path, f"an action was drawn with probability {probabilities.min()}")
-
-
-def _scan_rewards(file: DecisionFile, shown: ShownActions, after: int = 0) -> Iterator[RewardRows]:
-    """Yields all rewards behind a number, in the order in which they came."""
-    for rows in file.scan_rows(REWARDS, BATCH_ROWS, after):
-        _, times, actions, probabilities, available, rewards, numbers = zip(*rows)
-        places = shown.find(np.array(actions), available)
-        yield RewardRows(
-            numbers=np.array(numbers),
-            times=np.array(times),
-            actions=places.chosen,
-            probabilities=np.array(probabilities),
-            available=places.available,
-            rewards=np.array(rewards, np.float64),
-        )
+def _report_test(
+    file: DecisionFile, shown: ShownActions, at_work: PolicyRow, measures: Sequence[str]
+) -> SplitReport | None:
+    """Returns what the test that is at work has found, also of further rewards; None if none is."""
+    test = make_test(at_work.test, file)
+    if test is None:
+        return None
+    names = file.encoding.actions
+    since = at_work.learns_after
+    found = replay_test(test, names, scan_rewards(file, shown, after=since))
+    for measure in measures:
+        rows = scan_rewards(file, shown, MEASURES, name=measure, since=since)
+        found = with_measure(found, test, measure, rows)
+    return found
 
 
 def _find_ages(decisions: DecisionSums, facts: FileFacts) -> Floats:

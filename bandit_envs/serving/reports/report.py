@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write
-from bandit_envs.names.visible import visible_lines
+from bandit_envs.names.visible import visible, visible_lines
 from bandit_envs.policies.split_tests import SplitReport
+from bandit_envs.serving.reports.measures import MeasureReport, measures_table
 from bandit_envs.serving.reports.periods import to_utc
 from bandit_envs.serving.reports.report_rows import ActionReport, PeriodReport, PolicyReport
 from bandit_envs.serving.reports.texts import count, format_age
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 MAX_SHOWN = 8
 """Over time, at most so many actions are shown; `ServiceReport.periods` has all."""
+
+
+MEASURES = "Further rewards: means of the decisions that have one, without weights"
+"""What the table of further rewards has."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,6 +63,7 @@ class ServiceReport:
         num_items: how many items were offered, of which `actions` are those that were chosen most
             often; None for fixed actions.
         test: of variants, as the policy knows it; None if the policy is no `SplitTestPolicy`.
+        measures: further rewards by name, such as costs.
     """
 
     name: str
@@ -82,6 +88,7 @@ class ServiceReport:
     evaluation: Evaluation | None = None
     num_items: int | None = None
     test: SplitReport | None = None
+    measures: list[MeasureReport] = dataclasses.field(default_factory=list)
 
     @property
     def noun(self) -> str:
@@ -97,6 +104,7 @@ class ServiceReport:
             "\n".join(self.summary()),
             "" if self.test is None else str(self.test),
             to_text(self.actions_table()),
+            *([f"{MEASURES}\n{to_text(self.measures_table())}"] if self.measures else []),
             *(self._policy_texts() if self.is_upgraded else []),
             f"{self.periods_title()}\n{to_text(self.periods_table())}",
             "\n".join([*self.explain(), *self.notes]),
@@ -131,6 +139,11 @@ class ServiceReport:
         """Returns the headings, and a row for each action."""
         headings = [self.noun, "decisions", "share", "rewards", "value", "interval", "weight", "±"]
         return [headings, *map(_action_cells, self.actions)]
+
+    def measures_table(self) -> list[list[str]]:
+        """Returns the headings, a row for each action and one for all."""
+        labels = [row.label for row in self.actions]
+        return [*measures_table(self.noun, labels, self.measures, visible)]
 
     @property
     def is_upgraded(self) -> bool:
@@ -244,6 +257,7 @@ class ServiceReport:
         sections = [
             *([] if self.test is None else self.test.sections()),
             Section(f"{self.noun.capitalize()}s", table=self.actions_table(), notes=notes),
+            *([Section(MEASURES, table=self.measures_table())] if self.measures else []),
             *(self._policy_sections() if self.is_upgraded else []),
             Section(
                 self.periods_title(),

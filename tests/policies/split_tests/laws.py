@@ -8,6 +8,7 @@ from bandit_envs.policies.split_tests.bets import PairBets
 from bandit_envs.policies.split_tests.openings import count_opened
 from bandit_envs.policies.split_tests.pair_sums import PairSums, scale_of
 from bandit_envs.policies.split_tests.split_rule import SplitRule
+from bandit_envs.policies.split_tests.user_sums import UserSums
 
 LOOKS = 10
 """Looks a day, at its end and before."""
@@ -34,6 +35,12 @@ class Outcome(NamedTuple):
     best: np.ndarray
     users: np.ndarray
     missed: np.ndarray
+
+
+def clicks_of(counts, clicks):
+    """The sums of so many users, some of whom click."""
+    means = clicks / np.maximum(counts, 1.0)
+    return UserSums(counts, means, clicks * (1.0 - means))
 
 
 def weekends(base, days, factor=1.6):
@@ -89,7 +96,7 @@ def simulate(law, rule, *, tests, seed):
     missed = np.zeros(tests, np.bool_)
     scale = np.zeros(tests)
     seen = 0
-    first = np.zeros((3, tests))
+    first = UserSums.zeros((tests,))
     for day in law.rates:
         for look, rates in enumerate(day.T):
             is_open = rates > 0.0
@@ -104,16 +111,15 @@ def simulate(law, rule, *, tests, seed):
             counts = counts + added
             clicks = clicks + paid
             weighted = weighted + added * rates
-            part = PairSums.of_strata(counts, clicks, clicks)
+            part = PairSums.of_strata(clicks_of(counts, clicks))
             pairs = earlier.plus(part)
             mean = weighted / np.maximum(counts, 1.0)
             target = earlier_target + part.weight * (mean[:, :, np.newaxis] - mean[:, np.newaxis])
             seen += law.users
             if seen <= 200:
-                total = paid.sum(axis=1)
-                first = first + np.stack([np.full(tests, law.users), total, total])
+                first = first.plus(clicks_of(np.full(tests, float(law.users)), paid.sum(axis=1)))
             if seen >= 200 and not scale.any():
-                scale = scale_of(*first)
+                scale = scale_of(first)
             if bets is not None:
                 bet(rng, bets, added, paid, is_open=is_open, tolerance=rule.tolerance)
             counts_opened = count_opened(counts_opened, is_open, rule.planned)

@@ -8,7 +8,9 @@ from bandit_envs.policies import SplitTestPolicy
 from bandit_envs.policies.split_tests.bets import PairBets, split_evidence
 from bandit_envs.policies.split_tests.openings import count_opened, count_pairs
 from bandit_envs.policies.split_tests.pair_sums import PairSums, log_normal_cdf
+from bandit_envs.policies.split_tests.user_sums import UserSums
 from bandit_envs.trajectories import Trajectory, restart
+from tests.policies.split_tests.laws import clicks_of
 
 COUNTS = np.array([[100.0, 98.0], [110.0, 105.0]])
 CLICKS = np.array([[12.0, 8.0], [25.0, 17.0]])
@@ -17,7 +19,7 @@ SCALE = np.array(5.0)
 
 def sums_of_two_days():
     """Two variants on two days, 12 clicks of 100 users of the first one, and so on."""
-    return PairSums.of_strata(COUNTS, CLICKS, CLICKS).total(axis=0)
+    return PairSums.of_strata(clicks_of(COUNTS, CLICKS)).total(axis=0)
 
 
 def test_sums_over_strata_are_those_of_an_independent_calculation():
@@ -189,7 +191,7 @@ def test_a_row_with_many_open_sets_keeps_the_sums_of_all():
     policy = simulate(rates, 300, policy=policy)
     plan = policy.get_state().content.learned.plan
     assert plan.closed.users.sum() > 0.0
-    assert plan.counts.sum() <= 300
+    assert plan.users.counts.sum() <= 300
 
 
 def test_before_the_first_users_a_report_has_no_intervals():
@@ -218,6 +220,37 @@ def test_late_rewards_count_in_the_stratum_of_their_decision():
     for place in rng.permutation(600):
         policy.learn(waiting[place])
     plan = policy.get_state().content.learned.plan
-    assert sorted(plan.counts[0].sum(axis=1).tolist())[-2:] == [300.0, 300.0]
+    assert sorted(plan.users.counts[0].sum(axis=1).tolist())[-2:] == [300.0, 300.0]
     rows = {(row.first, row.second): row for row in policy.report().differences}
     assert all(row.users <= 300 for pair, row in rows.items() if "2" in pair)
+
+
+def test_a_user_after_the_other_counts_as_all_at_once():
+    rng = np.random.default_rng(0)
+    actions = rng.integers(0, 3, 200)
+    rewards = rng.lognormal(size=200)
+    found = UserSums.zeros((4,))
+    for action, reward in zip(actions, rewards):
+        found.add(np.array([action]), np.array([reward]))
+    expected = UserSums.of_users(actions, rewards, 4)
+    for table, other in zip(found, expected):
+        np.testing.assert_allclose(table, other, rtol=1e-12)
+    assert found.means[3] == 0.0
+
+
+def test_a_shift_of_all_rewards_and_their_scale_change_a_test_by_rounding_alone():
+    rng = np.random.default_rng(0)
+    earned = rng.normal([0.0, 0.2, 0.4], size=(300, 3))
+    reports = []
+    for rewards in (earned, 10.0 * (earned + 1e8)):
+        policy = SplitTestPolicy(num_actions=3, seed=0)
+        for row in rewards:
+            seen = show(policy, np.ones(3, np.bool_), lambda action: 0.0)
+            policy.learn(seen._replace(reward=row[seen.action]))
+        reports.append(policy.report())
+    plain, moved = reports
+    assert moved.recommended == plain.recommended
+    for row, expected in zip(moved.differences, plain.differences, strict=True):
+        found = np.array([row.difference, row.low, row.high]) / 10.0
+        wanted = [expected.difference, expected.low, expected.high]
+        np.testing.assert_allclose(found, wanted, atol=1e-6)

@@ -253,3 +253,22 @@ def test_a_variant_that_left_today_is_no_wrong_split():
     users = make_users(days=7, joins=0.0, leaves=6.3)
     report = compare_variants(users, reward="bought", time="time")
     assert not report.is_split_wrong
+
+
+@pytest.mark.parametrize(("shift", "factor"), [(1e8, 1.0), (-1e8, 1.0), (0.0, 1e8), (0.0, 1e-8)])
+def test_a_shift_of_all_rewards_and_their_scale_change_a_report_by_rounding_alone(shift, factor):
+    users = make_users()
+    minutes = users["minutes"]
+    columns = {"time": "time", "reward": ["minutes", "other"]}
+    plain = compare_variants(users.assign(other=minutes), **columns)
+    moved = users.assign(minutes=factor * (minutes + shift), other=shift - minutes)
+    report = compare_variants(moved, **columns)
+    assert (report.winner, report.stopped_at) == (plain.winner, plain.stopped_at)
+    sign = {"minutes": factor, "other": -1.0}
+    for row, expected in zip(report.differences, plain.differences, strict=True):
+        if (row.first, row.second) == (expected.first, expected.second):
+            ends = np.array([row.difference, row.low, row.high]) / sign[row.metric]
+            wanted = [expected.difference, expected.low, expected.high]
+            np.testing.assert_allclose(np.sort(ends), np.sort(wanted), atol=1e-6)
+    means = np.array(report.means) / factor - shift
+    np.testing.assert_allclose(means, plain.means, atol=1e-6)

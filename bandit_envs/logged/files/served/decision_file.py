@@ -166,7 +166,9 @@ class DecisionFile:
             rows = FIRST_DECISION.fetch(connection, self.path)
         return tuple(rows[0]) if rows else None
 
-    def scan_rows(self, query: TypedQuery, batch_rows: int, after: int = 0) -> Iterator[list[Any]]:
+    def scan_rows(
+        self, query: TypedQuery, batch_rows: int, after: int = 0, **others: Any
+    ) -> Iterator[list[Any]]:
         """Yields the rows of a query in batches. No transaction stays open between them.
 
         Args:
@@ -174,8 +176,9 @@ class DecisionFile:
                 the first row, `until`, that of the last, and `rows`, how many are read.
             batch_rows: the most rows of a batch.
             after: the rows behind this number are read.
+            **others: its other parameters.
         """
-        parameters = {"after": after, "until": self.until, "rows": batch_rows}
+        parameters = {"after": after, "until": self.until, "rows": batch_rows, **others}
         while True:
             with open_to_read(self.path) as connection:
                 rows = query.fetch(connection, self.path, parameters)

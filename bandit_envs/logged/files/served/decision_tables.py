@@ -2,7 +2,7 @@
 
 A file is an SQLite database. Decisions and events share one sequence of numbers from 1, in the
 order in which they were written: so the state of a policy at any decision follows from the rows of
-smaller numbers. No row of these two tables is changed or removed.
+smaller numbers. No row of these two tables or of the measures is changed or removed.
 """
 
 from __future__ import annotations
@@ -65,6 +65,14 @@ TABLES = (
         value REAL,
         warm TEXT
     )""",
+    # Further rewards by name, such as costs: no policy learns from them. `number` counts them.
+    """CREATE TABLE measures (
+        number INTEGER PRIMARY KEY,
+        decision INTEGER NOT NULL,
+        name TEXT NOT NULL,
+        value REAL NOT NULL,
+        UNIQUE (decision, name)
+    )""",
     # added: the number of the event; 0 for those of the beginning.
     """CREATE TABLE actions (
         action INTEGER PRIMARY KEY,
@@ -75,10 +83,12 @@ TABLES = (
     "CREATE TABLE items (item INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
     # number: of the event that has put the policy to work; 0 for the first policy.
     # learns_after: it learns from the rewards behind this number.
+    # test: if it tests variants, its arguments as JSON, for reports; NULL for others.
     """CREATE TABLE policies (
         number INTEGER PRIMARY KEY,
         policy TEXT NOT NULL,
-        learns_after INTEGER NOT NULL
+        learns_after INTEGER NOT NULL,
+        test TEXT
     )""",
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     # number: the last that the state has learned from.
@@ -107,11 +117,13 @@ class PolicyRow(NamedTuple):
         number: of the event that has put it to work; 0 for the first policy.
         policy: its description.
         learns_after: it learns from the rewards behind this number.
+        test: if it tests variants, its arguments as JSON; None for another policy.
     """
 
     number: int
     policy: str
     learns_after: int
+    test: str | None
 
 
 LAST_NUMBER = TypedQuery(
@@ -126,8 +138,13 @@ ACTIONS = TypedQuery(
     {"action": ACTION, "the name of an action": TEXT, "added": COUNT, "is_open": FLAG},
 )
 POLICIES = TypedQuery(
-    "SELECT number, policy, learns_after FROM policies ORDER BY number",
-    {"the number of an upgrade": COUNT, "a policy": TEXT, "where a policy learns from": COUNT},
+    "SELECT number, policy, learns_after, test FROM policies ORDER BY number",
+    {
+        "the number of an upgrade": COUNT,
+        "a policy": TEXT,
+        "where a policy learns from": COUNT,
+        "a test": TEXT.or_none(),
+    },
 )
 ITEMS = TypedQuery(
     "SELECT item, name FROM items ORDER BY item", {"item": ACTION, "the name of an item": TEXT}
@@ -139,20 +156,31 @@ def is_decisions(path: str | os.PathLike[str]) -> bool:
     return bool(ends_with(os.fspath(path), DECISION_SUFFIXES))
 
 
-@contextlib.contextmanager
-def errors_of(path: Path) -> Iterator[None]:
+class errors_of:  # noqa: N801  # as a function is called
     """Names the file in errors of SQLite: OSError if it cannot be used, ValueError if it is wrong.
 
     Such as that the disk is full, or that the file is locked, read-only or no database.
-    """
-    import sqlite3  # noqa: PLC0415
 
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        raise OSError(f"{path}: {_line_of(error)}") from error
-    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not a file of decisions: {_line_of(error)}") from error
+    Args:
+        path: of the file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is None:
+            return
+        import sqlite3  # noqa: PLC0415
+
+        if isinstance(error, sqlite3.OperationalError):
+            raise OSError(f"{self._path}: {_line_of(error)}") from error
+        if isinstance(error, (sqlite3.DatabaseError, UnicodeDecodeError)):
+            problem = f"{self._path} is not a file of decisions"
+            raise ValueError(f"{problem}: {_line_of(error)}") from error
 
 
 def _line_of(error: Exception) -> str:

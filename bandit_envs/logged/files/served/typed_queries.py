@@ -93,11 +93,15 @@ class TypedQuery:
     ) -> list[Any]:
         """Returns all rows; ValueError for a cell that its column may not hold."""
         rows: list[Any] = connection.execute(self.text, parameters).fetchall()
-        columns = zip(self.columns.values(), zip(*rows))
-        if len(rows) < MANY or not all(cells.are_good(column) for cells, column in columns):
+        if len(rows) < MANY or not self._are_good(rows):
             for row in rows:
                 self._check(row, path)
         return rows
+
+    def _are_good(self, rows: Sequence[Sequence[Any]]) -> bool:
+        """Returns whether the columns may hold all cells of some rows."""
+        columns = zip(self.columns.values(), zip(*rows))
+        return all(cells.are_good(column) for cells, column in columns)
 
     def scan(
         self, connection: sqlite3.Connection, path: Path, parameters: Parameters = ()

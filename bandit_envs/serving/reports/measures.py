@@ -1,0 +1,101 @@
+"""Further rewards of decisions by name, such as costs: what a report tells of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from bandit_envs.arrays import Array
+from bandit_envs.logged.files.served.decision_file import DecisionFile
+from bandit_envs.logged.files.served.decision_tables import open_to_read
+from bandit_envs.logged.files.served.typed_queries import TEXT, TypedQuery
+from bandit_envs.serving.reports.summing import RewardRows
+
+NAMES = TypedQuery(
+    """SELECT DISTINCT measures.name
+    FROM measures JOIN decisions ON decisions.number = measures.decision
+    WHERE decisions.number <= ? ORDER BY measures.name""",
+    {"the name of a measure": TEXT},
+)
+
+
+class MeasureReport(NamedTuple):
+    """A further reward by name. It decides nothing.
+
+    Fields:
+        name: of the reward.
+        decisions: for each action, how many have one.
+        means: of these; NaN if there are none.
+        number: of all decisions that have one.
+        mean: of these.
+    """
+
+    name: str
+    decisions: list[int]
+    means: list[float]
+    number: int
+    mean: float
+
+
+def read_names(file: DecisionFile) -> list[str]:
+    """Returns the names of the further rewards in a file."""
+    with open_to_read(file.path) as connection:
+        return [name for (name,) in NAMES.fetch(connection, file.path, (file.until,))]
+
+
+def report_measure(name: str, batches: Iterable[RewardRows], number: int) -> MeasureReport:
+    """Returns what the rewards of a name tell.
+
+    Args:
+        name: of the rewards.
+        batches: of them.
+        number: of the actions that the report has, to which `actions` of the rows belong.
+    """
+    counts = np.zeros(number)
+    totals = np.zeros(number)
+    for rows in batches:
+        counts += np.bincount(rows.actions, minlength=number)
+        totals += np.bincount(rows.actions, rows.rewards, number)
+    return MeasureReport(
+        name=name,
+        decisions=counts.astype(int).tolist(),
+        means=_divide(totals, counts).tolist(),
+        number=int(counts.sum()),
+        mean=float(_divide(totals.sum(), counts.sum())),
+    )
+
+
+def measures_table(
+    noun: str, labels: Iterable[str], measures: list[MeasureReport], show: Callable[[str], str]
+) -> Iterator[list[str]]:
+    """Yields the headings, a row for each action, and one for all.
+
+    Args:
+        noun: what is chosen.
+        labels: of the actions.
+        measures: what is known of each further reward.
+        show: makes a name fit for a table.
+    """
+    headings = [noun]
+    for each in measures:
+        headings += [f"mean {show(each.name)}", "decisions"]
+    yield headings
+    for place, label in enumerate(labels):
+        yield _cells(label, [(each.means[place], each.decisions[place]) for each in measures])
+    yield _cells("all", [(each.mean, each.number) for each in measures])
+
+
+def _cells(label: str, known: Iterable[tuple[float, int]]) -> list[str]:
+    """Returns a row of the table, from the mean and the number of each reward."""
+    cells = [label]
+    for mean, count in known:
+        cells += [f"{mean:.4f}" if count else "", f"{count:,}"]
+    return cells
+
+
+def _divide(totals: Array, counts: Array) -> Array:
+    """Returns totals by counts; NaN where there are none."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(totals / counts)
