@@ -7,18 +7,12 @@ as `bandit-envs route` does; `learn_router` returns one that has learned from th
 `arena_score` is the score of a public leaderboard.
 """
 
-from bandit_envs.evaluations.routing.arena import ArenaScore, arena_score
+from bandit_envs.evaluations.routing.arena import arena_score
 from bandit_envs.evaluations.routing.curves import PriceCurves
 from bandit_envs.evaluations.routing.evaluated_routers import evaluate_prices, learn_router
-from bandit_envs.evaluations.routing.mixes import Frontier, Mix
 from bandit_envs.evaluations.routing.points import PricePoint
-from bandit_envs.evaluations.routing.routers import AnyRouter
 
 __all__ = [
-    "AnyRouter",
-    "ArenaScore",
-    "Frontier",
-    "Mix",
     "PriceCurves",
     "PricePoint",
     "arena_score",
