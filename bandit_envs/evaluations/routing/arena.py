@@ -32,17 +32,14 @@ class ArenaScore(NamedTuple):
 
 
 def arena_score(scores: ArrayLike, costs: ArrayLike, confidence: float = 0.95) -> ArenaScore:
-    r"""Returns the score of RouterArena of a router, or of a single model, on n requests.
+    """Returns the score of RouterArena of a router, or of a single model, on n different requests.
 
-    With the mean score A, the mean cost c of 1,000 requests in dollars, clipped to its limits, and
-    beta = 0.1,
+    A is the mean score, and c the mean cost of 1,000 requests in dollars, at least 0.0044 and at
+    most 200. With C = log(200 / c) / log(200 / 0.0044), the score is S = 1.1 A C / (0.1 A + C): a
+    weighted harmonic mean of A and C, in which A counts ten times as much.
 
-    .. math::
-        C = \frac{\log 200 - \log c}{\log 200 - \log 0.0044}, \qquad
-        S = \frac{(1 + \beta) A C}{\beta A + C}.
-
-    The interval includes that both means are estimates from the same requests: to first order, S is
-    a mean over requests.
+    The interval is that of a mean over requests, which S is to first order. It includes that both A
+    and C are estimates, of the same requests.
 
     Args:
         scores: [n], of the answers, such as 1 for a right one and 0 for a wrong one.
