@@ -51,13 +51,15 @@ def check_run_optimum(owner: str, found: RunOptimum, num_steps: int) -> RunOptim
 def check_observation(
     owner: str, observation: Nest, spec: Nest, batch_shape: tuple[int, ...]
 ) -> None:
-    """Raises TypeError or ValueError for a wrong structure or shape, or NaN."""
+    """Raises TypeError or ValueError for a wrong structure, dtype or shape, or NaN."""
     what = f"{owner}._observe returned"
 
     def check(leaf: ArraySpec, found: object) -> None:
         if not isinstance(found, np.ndarray):
             raise TypeError(f"{what} {short_repr(found)}; expected an array")
         check_array(what, found, batch_shape + leaf.shape)
+        if found.dtype != leaf.dtype:
+            raise TypeError(f"{what} an array of {found.dtype}; expected {leaf.dtype}")
 
     _by_leaf(what, check, observation, spec)
 
