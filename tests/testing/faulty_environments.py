@@ -431,6 +431,20 @@ class WearsOutInSilence(KArmedTestbed):
         return state - np.eye(self.num_actions, dtype=state.dtype)[action]
 
 
+@caught_by("test_actions_change_the_state_only_if_the_environment_says_so")
+class FillsUpInSilence(KArmedTestbed):
+    """What an arm draws for its reward depends on the arm, and visitors who came stay."""
+
+    def _draw_rewards(self, rng, state, action):
+        return rng.poisson(action)
+
+    def _expected_rewards(self, state):
+        return np.tile(np.arange(self.num_actions, dtype=state.dtype), (self.batch_size, 1))
+
+    def _next_state(self, rng, state, action):
+        return state + rng.poisson(action)[:, np.newaxis].astype(state.dtype)
+
+
 class Tired(Wrapper):
     """Rewards are halved once action 0 was taken."""
 
