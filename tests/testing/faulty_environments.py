@@ -432,17 +432,12 @@ class WearsOutInSilence(KArmedTestbed):
 
 
 @caught_by("test_actions_change_the_state_only_if_the_environment_says_so")
-class FillsUpInSilence(KArmedTestbed):
-    """What an arm draws for its reward depends on the arm, and visitors who came stay."""
+class WearsOutBehindRewards(WearsOutInSilence):
+    """Each action draws another number of times for its reward, so generators never agree."""
 
     def _draw_rewards(self, rng, state, action):
-        return rng.poisson(action)
-
-    def _expected_rewards(self, state):
-        return np.tile(np.arange(self.num_actions, dtype=state.dtype), (self.batch_size, 1))
-
-    def _next_state(self, rng, state, action):
-        return state + rng.poisson(action)[:, np.newaxis].astype(state.dtype)
+        rng.random(action @ self.num_actions ** np.arange(self.batch_size))
+        return super()._draw_rewards(rng, state, action)
 
 
 class Tired(Wrapper):
