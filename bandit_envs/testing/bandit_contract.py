@@ -110,9 +110,10 @@ class BanditContract(ContractPart):
             if not alike[0] or _are_equal(means, 0, row):
                 continue
             if all(alike) or _keep_values_of_their_own(environment, rollout, row):
-                found = f"rows 0 and {row} look alike after a reset, but {means} are their means"
+                found = f"rows 0 and {row} look alike after a reset"
+                differ = f"the means of one are {means[0]}, those of the other {means[row]}"
                 advice = "set `independent_rows = True` in the class if rows are problems"
-                raise AssertionError(f"{found}; {advice}")
+                raise AssertionError(f"{found}, but {differ}; {advice}")
 
     def test_unavailable_actions_are_refused_and_have_no_expected_reward(self) -> None:
         known = self._bandit_rollout("current_time_step")
