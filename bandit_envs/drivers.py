@@ -41,8 +41,8 @@ class StepDriver(Stateful):
         policy: chooses the actions.
         observers: called with each step's trajectory, in this order.
         num_steps: steps of the whole batch in one `run()`.
-        emit_log_probability: whether the `policy_info` of a trajectory is the policy's `info_of`
-            the action taken, with its log probability; `()` otherwise.
+        emit_log_probability: whether the `policy_info` of a trajectory tells the log probability of
+            the action. If not, it is `()`, unless the policy has `emits_info`.
 
     Raises:
         ValueError: the policy does not fit the environment, or one among the observers would learn
@@ -78,7 +78,7 @@ class StepDriver(Stateful):
         self._observers = tuple(observers)
         for observer in self._observers:
             _check_observer(env, observer)
-        self._info_of = policy.info_of if emit_log_probability else None
+        self._tells_info = emit_log_probability or policy.emits_info
         self._num_steps = check_integer("num_steps", num_steps, minimum=1)
         parts = {id(part): part for part in (env, policy, *map(_owner, self._observers))}
         self._parts = tuple(part for part in parts.values() if isinstance(part, Stateful))
@@ -172,7 +172,7 @@ class StepDriver(Stateful):
         """Takes steps; if it is given the policy that searches, until all rows have stopped."""
         env = self._env
         policy = self._policy
-        info_of = self._info_of
+        tells_info = self._tells_info
         policy_info: Any = ()
         try:
             time_step = env.current_time_step()
@@ -183,9 +183,10 @@ class StepDriver(Stateful):
                 break
             if env.should_reset(time_step):
                 time_step = env.reset()
-            action = policy.action(time_step)
-            if info_of is not None:
-                policy_info = info_of(time_step, action)
+            if tells_info:
+                action, policy_info = policy.policy_step(time_step)
+            else:
+                action = policy.action(time_step)
             next_time_step = env.step(action)
             trajectory = Trajectory.from_transition(time_step, action, next_time_step, policy_info)
             for observer in self._observers:

@@ -1,6 +1,8 @@
 """Settings of all tests."""
 
+import contextlib
 import gc
+import importlib
 import os
 import re
 import signal
@@ -34,12 +36,32 @@ MISSING = re.compile(
 
 
 @pytest.hookimpl(hookwrapper=True)
-def pytest_collection():
+def pytest_collection(session):
     """Collects no garbage among the tests: they stay, and there are many to look at."""
     gc.disable()
+    import_from_own_place(session.config)
     yield
     gc.freeze()
     gc.enable()
+
+
+def import_from_own_place(config):
+    """Imports modules of tests from another place in each process that shares them.
+
+    All processes collect all tests in one order. In a new clone, each of them would compile every
+    module, with its assertions rewritten; so each finds what the others have compiled by then.
+    """
+    workers = getattr(config, "workerinput", None)
+    if workers is None or len(config.args) > 1:
+        return
+    folder = config.rootpath / config.args[0]
+    found = sorted(folder.rglob("test_*.py")) if folder.is_dir() else []
+    files = [file for file in found if file.parent.name != "benchmarks"]
+    number = int(workers["workerid"].removeprefix("gw"))
+    for file in files[len(files) * number // workers["workercount"] :]:
+        name = ".".join(file.relative_to(config.rootpath).with_suffix("").parts)
+        with contextlib.suppress(Exception, pytest.skip.Exception):  # pytest tells when it collects
+            importlib.import_module(name)
 
 
 def pytest_collection_modifyitems(config, items):

@@ -159,8 +159,19 @@ def test_every_page_can_be_reached_from_the_readme():
 def first_hours() -> list[Path]:
     """Returns the pages to which the README leads each kind of user."""
     ways = README.read_text(encoding="utf-8").partition("## Your way in\n")[2]
-    items = re.findall(r"^- .*?(?=^- |\n\n)", ways.partition("\n## ")[0], re.MULTILINE | re.DOTALL)
-    return [(ROOT / re.search(r"\]\(([^)#]+)", item)[1]).resolve() for item in items]
+    rows = re.findall(r"^\| .*", ways.partition("\n## ")[0], re.MULTILINE)
+    return [(ROOT / re.search(r"\]\(([^)#]+)", row)[1]).resolve() for row in rows[1:]]
+
+
+def test_the_readme_is_short_before_how_to_cite():
+    text, heading, _ = README.read_text(encoding="utf-8").partition("## How to cite\n")
+    assert heading
+    assert len(text.split()) <= 450
+
+
+def test_the_readme_names_all_notebooks():
+    linked = {(ROOT / address).resolve() for address in rendered(README).targets}
+    assert set((ROOT / "colab").glob("*.ipynb")) <= linked
 
 
 def test_the_first_hour_of_each_kind_of_user_is_a_page_of_at_most_900_words():

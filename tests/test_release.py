@@ -93,7 +93,7 @@ def test_what_is_published_was_built_and_checked_before():
     assert jobs["publish"]["permissions"] == {"id-token": "write"}
     commands = [step.get("run", "") for job in jobs.values() for step in job["steps"]]
     assert "twine check --strict dist/*" in commands
-    assert "bandit-envs testbed" in commands
+    assert "bandit-envs reproduce sutton-barto-2.2" in commands
     assert "secrets" not in (ROOT / ".github/workflows/release.yml").read_text()
 
 

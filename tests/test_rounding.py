@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bandit_envs.arrays import read_only
-from bandit_envs.evaluations.routing import Frontier
+from bandit_envs.evaluations.routing.mixes import Frontier
 from bandit_envs.logged import (
     BanditLog,
     DoublyRobust,

@@ -23,6 +23,7 @@ from bandit_envs import (
     text,
 )
 from bandit_envs.testing import PolicyContract
+from bandit_envs.text.calls import Usage
 
 NAMES = ("blue", "green", "red")
 
@@ -446,7 +447,7 @@ def test_probabilities_are_estimated_by_asking_again():
 def test_a_meter_counts_tokens():
     meter = text.Meter(lambda prompts: ["one two"] * len(prompts))
     meter(["a b c", "d"])
-    assert meter.usage == text.Usage(calls=1, prompts=2, prompt_tokens=4, answer_tokens=4)
+    assert meter.usage == Usage(calls=1, prompts=2, prompt_tokens=4, answer_tokens=4)
 
 
 def upper_bounds(counts, means):

@@ -19,11 +19,6 @@ from bandit_envs.names.users_code import ExitError, exits_as_errors, printable
 from bandit_envs.names.visible import visible_lines
 from bandit_envs.policies.registry import POLICIES
 
-__all__ = [
-    "command",
-    "main",
-]
-
 EXTRAS = {
     "distributed": "dask",
     "ray": "ray",
@@ -111,12 +106,12 @@ def _hint(unknown: str, options: argparse.Namespace) -> str:
     known = options.parser.option_names()
     if unknown.partition(":")[0] in POLICIES and "policy" in known:
         return f"did you mean --policy {unknown}?"
-    if "only" in known and Path(unknown).exists():
-        return "one log is read: a file, or a folder, of which --only selects files"
+    if options.command in ("evaluate", "learn", "apply") and Path(unknown).exists():
+        return 'one log is read: a file, a folder, or a pattern in quotes, as "clicks/*.csv"'
     if unknown.partition("=")[0].isidentifier():
         return f"parameters follow a colon, as in ID:{unknown}"
     # Dashes would make any two options resemble each other.
     near = closest(unknown.lstrip("-"), known)
     if near:
         return f"did you mean {' or '.join(f'--{name}' for name in near)}?"
-    return f"{options.command} --help shows all options"
+    return f"{options.command} --help all shows all options"

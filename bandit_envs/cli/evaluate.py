@@ -7,10 +7,10 @@ from pathlib import Path
 from bandit_envs import evaluations
 from bandit_envs.base.saving import refuse_links
 from bandit_envs.cli.console import ERR, OUT, RowProgress
-from bandit_envs.cli.log_options import open_log, read_training
+from bandit_envs.cli.log_options import names_slates, open_log, open_slates, read_training
 from bandit_envs.cli.printed_tables import show_estimates
-from bandit_envs.cli.slate_options import names_slates, open_slates
-from bandit_envs.cli.studies import check_latex, folder_of, write_latex
+from bandit_envs.cli.studies import folder_of
+from bandit_envs.cli.table_names import split_pattern
 from bandit_envs.evaluations import Evaluation
 from bandit_envs.evaluations.evaluation import ESTIMATES
 
@@ -23,8 +23,8 @@ def evaluate(options: argparse.Namespace) -> int:
 
     Returns 1 if an interval reaches below --fail-below.
     """
-    check_latex(options.latex)
-    folder = output_folder(options, f"{options.log.stem}-estimates", ESTIMATES, "estimates")
+    name = split_pattern(options.log)[0].absolute().stem
+    folder = output_folder(options, f"{name}-estimates", ESTIMATES, "estimates")
     evaluation = _evaluate(options)
     evaluation.write(folder)
     OUT.print(f"{options.log}\n{evaluation.title}", soft_wrap=True)
@@ -32,8 +32,6 @@ def evaluate(options: argparse.Namespace) -> int:
     for note in evaluation.notes:
         OUT.print(note, soft_wrap=True)
     OUT.print(f"Results: {folder}", soft_wrap=True)
-    if options.latex is not None:
-        write_latex(options.latex, evaluation.to_latex())
     bound = -math.inf if options.fail_below is None else options.fail_below
     rows = evaluation.rows[1:]  # what the log has earned is not an estimate
     low = [row for row in rows if not row.low >= bound]  # NaN is not a number that passes
@@ -54,13 +52,10 @@ def _evaluate(options: argparse.Namespace) -> Evaluation:
             train=train,
             until=until,
             baseline=options.baseline,
-            all_rows=options.all_rows,
             by=options.by,
             confidence=options.confidence,
-            workers=options.workers,
-            backend=options.backend,
-            address=options.address,
             observer=progress,
+            **options.workers._asdict(),
         )
 
 

@@ -5,10 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 FIRST = ("positional arguments", "options")
-"""The groups of options that --help shows; those with titles of their own are in --help-all."""
+"""The groups of options that --help shows; those with titles of their own are in --help all."""
+
+ALL = "all"
+"""What one writes after --help to see more."""
 
 EXAMPLES_FIRST = 2
-"""So many examples are in --help; --help-all has all."""
+"""So many examples are in --help; --help all has all."""
 
 SYNTAX = """ENV and SPEC are ids that `bandit-envs list` shows, or your own MODULE:CLASS in the
 current folder. Parameters follow as key=value,key=value, with values as in TOML;
@@ -37,13 +40,16 @@ class FirstHelp(argparse.RawDescriptionHelpFormatter):
             super().add_argument(action)
 
 
-class ShowAll(argparse.Action):
-    """Shows all options and examples of a parser, and ends."""
+class ShowHelp(argparse.Action):
+    """Shows what one needs first, or all options and examples of a parser, and ends."""
 
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
+    def __call__(
+        self, parser: argparse.ArgumentParser, _: Any, value: Any, __: str | None = None
+    ) -> None:
         """Shows them."""
-        parser.formatter_class = argparse.RawDescriptionHelpFormatter
-        parser.epilog = str(self.const)
+        if value == ALL:
+            parser.formatter_class = argparse.RawDescriptionHelpFormatter
+            parser.epilog = str(self.const)
         parser.print_help()
         parser.exit()
 
@@ -53,7 +59,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Ends with the message, and says where all options are."""
-        option = "--help-all" if "--help-all" in self._option_string_actions else "--help"
+        option = "--help" if self.add_help else f"--help {ALL}"
         self.exit(2, f"{self.prog}: {message}; {self.prog} {option} shows all options\n")
 
     def option_names(self) -> list[str]:
@@ -62,7 +68,7 @@ class Parser(argparse.ArgumentParser):
         return [name.removeprefix("--") for name in names if name.startswith("--")]
 
     def group(self, title: str) -> argparse._ArgumentGroup:
-        """Returns the group of a title, which --help leaves out and --help-all shows."""
+        """Returns the group of a title, which --help leaves out and `--help all` shows."""
         for group in self._action_groups:
             if group.title == title:
                 return group
@@ -94,7 +100,7 @@ class Subcommands:
         """
         examples = self._examples[name]
         usage = " ".join(["bandit-envs", name, *needed.split(), "[OPTION]..."])
-        more = f"bandit-envs {name} --help-all shows all options and examples."
+        more = f"bandit-envs {name} --help {ALL} shows all options and examples."
         parser = self._subparsers.add_parser(
             name,
             help=text,
@@ -102,15 +108,18 @@ class Subcommands:
             usage=usage,
             epilog=format_examples(examples[:EXAMPLES_FIRST], more),
             formatter_class=FirstHelp,
+            add_help=False,
         )
         parser.add_argument(
-            "--help-all",
-            action=ShowAll,
-            nargs=0,
+            "-h",
+            "--help",
+            action=ShowHelp,
+            nargs="?",
             const=format_examples(examples),
+            metavar=ALL,
             dest=argparse.SUPPRESS,
             default=argparse.SUPPRESS,
-            help="show all options and examples, and exit",
+            help=f"show the first options, or {ALL}, and exit",
         )
         parser.set_defaults(func=function, parser=parser)
         return parser

@@ -1,25 +1,21 @@
 """Examples of the command, for the help texts. Each option is in one, and a test runs them."""
 
 EXAMPLES = {
-    "testbed": (
-        "bandit-envs testbed --figure 2.6",
-        "bandit-envs testbed --runs 100",
-    ),
     "run": (
         "bandit-envs run testbed:k=5 --policy ucb:c=2 --policy epsilon_greedy:epsilon=0.1",
         'bandit-envs run "mine:Bernoulli:means=[0.1,0.9]" --policy mine:Greedy',
         'bandit-envs run "bernoulli:means=[0.2,0.5]" --policy random --record log.npz',
-        "bandit-envs run testbed:k=5 --policy mine:Greedy --seed 1 --fail-above-regret 3"
-        " --backend threading",
+        "bandit-envs run testbed:k=5 --policy mine:Greedy --seed 1 --workers threading:2",
     ),
     "sweep": (
         "bandit-envs sweep study.toml --dry-run",
         "bandit-envs sweep study.toml --workers 2 --output results/study",
-        "bandit-envs sweep study.toml --backend dask --address tcp://SCHEDULER:8786",
+        "bandit-envs sweep study.toml --workers dask:tcp://SCHEDULER:8786",
     ),
     "reproduce": (
-        "bandit-envs reproduce",
+        "bandit-envs reproduce sutton-barto-2.2",
         "bandit-envs reproduce sutton-barto-2.4 --runs 100",
+        "bandit-envs reproduce",
     ),
     "report": (
         "bandit-envs report results/study",
@@ -30,45 +26,41 @@ EXAMPLES = {
     ),
     "show": (
         "bandit-envs show results/study",
-        "bandit-envs show results/study --panels reward,regret --output study.html",
+        "bandit-envs show results/study --output study.html",
         "bandit-envs show shop.sqlite --range 0 1 --policy random",
         "bandit-envs show users.csv --variant seen --reward bought,minutes --time day",
         "bandit-envs show users.csv --variant seen --reward bought --time day --planned 3"
-        " --opened blue=0 --closed red=2 --closes-by-results --delta 0.1 --tolerance 0.02"
-        " --control red",
+        " --closes-by-results --delta 0.1 --tolerance 0.02 --control red",
     ),
     "watch": (
         "bandit-envs watch testbed:k=5 --policy ucb:c=1 --steps 30 --output lesson.gif",
         'bandit-envs watch "bernoulli:means=[0.3,0.5,0.7]" --policy beta_thompson --steps 20'
-        " --output lesson.html --overwrite",
+        " --output lesson.html",
     ),
     "evaluate": (
         "bandit-envs evaluate log.npz --policy random --policy greedy",
-        "bandit-envs evaluate clicks.csv --policy random --estimate-propensities"
+        "bandit-envs evaluate clicks.csv --policy random --propensity estimate"
         " --features age,visits",
         "bandit-envs evaluate clicks.csv --policy mine:Greedy --action arm --features age,visits"
         " --train day=2024-12-31",
         "bandit-envs evaluate clicks.csv --policy mine:Greedy --train none --features age,visits"
         " --reward click --propensity p --num-actions 3 --drop-missing",
         "bandit-envs evaluate log.npz --policy ucb:c=1 --train 0.7 --estimator snips"
-        " --confidence 0.9 --fail-below -10 --latex estimates.tex",
-        "bandit-envs evaluate log.npz --policy random --policy ucb:c=1 --baseline random"
-        " --all-rows --by step",
+        " --confidence 0.9 --fail-below -10",
+        "bandit-envs evaluate log.npz --policy random --policy ucb:c=1 --baseline random --by step",
         "bandit-envs evaluate prices.csv --action price --estimator kernel_snips:bandwidth=0.2"
         ' --policy "gaussian:std=0.02,coefficients=[1.5]"',
-        "bandit-envs evaluate clicks.csv --policy random --estimate-propensities --features age"
+        "bandit-envs evaluate clicks.csv --policy random --propensity estimate --features age"
         " --unit user --by day:month",
-        "bandit-envs evaluate loggers.csv --logger by --propensity a=p_a,b=p_b --balance"
-        " --policy random",
+        "bandit-envs evaluate loggers.csv --logger by --propensity a=p_a,b=p_b --policy random",
         "bandit-envs evaluate sets.csv --available offered --features age --policy random",
         "bandit-envs evaluate visits.csv --decision visit --rewards conversions.csv"
         " --window time:14d --features age --policy random",
-        "bandit-envs evaluate slates.csv --slate visit --slot place --action item"
-        " --slot-propensity p --policy random_slate",
+        "bandit-envs evaluate slates.csv --decision visit --slot place --action item"
+        " --propensity slot:p --policy random_slate",
         "bandit-envs evaluate pages.csv --action top,below --reward paid_top,paid_below"
-        " --prefix-propensity p_top,p_below --policy random_slate",
-        "bandit-envs evaluate clicks/ --features age,visits --policy clicks.npz --workers 4"
-        ' --only "*.csv"',
+        " --propensity prefix:p_top,p_below --policy random_slate",
+        'bandit-envs evaluate "clicks/*.csv" --features age,visits --policy clicks.npz --workers 4',
     ),
     "learn": (
         "bandit-envs learn log.npz --output policy.npz",
@@ -101,6 +93,10 @@ EXAMPLES = {
         " --policy linear_epsilon_greedy:epsilon=0 --all-outcomes --budget 0.1 --router router.npz",
         "bandit-envs route cached_results/ --layout routerarena --policy lin_ucb:alpha=0.3",
     ),
-    "list": ("bandit-envs list", "bandit-envs list kl_ucb"),
+    "list": (
+        "bandit-envs list",
+        "bandit-envs list policies contextual",
+        "bandit-envs list kl_ucb",
+    ),
 }
 """Of each subcommand."""

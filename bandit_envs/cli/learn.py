@@ -11,6 +11,7 @@ from bandit_envs import evaluations
 from bandit_envs.base.saving import atomic_file, check_replaceable
 from bandit_envs.cli.console import OUT, RowProgress
 from bandit_envs.cli.log_options import open_log, read_training
+from bandit_envs.cli.table_names import split_pattern
 from bandit_envs.logged import read_policy
 from bandit_envs.logged.learners.applied import Decided
 
@@ -44,11 +45,12 @@ def apply(options: argparse.Namespace) -> int:
     """Writes what a policy does in the decisions of a table to a file."""
     file = output_file("output", options.output, options.overwrite, suffix=".csv")
     saved = read_policy(options.policy)
+    path, only = split_pattern(options.table)
     scan = saved.scan(
-        options.table,
+        path,
         decision=options.decision,
         item=options.item,
-        only=options.only,
+        only=only,
         available=options.available,
         drop_missing=options.drop_missing,
     )

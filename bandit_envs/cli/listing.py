@@ -4,7 +4,8 @@ import argparse
 import contextlib
 import inspect
 import os
-from collections.abc import Iterable
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bandit_envs.base.checks import short_repr
@@ -14,10 +15,35 @@ from bandit_envs.names.registry import Entry, near_miss
 from bandit_envs.names.users_code import look_for_modules_in
 from bandit_envs.policies.registry import POLICIES, PolicyEntry
 
+TABLES: dict[str, Mapping[str, Entry]] = {"environments": ENVIRONMENTS, "policies": POLICIES}
+
+ROOMS = {
+    "slates": "slates",
+    "continuous": "numbers",
+    "number_policies": "numbers",
+    "best_arm": "best_arm",
+    "split_tests": "best_arm",
+}
+"""The kinds of what is defined in some modules. All else is of arms or of contexts."""
+
+WIDTH = 80
+LINES = 2
+"""So many lines of ids of a kind are shown where all kinds are."""
+
+MORE = "bandit-envs list ID says all about one of them, and its parameters."
+
 
 def show_list(options: argparse.Namespace) -> int:
-    """Prints all ids, or all about one."""
-    print(_describe_all() if options.id is None else _describe(_find(options.id)))
+    """Prints the ids of all kinds, those of one, or all about one."""
+    what, *kinds = options.what or [""]
+    if not what:
+        print(_describe_all())
+    elif what in TABLES:
+        print(_describe_table(what, kinds))
+    elif kinds:
+        raise ValueError(f"list shows one id at a time; expected no {short_repr(kinds[0])}")
+    else:
+        print(_describe(_find(what)))
     return 0
 
 
@@ -36,17 +62,71 @@ def _find(name: str) -> Entry:
 
 
 def _describe_all() -> str:
+    """Returns the first ids of each kind, sorted."""
+    texts = []
+    for what, table in TABLES.items():
+        texts.append(f"{len(table)} {what}; bandit-envs list {what} [KIND] shows more")
+        for kind, entries in _by_kind(table).items():
+            names = ", ".join(entry.id for entry in entries)
+            texts += textwrap.wrap(
+                f"{kind} ({len(entries)}): {names}",
+                WIDTH,
+                initial_indent="  ",
+                subsequent_indent="    ",
+                max_lines=LINES,
+                placeholder=" ...",
+            )
+    return "\n".join([*texts, "", MORE])
+
+
+def _describe_table(what: str, kinds: Sequence[str]) -> str:
+    """Returns the entries of a table, or those of one of its kinds, sorted.
+
+    Raises:
+        ValueError: the table has no such kind, or several are given.
+    """
+    found = _by_kind(TABLES[what])
+    if len(kinds) > 1 or not found.keys() >= set(kinds):
+        expected = f"one of {', '.join(found)}"
+        raise ValueError(f"kind of {what} is {short_repr(' '.join(kinds))}; expected {expected}")
+    chosen = [entry for kind in kinds or found for entry in found[kind]]
+    chosen.sort(key=lambda entry: entry.id)
     note = "give a value for ?; parameters after 'Also' have no default and may be left out"
-    environments = f"environments, with defaults ({note}):\n{_join_lines(ENVIRONMENTS.values())}"
-    return f"{environments}\n\npolicies:\n{_join_lines(POLICIES.values())}"
+    return f"{what}, with defaults ({note}):\n{_join_lines(chosen)}\n\n{MORE}"
 
 
 def _join_lines(entries: Iterable[Entry]) -> str:
+    """Returns two lines for each entry: what a user may give, and what it is."""
     lines = []
     for entry in entries:
         lines.append(f"  {_usage(entry)}")
         lines.append(f"      {entry.summary}{_also(entry)}")
     return "\n".join(lines)
+
+
+def _by_kind(table: Mapping[str, Entry]) -> dict[str, list[Entry]]:
+    """Returns the entries of each kind, sorted."""
+    found: dict[str, list[Entry]] = {}
+    for _, entry in sorted(table.items()):
+        found.setdefault(_kind_of(entry), []).append(entry)
+    return dict(sorted(found.items()))
+
+
+def _kind_of(entry: Entry) -> str:
+    """Returns the kind of an entry: what its actions are, or what it knows of them."""
+    made: Any = entry.make
+    has_context = False
+    if isinstance(entry, EnvironmentEntry):
+        made = entry.environment
+        has_context = entry.has_context
+    elif isinstance(entry, PolicyEntry):
+        has_context = entry.context != "ignored"
+        if entry.slates:
+            return "slates"
+    for room in made.__module__.split("."):
+        if room in ROOMS:
+            return ROOMS[room]
+    return "contextual" if has_context else "arms"
 
 
 def _describe(entry: Entry) -> str:

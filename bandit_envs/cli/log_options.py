@@ -1,4 +1,4 @@
-"""The options of logs: which log is read, what policies learn from, and who reads."""
+"""The options of logs: which log is read, and what policies learn from."""
 
 import argparse
 import re
@@ -8,22 +8,30 @@ from typing import Literal
 from bandit_envs.base.checks import short_repr
 from bandit_envs.cli.console import OUT
 from bandit_envs.cli.options import split_names
-from bandit_envs.cli.parser import LOGISTIC
+from bandit_envs.cli.table_names import (
+    DEFAULT,
+    LOGISTIC,
+    NamedPropensities,
+    read_propensity,
+    split_pattern,
+)
 from bandit_envs.evaluations.logs import BATCH_ROWS, AnyLog, as_source
 from bandit_envs.evaluations.training import AUTO
 from bandit_envs.logged import estimate_propensities, scan_log
+from bandit_envs.logged.files import read_slates
 from bandit_envs.logged.files.log_files import is_archive
 from bandit_envs.logged.files.log_readers import FileScan
 from bandit_envs.logged.files.log_roles import Propensity
 from bandit_envs.logged.files.reward_table import RewardTable
+from bandit_envs.logged.slate_log import SlateLog
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
 from bandit_envs.tables.cells import parse_number
 
+OF_SETS = ("rewards", "window", "available", "item", "item_features")
+"""The options of logs of actions from sets that change, and of rewards in a second table."""
+
 WINDOW = re.compile(r"(?P<column>.+):(?P<window>[0-9.]+ ?[a-z]+)(:(?P<until>[0-9]{4}-.+))?")
 """A column of times, how long rewards count, and perhaps when they were exported."""
-
-DECISION = ["action", "reward", "propensity"]
-"""The columns of a decision, if no option names others."""
 
 
 def named_features(options: argparse.Namespace, role: str = "features") -> list[str] | None:
@@ -39,8 +47,11 @@ def named_features(options: argparse.Namespace, role: str = "features") -> list[
 
 def open_log(options: argparse.Namespace) -> AnyLog:
     """Returns the log that the options name, with estimated propensities if they ask for them."""
-    found = _scan_with_advice(options)
-    name = options.estimate_propensities
+    named = read_propensity(options)
+    if named.is_of_slates:
+        raise ValueError("propensity names probabilities of slots; expected those of actions")
+    found = _scan_with_advice(options, named)
+    name = named.model
     if name is None:
         return found
     if name != LOGISTIC:
@@ -57,27 +68,69 @@ def open_log(options: argparse.Namespace) -> AnyLog:
     return estimated
 
 
-def _propensity(options: argparse.Namespace, logger: str | None) -> Propensity:
+def names_slates(options: argparse.Namespace) -> bool:
+    """Returns whether options say that actions are slates: their own, or one with a comma."""
+    is_of_slots = options.slot is not None or read_propensity(options).is_of_slates
+    return "," in options.action or is_of_slots
+
+
+def open_slates(options: argparse.Namespace) -> SlateLog:
+    """Returns the log of slates that the options name.
+
+    Raises:
+        ValueError: an option is not of slates, or the table has no such columns.
+    """
+    for name in OF_SETS:
+        if getattr(options, name) is not None:
+            option = f"--{name.replace('_', '-')}"
+            raise ValueError(f"slates have no {option}; expected the columns of slates")
+    named = read_propensity(options)
+    if named.model is not None or options.logger is not None:
+        problem = "--logger" if named.model is None else "estimated propensities"
+        raise ValueError(f"slates have no {problem}; expected the columns of propensities")
+    path, only = split_pattern(options.log)
+    try:
+        return read_slates(
+            path.absolute(),
+            only=only,
+            action=split_names(options.action),
+            reward=split_names(options.reward),
+            propensity=named.column,
+            slot_propensity=named.slots,
+            prefix_propensity=named.prefixes,
+            slate=options.decision,
+            slot=options.slot,
+            unit=options.unit,
+            features=named_features(options),
+            num_actions=options.num_actions,
+            drop_missing=options.drop_missing,
+        )
+    except ValueError as error:
+        if f"no column {DEFAULT!r}" not in str(error):
+            raise
+        advice = "--propensity COLUMN, slot:A,B or prefix:A,B names its probabilities"
+        raise ValueError(f"{error}; {advice}") from error
+
+
+def _propensity(
+    options: argparse.Namespace, named: NamedPropensities, logger: str | None
+) -> Propensity:
     """Returns the propensities that the options name: a column, a number or several columns."""
+    if named.column is None:
+        if logger is not None:
+            raise ValueError("--logger is for known propensities; expected none to be estimated")
+        return None
     if logger is None:
-        named: str = options.propensity
-        if options.estimate_propensities and named != DECISION[2]:
-            problem = f"--propensity names {named}, and --estimate-propensities estimates others"
-            raise ValueError(f"{problem}; expected one of them")
-        if options.estimate_propensities:
-            return None
-        constant = parse_number(named)
-        return named if constant is None else float(constant)
-    if options.estimate_propensities:
-        raise ValueError("--logger is for known propensities; expected no --estimate-propensities")
-    pairs = [text.partition("=") for text in options.propensity.split(",")]
+        constant = parse_number(named.column)
+        return named.column if constant is None else float(constant)
+    pairs = [text.partition("=") for text in named.column.split(",")]
     if not all(name and column for name, _, column in pairs):
         expected = "NAME=COLUMN,NAME=COLUMN, one for each logging policy"
-        raise ValueError(f"propensity is {options.propensity!r}; expected {expected}")
+        raise ValueError(f"propensity is {named.column!r}; expected {expected}")
     return {name: column for name, _, column in pairs}
 
 
-def _scan_with_advice(options: argparse.Namespace) -> FileScan:
+def _scan_with_advice(options: argparse.Namespace, named: NamedPropensities) -> FileScan:
     """Returns a log that `write_log` wrote, or a table with the user's columns.
 
     Raises:
@@ -85,16 +138,16 @@ def _scan_with_advice(options: argparse.Namespace) -> FileScan:
             message says by which options.
     """
     try:
-        found = _scan(options)
+        return _scan(options, named)
     except ValueError as error:
-        lacks_propensity = f"no column {DECISION[2]!r}" in str(error)
-        names_others = options.features is not None or options.action != DECISION[0]
-        if lacks_propensity and options.propensity == DECISION[2] and names_others:
-            advice = "--propensity names it, or --estimate-propensities estimates what it lacks"
+        lacks_propensity = f"no column {DEFAULT!r}" in str(error)
+        names_others = options.features is not None or options.action != "action"
+        if lacks_propensity and named.column == DEFAULT and names_others:
+            advice = "--propensity names it, or --propensity estimate estimates what it lacks"
             raise ValueError(f"{error}; {advice}") from error
-        path = options.log.absolute()
-        names = [options.action, options.reward, options.propensity]
-        if options.features is not None or names != DECISION:
+        path, _ = split_pattern(options.log.absolute())
+        names = [options.action, options.reward, named.column]
+        if options.features is not None or names != ["action", "reward", DEFAULT]:
             raise
         if any(is_archive(file.name) for file in (path, *path.rglob("*"))):
             raise  # no table of a user is an archive
@@ -102,28 +155,27 @@ def _scan_with_advice(options: argparse.Namespace) -> FileScan:
             raise
         advice = "--action, --reward, --propensity and --features name the columns of your table"
         raise ValueError(f"{error}; {advice}") from error
-    return found
 
 
-def _scan(options: argparse.Namespace) -> FileScan:
+def _scan(options: argparse.Namespace, named: NamedPropensities) -> FileScan:
     """Returns the log that the options name."""
     _, until = read_training(options.train)
     logger = getattr(options, "logger", None)
     time = None if until is None else until.partition("=")[0]
     rewards, time = _read_rewards(options, time)
+    path, only = split_pattern(options.log)
     return scan_log(
-        options.log.absolute(),  # workers may be in other folders
+        path.absolute(),  # workers may be in other folders
         BATCH_ROWS,
         action=options.action,
         reward=options.reward,
-        propensity=_propensity(options, logger),
+        propensity=_propensity(options, named, logger),
         features=named_features(options),
         num_actions=options.num_actions,
         drop_missing=options.drop_missing,
         time=time,
-        only=options.only,
+        only=only,
         logger=logger,
-        balance=getattr(options, "balance", False),
         unit=options.unit,
         decision=options.decision,
         item=options.item,

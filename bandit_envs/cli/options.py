@@ -4,19 +4,19 @@ import argparse
 import math
 import os
 from pathlib import Path
+from typing import NamedTuple
 
+from bandit_envs.base.checks import short_repr
 from bandit_envs.cli.help import Parser
-from bandit_envs.running.backends import BACKENDS
+from bandit_envs.running.backends import BACKENDS, CLUSTERS
 
 
-def add_published(parser: Parser) -> None:
-    """Adds the options of published figures, which this machine runs."""
-    text = "independent runs (default: as published)"
-    parser.add_argument("--runs", type=int, metavar="N", help=text)
-    add_output(parser)
-    add_overwrite(parser)
-    here = {"backend": BACKENDS[0], "address": None, "workers": os.cpu_count() or 1}
-    parser.set_defaults(dry_run=False, **here)
+class Workers(NamedTuple):
+    """Who does the work, as `start_workers` names it."""
+
+    backend: str
+    workers: int
+    address: str | None = None
 
 
 def add_policies(parser: Parser, text: str) -> None:
@@ -80,24 +80,61 @@ def add_overwrite(parser: Parser) -> None:
     parser.group("results").add_argument("--overwrite", action="store_true", help=text)
 
 
-def add_number_of_workers(parser: Parser) -> None:
-    """Adds the option of how many workers there are."""
-    text = "processes or threads (default: one per core)"
-    parser.add_argument("--workers", type=int, metavar="N", default=os.cpu_count() or 1, help=text)
+def add_workers(
+    container: argparse._ActionsContainer, what: str, number: int | None = None
+) -> None:
+    """Adds the option of who does the work.
+
+    Args:
+        container: of the option.
+        what: the workers do.
+        number: of workers, if the user names none; None for one per core.
+    """
+    default = "one per core" if number is None else f"{number}"
+    text = (
+        f"in how many processes to {what}; or threading:N for threads, or dask:ADDRESS or "
+        f"ray:ADDRESS for a running cluster (default: {default})"
+    )
+    count = one_per_core().workers if number is None else number
+    container.add_argument(
+        "--workers",
+        type=lambda given: read_workers(given, count),
+        metavar="N|KIND:N",
+        default=Workers(BACKENDS[0], count),
+        help=text,
+    )
 
 
-def add_workers(parser: Parser) -> None:
-    """Adds the options of where and whether tasks run."""
-    add_number_of_workers(parser)
-    text = "only count the tasks, and try them for seconds to say how long all will take"
-    parser.add_argument("--dry-run", action="store_true", help=text)
-    add_overwrite(parser)
-    add_backend(parser)
+def one_per_core() -> Workers:
+    """Returns as many processes as this machine has cores."""
+    return Workers(BACKENDS[0], os.cpu_count() or 1)
 
 
-def add_backend(parser: Parser) -> None:
-    """Adds the options of where workers are."""
-    more = parser.group("workers")
-    text = "processes (loky), threads, or a cluster (default: loky)"
-    more.add_argument("--backend", choices=BACKENDS, default="loky", help=text)
-    more.add_argument("--address", help="address of a running Dask or Ray cluster")
+def read_workers(text: str, number: int) -> Workers:
+    """Returns the workers that a user names.
+
+    Args:
+        text: as the user gives it.
+        number: of workers, if the text has none.
+
+    Raises:
+        argparse.ArgumentTypeError: the text names no workers.
+
+    >>> read_workers("threading:4", 2)
+    Workers(backend='threading', workers=4, address=None)
+    >>> read_workers("dask:tcp://SCHEDULER:8786", 2)
+    Workers(backend='dask', workers=2, address='tcp://SCHEDULER:8786')
+    """
+    kind, _, rest = text.partition(":")
+    if text in BACKENDS:
+        return Workers(text, number)
+    if kind not in BACKENDS:
+        kind = BACKENDS[0]
+        rest = text
+    if rest.isdecimal():
+        return Workers(kind, int(rest))
+    if kind in CLUSTERS and rest:
+        return Workers(kind, number, rest)
+    known = f"{', '.join(BACKENDS[:-1])} or {BACKENDS[-1]}"
+    expected = f"a number, or {known}, with a number or a cluster's address after a colon"
+    raise argparse.ArgumentTypeError(f"{short_repr(text)} names no workers; expected {expected}")

@@ -16,27 +16,23 @@ from bandit_envs.cli.help import (
 )
 from bandit_envs.cli.help_examples import EXAMPLES
 from bandit_envs.cli.options import (
-    add_backend,
     add_latex,
-    add_number_of_workers,
     add_output,
-    add_panels,
+    add_overwrite,
     add_policies,
-    add_published,
     add_sizes,
     add_views,
     add_workers,
     bound,
+    one_per_core,
     split_names,
 )
+from bandit_envs.cli.table_names import ESTIMATE, OF_PREFIXES, OF_SLOTS
 from bandit_envs.logged.registry import LEARNERS
-
-LOGISTIC = "logistic"
-"""The model of propensities that is not one of scikit-learn."""
 
 DESCRIPTION = "Compare policies on bandits, and evaluate them on logs."
 
-FIRST_COMMANDS = ("testbed", "run", "evaluate", "list")
+FIRST_COMMANDS = ("reproduce", "run", "evaluate", "list")
 """The commands of which the help text has an example."""
 
 
@@ -53,10 +49,9 @@ def make_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     subcommands = Subcommands(parser, EXAMPLES)
-    _add_testbed(subcommands)
+    _add_reproduce(subcommands)
     _add_run(subcommands)
     _add_sweep(subcommands)
-    _add_reproduce(subcommands)
     _add_report(subcommands)
     _add_show(subcommands)
     _add_watch(subcommands)
@@ -66,19 +61,6 @@ def make_parser() -> Parser:
     _add_route(subcommands)
     _add_list(subcommands)
     return parser
-
-
-def _add_testbed(subcommands: Subcommands) -> None:
-    parser = subcommands.add(
-        "testbed",
-        "",
-        "reproduce the figures of Sutton & Barto, chapter 2",
-        "bandit_envs.cli.studies:testbed",
-    )
-    figures = ("2.1", "2.2", "2.3", "2.4", "2.5", "2.6")
-    text = "the figure (default: 2.2)"
-    parser.add_argument("--figure", choices=figures, default="2.2", help=text)
-    add_published(parser)
 
 
 def _add_run(subcommands: Subcommands) -> None:
@@ -93,15 +75,12 @@ def _add_run(subcommands: Subcommands) -> None:
         "also write a log of one policy's run: a file ending in .parquet, .csv or .npz, or a folder"
     )
     parser.group("results").add_argument("--record", type=Path, metavar="LOG", help=text)
-    text = "return 1 if the 95%% interval of a policy's mean regret per step reaches above VALUE"
-    parser.group("results").add_argument(
-        "--fail-above-regret", type=bound, metavar="VALUE", help=text
-    )
     add_policies(parser, "a policy in place of the default ones; may be repeated")
     add_sizes(parser)
     add_views(parser)
     add_output(parser)
-    add_workers(parser)
+    add_overwrite(parser)
+    add_workers(parser, "run tasks")
 
 
 def _add_sweep(subcommands: Subcommands) -> None:
@@ -113,7 +92,10 @@ def _add_sweep(subcommands: Subcommands) -> None:
     )
     parser.add_argument("study", type=Path, metavar="STUDY.toml", help="the study's file")
     add_output(parser)
-    add_workers(parser)
+    add_overwrite(parser)
+    add_workers(parser, "run tasks")
+    text = "only count the tasks, and try them for seconds to say how long all will take"
+    parser.add_argument("--dry-run", action="store_true", help=text)
 
 
 def _add_reproduce(subcommands: Subcommands) -> None:
@@ -125,8 +107,11 @@ def _add_reproduce(subcommands: Subcommands) -> None:
     )
     text = "the figure; without it, all are listed"
     parser.add_argument("name", metavar="NAME", nargs="?", help=text)
-    add_published(parser)
-    add_number_of_workers(parser)
+    text = "independent runs (default: as published)"
+    parser.add_argument("--runs", type=int, metavar="N", help=text)
+    add_output(parser)
+    add_overwrite(parser)
+    parser.set_defaults(workers=one_per_core())
 
 
 def _add_report(subcommands: Subcommands) -> None:
@@ -169,7 +154,6 @@ def _add_show(subcommands: Subcommands) -> None:
         "--range", type=float, nargs=2, metavar=("LOW", "HIGH"), help=text
     )
     _add_test(parser.group("a test of variants"))
-    add_panels(parser)
 
 
 def _add_test(group: argparse._ArgumentGroup) -> None:
@@ -182,10 +166,6 @@ def _add_test(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--reward", type=split_names, metavar="A,B,C", help=text)
     text = "column of times, dates or days, on which variants may join and leave"
     group.add_argument("--time", metavar="COLUMN", help=text)
-    text = "when variants opened: a column, or VARIANT=TIME,... (default: at their first rows)"
-    group.add_argument("--opened", metavar="COLUMN", help=text)
-    text = "when variants were closed, likewise (default: after their last rows)"
-    group.add_argument("--closed", metavar="COLUMN", help=text)
     text = "variants may have been closed because of what the test has shown"
     group.add_argument("--closes-by-results", action="store_true", help=text)
     text = "the largest probability of a wrong winner (default: 0.05)"
@@ -211,8 +191,6 @@ def _add_watch(subcommands: Subcommands) -> None:
     parser.add_argument("--steps", type=int, default=50, metavar="N", help=text)
     text = "the file: .gif, .html with buttons, or .mp4, which needs ffmpeg (default: lesson.gif)"
     parser.add_argument("--output", type=Path, default="lesson.gif", metavar="FILE", help=text)
-    text = "replace the file (default: refuse)"
-    parser.add_argument("--overwrite", action="store_true", help=text)
 
 
 def _add_evaluate(subcommands: Subcommands) -> None:
@@ -230,23 +208,15 @@ def _add_evaluate(subcommands: Subcommands) -> None:
     )
     parser.add_argument("--estimator", action="append", metavar="NAME", help=text)
     text = "the policy that gains are over, one of those given (default: the one that made the log)"
-    parser.add_argument("--baseline", default="logged", metavar="SPEC", help=text)
+    parser.group("estimates").add_argument(
+        "--baseline", default="logged", metavar="SPEC", help=text
+    )
     _add_log(parser, "none lets no policy learn, and all are evaluated on all rows")
     text = (
         "column that says which of several logging policies a row is of; then --propensity has "
         "NAME=COLUMN,NAME=COLUMN, with which probability each of them takes the logged action"
     )
     parser.group("the log").add_argument("--logger", metavar="COLUMN", help=text)
-    text = (
-        "take the propensities of the mixture of all logging policies, which vary less, if all met "
-        "the same contexts at the same times (default: each row's own)"
-    )
-    parser.group("the log").add_argument("--balance", action="store_true", help=text)
-    text = (
-        "evaluate each policy on all rows that it has not learned from (default: all policies on "
-        "the rows that no policy has learned from)"
-    )
-    parser.group("estimates").add_argument("--all-rows", action="store_true", help=text)
     text = (
         "also a table for the rows of each value of a column, such as a feature, or step; or of "
         "each day, week, month or year of a column of dates, as DATE:month"
@@ -261,24 +231,19 @@ def _add_evaluate(subcommands: Subcommands) -> None:
     )
     text = "return 1 if an interval reaches below VALUE, as a gate in scripts"
     parser.group("results").add_argument("--fail-below", type=bound, metavar="VALUE", help=text)
-    add_latex(parser.group("results"))
-    text = "read the files of a folder in so many processes (default: 1)"
-    parser.group("workers").add_argument("--workers", type=int, metavar="N", default=1, help=text)
-    add_backend(parser)
+    add_workers(parser.group("the log"), "read the files of a folder", number=1)
     add_output(parser)
 
 
 def _add_slates(parser: Parser) -> None:
-    """Adds the options of logs whose actions are slates, any of which says that they are."""
-    more = parser.group("actions that are slates")
-    text = "column that says to which slate a row belongs, if there is a row for each slot"
-    more.add_argument("--slate", metavar="COLUMN", help=text)
-    text = "column that says which slot a row is of"
-    more.add_argument("--slot", metavar="COLUMN", help=text)
-    text = "columns of the probabilities that slots show their items"
-    more.add_argument("--slot-propensity", metavar="A,B,C", help=text)
-    text = "columns of the probabilities of the items down to each slot"
-    more.add_argument("--prefix-propensity", metavar="A,B,C", help=text)
+    """Adds the option of logs whose actions are slates."""
+    text = (
+        "column that says which slot a row is of, if there is a row for each slot; then --decision "
+        "says which rows are of one slate. Of slates, --propensity may also be "
+        f"{OF_SLOTS}A,B, with which probabilities slots show their items, or {OF_PREFIXES}A,B, "
+        "those of the items down to each slot, or both in turn"
+    )
+    parser.group("actions that are slates").add_argument("--slot", metavar="COLUMN", help=text)
 
 
 def _add_learn(subcommands: Subcommands) -> None:
@@ -306,11 +271,12 @@ def _add_apply(subcommands: Subcommands) -> None:
     )
     parser.add_argument("policy", type=Path, metavar="POLICY", help="a file that `learn` wrote")
     text = (
-        "a CSV or Parquet file of decisions that are still to be made, or a folder of such files; "
+        "a CSV or Parquet file of decisions that are still to be made, or a folder of such files, "
+        'or a pattern of them, as "new/*.csv"; '
         "it has the columns of the features that the policy has learned from"
     )
     parser.add_argument("table", type=Path, metavar="TABLE", help=text)
-    _add_files(parser, "the table")
+    _add_missing(parser, "the table")
     text = "column that names the decisions (default: the numbers of the rows, from 0)"
     parser.add_argument("--decision", metavar="COLUMN", help=text)
     text = (
@@ -335,12 +301,8 @@ def _add_available(parser: Parser, group: str) -> None:
     parser.group(group).add_argument("--available", metavar="COLUMN", help=text)
 
 
-def _add_files(parser: Parser, group: str) -> None:
-    """Adds the options of which files and which rows of a table are read."""
-    text = (
-        'files of a folder that are read, such as "part-?.csv" (default: all; others are an error)'
-    )
-    parser.group(group).add_argument("--only", metavar="PATTERN", help=text)
+def _add_missing(parser: Parser, group: str) -> None:
+    """Adds the option of which rows of a table are read."""
     text = "leave out the rows of your table that miss values (default: an error)"
     parser.group(group).add_argument("--drop-missing", action="store_true", help=text)
 
@@ -410,10 +372,9 @@ def _add_log(parser: Parser, train: str) -> None:
         train: says more of --train.
     """
     text = (
-        "a log that `run --record` or `write_log` wrote, or any CSV or Parquet "
-        "file, or one of Vowpal Wabbit's .dsjson; or a folder of such files, also in "
-        "folders inside it such as day=2; "
-        "or the .sqlite file of a DecisionService, or a folder of such"
+        "a log that `run --record` or `write_log` wrote, a CSV or Parquet file, one of Vowpal "
+        "Wabbit's .dsjson, or the .sqlite file of a DecisionService; or a folder of such files, "
+        'also in folders inside it such as day=2; or a pattern of them, as "clicks/*.csv"'
     )
     parser.add_argument("log", type=Path, metavar="LOG", help=text)
     text = (
@@ -427,15 +388,11 @@ def _add_log(parser: Parser, train: str) -> None:
     parser.add_argument("--action", default="action", metavar="COLUMN", help=text)
     text = "column of rewards; several of slates (default: reward)"
     parser.add_argument("--reward", default="reward", metavar="COLUMN", help=text)
-    text = "column of propensities, or one number for all rows (default: propensity)"
-    parser.add_argument("--propensity", default="propensity", metavar="COLUMN|P", help=text)
     text = (
-        "estimate the propensities, which your table lacks: by a logistic regression, or by a "
-        'classifier of scikit-learn such as "RandomForestClassifier(min_samples_leaf=20)"'
+        f"column of propensities, or one number for all rows; or {ESTIMATE} or {ESTIMATE}:MODEL, "
+        "by a logistic regression or a classifier of scikit-learn (default: propensity)"
     )
-    parser.group("the log").add_argument(
-        "--estimate-propensities", nargs="?", const=LOGISTIC, metavar="MODEL", help=text
-    )
+    parser.add_argument("--propensity", action="append", metavar="COLUMN|P", help=text)
     text = 'columns of features in your table (default: all others; "" for none)'
     parser.add_argument("--features", metavar="A,B,C", help=text)
     text = "column of your table that says whose a row is, such as user: intervals are by units"
@@ -451,7 +408,7 @@ def _add_log(parser: Parser, train: str) -> None:
         "--rewards was exported (default: the newest time in both tables)"
     )
     parser.group("the log").add_argument("--window", metavar="COLUMN:14d", help=text)
-    _add_files(parser, "the log")
+    _add_missing(parser, "the log")
     text = (
         "actions in your table, if they are numbers (default: the largest plus 1); 0 if they are "
         "real numbers, though whole"
@@ -460,8 +417,8 @@ def _add_log(parser: Parser, train: str) -> None:
     _add_available(parser, "the log")
     more = parser.group("actions that are items with features")
     text = (
-        "column of the decisions, if your table has one row for each candidate of a decision, or "
-        "if --rewards has the same ids"
+        "column of the decisions, if your table has one row for each candidate or slot of a "
+        "decision, or if --rewards has the same ids"
     )
     more.add_argument("--decision", metavar="COLUMN", help=text)
     text = "column of the items; there is no --action then"
@@ -478,9 +435,12 @@ def _add_log(parser: Parser, train: str) -> None:
 def _add_list(subcommands: Subcommands) -> None:
     parser = subcommands.add(
         "list",
-        "[ID]",
+        "[ID | environments [KIND] | policies [KIND]]",
         "list environments and policies with their parameters",
         "bandit_envs.cli.listing:show_list",
     )
-    text = "show all about one of them, or your own"
-    parser.add_argument("id", metavar="ID", nargs="?", help=text)
+    text = (
+        "an id or your own class, to show all about it; or environments or policies, and one of "
+        "their kinds if you like (default: the ids of all kinds)"
+    )
+    parser.add_argument("what", metavar="WHAT", nargs="*", help=text)

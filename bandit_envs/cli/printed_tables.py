@@ -6,7 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from bandit_envs.cli.console import OUT, new_table, print_grid
-from bandit_envs.evaluations import EstimateRow, Evaluation
+from bandit_envs.evaluations import Evaluation
+from bandit_envs.evaluations.estimate_rows import EstimateRow
 from bandit_envs.evaluations.evaluation import PAGE, SEGMENTS
 from bandit_envs.evaluations.showing.estimate_tables import (
     count_first,

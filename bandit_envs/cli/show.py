@@ -4,7 +4,6 @@ import argparse
 from pathlib import Path
 
 from bandit_envs.cli.console import OUT
-from bandit_envs.cli.options import split_names
 from bandit_envs.cli.studies import show_study
 from bandit_envs.evaluations.evaluation import PAGE as ESTIMATES_PAGE
 from bandit_envs.logged.files.served.decision_tables import is_decisions
@@ -16,8 +15,6 @@ from bandit_envs.studies.results.results import PAGE
 OF_TESTS = (
     "reward",
     "time",
-    "opened",
-    "closed",
     "closes_by_results",
     "delta",
     "tolerance",
@@ -60,8 +57,6 @@ def _describe_folder(folder: Path) -> str:
 
 def _show_decisions(options: argparse.Namespace) -> int:
     """Prints what a file of decisions tells, and writes it as a page of HTML."""
-    if options.panels is not None:
-        raise ValueError(f"{options.folder} has decisions; --panels is of studies")
     file = options.output or options.folder.with_suffix(".html")
     _check_page(file)
     report = read_report(options.folder, options.policy, reward_range=options.range)
@@ -73,28 +68,18 @@ def _show_decisions(options: argparse.Namespace) -> int:
 
 def _show_test(options: argparse.Namespace) -> int:
     """Prints who won a test of variants, and writes it as a page of HTML."""
-    for name in ("panels", "policy", "range"):
+    for name in ("policy", "range"):
         if getattr(options, name) is not None:
             raise ValueError(f"--{name} is not of a test of variants; expected no --variant")
     file = options.output or options.folder.with_suffix(".html")
     _check_page(file)
     given = {name: getattr(options, name) for name in OF_TESTS}
-    given["opened"] = _read_times(options.opened)
-    given["closed"] = _read_times(options.closed)
     named = {name: value for name, value in given.items() if value is not None}
     report = compare_variants(options.folder, variant=options.variant, **named)
     OUT.print(str(report), soft_wrap=True, highlight=False)
     report.write_page(file)
     OUT.print(f"Page: {file}", soft_wrap=True)
     return 0
-
-
-def _read_times(text: str | None) -> str | dict[str, str] | None:
-    """Returns the column of times that an option names, or the times of variants that it has."""
-    if text is None or "=" not in text:
-        return text
-    pairs = [part.partition("=") for part in split_names(text)]
-    return {name: value for name, _, value in pairs}
 
 
 def _say_where(file: Path) -> None:

@@ -7,7 +7,6 @@ return a `LoadedStudy`, which writes CSV files and `figure.png`. The same comman
 import argparse
 import contextlib
 import itertools
-import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,17 +24,19 @@ from bandit_envs.cli.console import (
     describe_seconds,
     track,
 )
+from bandit_envs.cli.options import Workers, one_per_core
 from bandit_envs.cli.printed_tables import show_comparison, show_differences, show_summary
 from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.names.notation import parse_toml
 from bandit_envs.names.registry import near_miss
 from bandit_envs.names.users_code import printable
-from bandit_envs.studies import LoadedStudy, RunObserver, Study, TasksFailedError
+from bandit_envs.studies import LoadedStudy, Study, TasksFailedError
 from bandit_envs.studies.definition.keys import explain_file
 from bandit_envs.studies.definition.study import Task
 from bandit_envs.studies.results.expected import check_expected_values
 from bandit_envs.studies.results.results import Results
 from bandit_envs.studies.running.forecast import forecast
+from bandit_envs.studies.running.run import RunObserver
 from bandit_envs.studies.running.task_log import write_task_log
 from bandit_envs.studies.showing.shown_environments import describe_choice
 
@@ -59,31 +60,13 @@ OWN_FIGURE = "figure.png"
 """The file of a study's own figure, in its folder."""
 
 MIN_RUNS = 50
-"""With fewer runs, standard errors are too uncertain to compare a figure of the book."""
-
-
-def testbed(options: argparse.Namespace) -> int:
-    """Runs a figure of the book as `reproduce` does, into a folder of its own."""
-    values = _read_published(f"sutton-barto-{options.figure}")
-    is_compared = options.runs is None or options.runs >= MIN_RUNS
-    if not is_compared:
-        values["expected"] = []
-    code = _run(_make_study(values, options), f"testbed-{options.figure}", options)
-    if not is_compared:
-        reason = f"standard errors of fewer than {MIN_RUNS} runs are too uncertain"
-        OUT.print(f"Not compared with the book: {reason}.", soft_wrap=True)
-    return code
+"""With fewer runs, standard errors are too uncertain to compare a figure with a published one."""
 
 
 def run(options: argparse.Namespace) -> int:
     """Runs policies in an environment."""
     values = _comparison(options.environment, options)
     study = _make_study(values, options)
-    limit = options.fail_above_regret
-    if limit is not None and "regret" not in study.metrics:
-        has_steps = "one_step_regret" in study.metrics
-        why = ", as actions change what later steps pay" if has_steps else ""
-        raise ValueError(f"--fail-above-regret is {limit:g}, but the study measures no regret{why}")
     return _run(study, study.environment[0].name.replace(":", "."), options)
 
 
@@ -95,6 +78,9 @@ def sweep(options: argparse.Namespace) -> int:
     study = Study.from_toml(options.study)
     with explain_file(options.study, Study):
         check_expected_values(study)
+    if options.dry_run:
+        _forecast(study, options.workers)
+        return 0
     return _run(study, options.study.stem, options)
 
 
@@ -106,8 +92,15 @@ def reproduce(options: argparse.Namespace) -> int:
         for name in _published_names():
             OUT.print(f"  {name}: {_read_published(name)['title']}", soft_wrap=True)
         return 0
-    study = _make_study(_read_published(options.name), options)
-    return _run(study, options.name, options)
+    values = _read_published(options.name)
+    is_compared = options.runs is None or options.runs >= MIN_RUNS
+    if not is_compared:
+        values["expected"] = []
+    code = _run(_make_study(values, options), options.name, options)
+    if not is_compared:
+        reason = f"standard errors of fewer than {MIN_RUNS} runs are too uncertain"
+        OUT.print(f"Not compared with what was published: {reason}.", soft_wrap=True)
+    return code
 
 
 def report(options: argparse.Namespace) -> int:
@@ -238,27 +231,18 @@ def _make_study(values: Mapping[str, Any], options: argparse.Namespace) -> Study
 
 def _run(study: Study, name: str, options: argparse.Namespace) -> int:
     """Runs the missing tasks of a study; writes and shows what has finished."""
-    if options.dry_run:
-        for option in ("--record", "--fail-above-regret"):
-            if getattr(options, option[2:].replace("-", "_"), None) is not None:
-                raise ValueError(f"--dry-run runs no study; expected no {option}")
-        _forecast(study, options)
-        return 0
     folder = folder_of(options, name, lambda folder: Results(folder, study).conflict() == "")
     if getattr(options, "record", None):
         Results(folder, study).check_usable(options.overwrite)
         _write_log(study, options.record, folder, options.overwrite)
-    limit = getattr(options, "fail_above_regret", None)
-    seen = CommandObserver(study, limit)
+    seen = CommandObserver(study)
     try:
         studies.run(
             study,
             folder,
-            backend=options.backend,
-            workers=options.workers,
-            address=options.address,
             overwrite=options.overwrite,
             observer=seen,
+            **options.workers._asdict(),
         )
     except TasksFailedError:
         return 1
@@ -271,7 +255,7 @@ def _run(study: Study, name: str, options: argparse.Namespace) -> int:
     return 0 if seen.is_good else 1
 
 
-def _forecast(study: Study, options: argparse.Namespace) -> None:
+def _forecast(study: Study, given: Workers) -> None:
     """Tries the tasks of a study, and prints what they will take."""
     tasks = list(study.tasks())
     OUT.print(_count_tasks(tasks))
@@ -279,8 +263,8 @@ def _forecast(study: Study, options: argparse.Namespace) -> None:
     total = float(found.seconds.sum())
     longest = float(found.seconds.max())
     parts = [f"{describe_seconds(total)} of one processor like this one"]
-    if options.address is None:
-        workers = min(options.workers, os.cpu_count() or 1)
+    if given.address is None:
+        workers = min(given.workers, one_per_core().workers)
         name = "1 worker" if workers == 1 else f"{workers} workers"
         parts.append(f"{describe_seconds(max(total / workers, longest))} with {name}")
     if found.memory:
@@ -294,18 +278,16 @@ class CommandObserver(RunObserver):
 
     Args:
         study: the study.
-        limit: what the mean regret per step may be, or None.
     """
 
-    def __init__(self, study: Study, limit: float | None) -> None:
+    def __init__(self, study: Study) -> None:
         self._study = study
-        self._limit = limit
         self._progress: StepProgress | None = None
         self._num_tasks = 0
         self._num_failures = 0
         self.has_started = False
         self.is_good = False
-        """Whether all has finished, no expected value was missed, and no regret is too large."""
+        """Whether all has finished, and no expected value was missed."""
 
     def start(self, tasks: Sequence[Task], count_steps: Callable[[], int]) -> None:
         self.has_started = True
@@ -332,9 +314,8 @@ class CommandObserver(RunObserver):
             text = f"{self._num_failures} of {self._num_tasks} tasks failed"
             ERR.print(f"{text}; the same command repeats them")
         is_as_expected = _write_and_show(found, found.folder / OWN_FIGURE)
-        has_more_regret = _has_more_regret(found, self._limit)
         has_failures = bool(found.num_missing or found.study.failed)
-        self.is_good = is_as_expected and not has_more_regret and not has_failures
+        self.is_good = is_as_expected and not has_failures
 
 
 def _write_log(study: Study, path: Path, results: Path, overwrite: bool) -> None:
@@ -346,21 +327,6 @@ def _write_log(study: Study, path: Path, results: Path, overwrite: bool) -> None
     if path.exists() and not overwrite:
         raise ValueError(f"{path} exists; --overwrite replaces it")
     OUT.print(f"{path}: {write_task_log(list(study.tasks()), path)}")
-
-
-def _has_more_regret(results: LoadedStudy, limit: float | None) -> bool:
-    """Whether the 95% interval of a policy's mean regret per step reaches above a limit."""
-    if limit is None:
-        return False
-    found = False
-    for pair in results.pairs:
-        high = float(pair.statistics("cumulative_regret").at(-1).interval(0.95)[1])
-        regret = high / results.study.steps
-        if not regret <= limit:
-            text = f"{pair.policy}: the interval of the regret per step ends at {regret:.4g}"
-            ERR.print(f"{text}, above {limit:g}", soft_wrap=True)
-            found = True
-    return found
 
 
 def _count_tasks(tasks: Sequence[Task]) -> str:

@@ -29,8 +29,6 @@ def watch(options: argparse.Namespace) -> int:
     check_animation_file(options.output)
     check_replaceable(options.output)
     steps = check_integer("steps", options.steps, 1)
-    if options.output.exists() and not options.overwrite:
-        raise ValueError(f"{options.output} exists; --overwrite replaces it")
     (place,) = EnvironmentChoice.expand(options.environment)
     (rule,) = PolicyChoice.expand(options.policy)
     seeds = np.random.SeedSequence(0).spawn(2)

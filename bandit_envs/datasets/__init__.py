@@ -8,7 +8,7 @@ from bandit_envs.datasets.dataset import (
     read_dataset,
 )
 from bandit_envs.datasets.open_bandit import load_open_bandit
-from bandit_envs.datasets.outcomes import Outcomes, hash_texts, read_outcomes
+from bandit_envs.datasets.outcomes import Outcomes, read_outcomes
 from bandit_envs.datasets.published import (
     load_adult,
     load_covertype,
@@ -22,7 +22,6 @@ from bandit_envs.datasets.published import (
 __all__ = [
     "Dataset",
     "Outcomes",
-    "hash_texts",
     "load_adult",
     "load_breast_cancer",
     "load_covertype",

@@ -15,22 +15,13 @@ if asked. The command `bandit-envs` uses the same.
 [('logged', 'mean', 0.67), ('random', 'ips', 0.67), ('random', 'dr', 0.75)]
 """
 
-from bandit_envs.evaluations.candidates import AnyPolicy
-from bandit_envs.evaluations.estimate_rows import EstimateRow
 from bandit_envs.evaluations.evaluating import evaluate
 from bandit_envs.evaluations.evaluation import Evaluation
 from bandit_envs.evaluations.learning import Learned, learn
-from bandit_envs.evaluations.logs import AnyLog, LogError
-from bandit_envs.evaluations.observer import LogObserver
 
 __all__ = [
-    "AnyLog",
-    "AnyPolicy",
-    "EstimateRow",
     "Evaluation",
     "Learned",
-    "LogError",
-    "LogObserver",
     "evaluate",
     "learn",
 ]

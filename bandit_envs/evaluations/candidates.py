@@ -15,10 +15,12 @@ from bandit_envs.base.checks import short_repr
 from bandit_envs.evaluations.learning import fit_rows
 from bandit_envs.evaluations.logs import OpenLog, require_rows
 from bandit_envs.evaluations.named import Kind, collect, describe_type, short_name
-from bandit_envs.logged import BanditLog, Learner
+from bandit_envs.logged import BanditLog
 from bandit_envs.logged.features import spec_of_rows
+from bandit_envs.logged.learners.learner import Learner
 from bandit_envs.logged.learners.log_learning import LEARNS_ONCE
 from bandit_envs.logged.learners.policy_files import SUFFIX, SavedPolicy, read_policy
+from bandit_envs.logged.replay import ReplayEnvironment
 from bandit_envs.logged.translation import find_new_names, see_as
 from bandit_envs.names.choice import name_choice_in_errors
 from bandit_envs.names.notation import parse_choice, without_quotes
@@ -391,9 +393,9 @@ def _number_actions(choice: PolicyChoice, encoding: TableEncoding | None) -> Pol
     return dataclasses.replace(choice, parameters={**choice.parameters, **numbers})
 
 
-def _imitate(log: OpenLog) -> logged.ReplayEnvironment:
+def _imitate(log: OpenLog) -> ReplayEnvironment:
     """Returns an environment that shows what policies of a log see."""
-    env = logged.ReplayEnvironment(first_batch(log).drop("weight"), log.summary.batch_size)
+    env = ReplayEnvironment(first_batch(log).drop("weight"), log.summary.batch_size)
     env.independent_rows = False  # the rows of a log are users of one problem
     return env
 

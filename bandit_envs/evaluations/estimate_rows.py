@@ -12,7 +12,8 @@ from typing import NamedTuple
 from bandit_envs.evaluations.candidates import LOGGED, Candidate, name_candidate
 from bandit_envs.evaluations.contest import name_estimator
 from bandit_envs.evaluations.policy_sums import FEWEST, PolicySums
-from bandit_envs.logged.estimators import Estimate, EstimateSums
+from bandit_envs.logged.estimators import Estimate
+from bandit_envs.logged.estimators.estimate import EstimateSums
 from bandit_envs.logged.estimators.gains import p_value_of
 from bandit_envs.metrics.holm import holm
 

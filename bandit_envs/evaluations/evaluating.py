@@ -319,7 +319,7 @@ def _balance(log: OpenLog, starts: Sequence[int]) -> OpenLog:
 def _check_columns(log: OpenLog, segmentation: Segmentation | None) -> None:
     """Raises ValueError if a log lacks propensities, or the column that it is cut by."""
     if not log.summary.has_propensities:
-        advice = "estimate_propensities, or --estimate-propensities, estimates them"
+        advice = "estimate_propensities, or --propensity estimate, estimates them"
         raise ValueError(f"{log.source.scan.name} has no propensities; {advice}")
     if segmentation is not None and log.summary.empty is not None:
         segmentation.check(log.summary.empty)

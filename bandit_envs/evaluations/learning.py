@@ -21,7 +21,8 @@ from bandit_envs.evaluations.named import describe_type
 from bandit_envs.evaluations.observer import LogObserver
 from bandit_envs.evaluations.passes import check_readers, needs_workers, start_passes
 from bandit_envs.evaluations.training import AUTO, Training
-from bandit_envs.logged import Learner, write_policy
+from bandit_envs.logged import write_policy
+from bandit_envs.logged.learners.learner import Learner
 from bandit_envs.logged.registry import LEARNERS, LearnerEntry
 from bandit_envs.logged.summary import LogSummary
 from bandit_envs.logged.translation import see_as

@@ -10,7 +10,7 @@ import numpy as np
 
 from bandit_envs.arrays import Floats, Indices
 from bandit_envs.evaluations.showing.weight_histogram import WeightHistogram
-from bandit_envs.logged.estimators import EstimateSums
+from bandit_envs.logged.estimators.estimate import EstimateSums
 from bandit_envs.logged.estimators.sums.unlogged_actions import ActionSums
 from bandit_envs.logged.estimators.terms import Terms
 from bandit_envs.metrics.statistics import Statistics

@@ -66,7 +66,7 @@ def _add_actions(names: Collection[str], batch: BanditLog) -> BanditLog:
 
 def count_bytes(batch: BanditLog) -> int:
     """Returns how much memory the columns of a batch take."""
-    columns = [*flatten(batch.observation), *batch.columns().values()]
+    columns = [*flatten(batch.observation), *batch.columns().values(), *flatten(batch.info or {})]
     return sum(column.nbytes for column in columns)
 
 

@@ -20,7 +20,6 @@ from bandit_envs.logged.estimators import (
     SelfNormalizedDR,
     SelfNormalizedIPS,
     SlateIndependentIPS,
-    SlateMoments,
     SlateStandardIPS,
     SubGaussianDR,
     SubGaussianIPS,
@@ -47,7 +46,6 @@ from bandit_envs.logged.learners import (
     DirectMethodLearner,
     DoublyRobustLearner,
     IPSLearner,
-    Learner,
     PolicyGradientLearner,
     learn_from_log,
     read_policy,
@@ -58,15 +56,8 @@ from bandit_envs.logged.loggers import balance_loggers, combine_estimates
 from bandit_envs.logged.probabilities import probabilities_of
 from bandit_envs.logged.propensities import estimate_propensities
 from bandit_envs.logged.recorder import LogRecorder
-from bandit_envs.logged.replay import (
-    ReplayEnvironment,
-    evaluate_by_replay,
-)
-from bandit_envs.logged.reward_models import (
-    RewardRegression,
-    RewardSums,
-    RidgeRegression,
-)
+from bandit_envs.logged.replay import evaluate_by_replay
+from bandit_envs.logged.reward_models import RewardRegression, RewardSums, RidgeRegression
 
 __all__ = [
     "ActionPosterior",
@@ -84,12 +75,10 @@ __all__ = [
     "InversePropensityScoring",
     "KernelDR",
     "KernelIPS",
-    "Learner",
     "LogRecorder",
     "MarginalizedIPS",
     "PolicyGradientLearner",
     "PseudoInverse",
-    "ReplayEnvironment",
     "ReplayMethod",
     "RewardInteractionIPS",
     "RewardRegression",
@@ -99,7 +88,6 @@ __all__ = [
     "SelfNormalizedDR",
     "SelfNormalizedIPS",
     "SlateIndependentIPS",
-    "SlateMoments",
     "SlateProbabilities",
     "SlateStandardIPS",
     "SubGaussianDR",

@@ -67,6 +67,9 @@ LATEST = 2.5e11
 
 OPTIONAL = tuple(COLUMNS)[3:]
 
+DROPPED = (*OPTIONAL, "info")
+"""What `drop` takes."""
+
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class BanditLog:
@@ -100,6 +103,8 @@ class BanditLog:
         unit: [n], whose a decision is: of which user, session or request. Rows of one unit belong
             together, so intervals are by units. Texts become hashes of 64 bits.
         time: [n], when the decision was made, in seconds since 1970-01-01 00:00.
+        info: a dict of arrays [n, ...], or of nests of them: what the policy told of its choice,
+            such as the rewards that it predicted for all actions.
         weight: [n], above 0, how many decisions a row stands for, as where the logger dropped rows
             at random; None for one each. Only ratios of weights count.
         encoding: the names of the actions or items, and what the observation is made of, if the log
@@ -132,6 +137,7 @@ class BanditLog:
     unit: NDArray[np.int64] | None = None
     time: Floats | None = None
     weight: Floats | None = None
+    info: dict[str, Nest] | None = None
     encoding: TableEncoding | None = None
     estimated: str = ""
 
@@ -163,7 +169,9 @@ class BanditLog:
             self._store("action_kind", kind_in_log(self.num_actions))
         self._check_shapes(columns)
         self._check_values()
-        self._store("observation", _as_features(self.observation, len(self)))
+        self._store("observation", _as_arrays("observation", self.observation, len(self)))
+        if self.info is not None:
+            self._store("info", _as_arrays("info", _check_info(self.info), len(self)))
         self._check_offers()
         self._check_encoding()
 
@@ -219,7 +227,7 @@ class BanditLog:
         return self.estimated != UNKNOWN
 
     def columns(self) -> dict[str, Array]:
-        """Returns the columns other than the observation that there are, by name."""
+        """Returns the columns other than the observation and the info that there are, by name."""
         values = {name: getattr(self, name) for name in COLUMNS}
         return {name: value for name, value in values.items() if value is not None}
 
@@ -251,9 +259,9 @@ class BanditLog:
     def drop(self, *names: str) -> BanditLog:
         """Returns the log without some optional columns, such as those a format cannot hold."""
         for name in names:
-            if name not in OPTIONAL:
+            if name not in DROPPED:
                 raise ValueError(
-                    f"name is {short_repr(name)}; expected one of {', '.join(OPTIONAL)}"
+                    f"name is {short_repr(name)}; expected one of {', '.join(DROPPED)}"
                 )
         nothing: dict[str, Any] = dict.fromkeys(names)
         return dataclasses.replace(self, **nothing)
@@ -264,8 +272,8 @@ class BanditLog:
 
     def __getitem__(self, rows: slice | ArrayLike) -> BanditLog:
         """Returns the log of some rows: a slice, a mask [n] or an array of indices."""
-        observation, columns = map_structure(operator.itemgetter(rows), self._nest())
-        return dataclasses.replace(self, observation=observation, **columns)
+        columns = map_structure(operator.itemgetter(rows), self._nest())
+        return dataclasses.replace(self, **columns)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, BanditLog) or self.num_actions != other.num_actions:
@@ -289,8 +297,10 @@ class BanditLog:
             known += f"propensities {low:.4g} to {high:.4g}" if is_known else "no propensities"
         return f"BanditLog({known})"
 
-    def _nest(self) -> Nest:
-        return self.observation, self.columns()
+    def _nest(self) -> dict[str, Nest]:
+        """Returns all that has rows, by name."""
+        found: dict[str, Nest] = {"observation": self.observation, **self.columns()}
+        return found if self.info is None else {**found, "info": self.info}
 
     def _store(self, name: str, value: Any) -> None:
         """Sets a field, which a frozen dataclass allows in this way only."""
@@ -426,13 +436,12 @@ def concatenate(logs: Sequence[BanditLog]) -> BanditLog:
         raise ValueError(f"logs differ in their number of actions: {counts}")
     encoding = _join_encodings([log.encoding for log in logs])
     try:
-        observation, columns = join_nests([log._nest() for log in logs])
+        columns = join_nests([log._nest() for log in logs])
     except (TypeError, ValueError) as error:
         raise ValueError(f"logs differ in their columns: {_find_difference(logs)}") from error
     notes = dict.fromkeys(log.estimated for log in logs if log.estimated)
-    return dataclasses.replace(
-        logs[0], observation=observation, encoding=encoding, estimated="; ".join(notes), **columns
-    )
+    estimated = "; ".join(notes)
+    return dataclasses.replace(logs[0], encoding=encoding, estimated=estimated, **columns)
 
 
 def _join_encodings(encodings: Sequence[TableEncoding | None]) -> TableEncoding | None:
@@ -468,8 +477,7 @@ def _shapes_of_rows(log: BanditLog) -> dict[str, str]:
         kind = "text" if leaf.dtype.kind == "U" else "numbers"
         return f"{kind} of shape {leaf.shape[1:]}"
 
-    columns = {"observation": log.observation, **log.columns()}
-    return {name: str(map_structure(describe, column)) for name, column in columns.items()}
+    return {name: str(map_structure(describe, column)) for name, column in log._nest().items()}
 
 
 def require_equal_rows(log: BanditLog, what: str) -> BanditLog:
@@ -517,18 +525,27 @@ def _count_actions(columns: dict[str, Array]) -> int:
     return int(columns["action"].max(initial=0)) + 1
 
 
-def _as_features(observation: Nest, size: int) -> Nest:
-    """Returns read-only copies of the arrays of an observation, of `size` rows each."""
+def _check_info(info: dict[str, Nest]) -> dict[str, Nest]:
+    """Returns what a policy told, by names that no column of a log has."""
+    is_named = isinstance(info, dict) and all(isinstance(name, str) for name in info)
+    if not is_named or not info.keys().isdisjoint(("observation", *COLUMNS)):
+        expected = "a dict of arrays, whose names are not those of the log's columns"
+        raise ValueError(f"info is {short_repr(info)}; expected {expected}")
+    return info
+
+
+def _as_arrays(name: str, nest: Nest, size: int) -> Nest:
+    """Returns read-only copies of the arrays of an observation or an info, of `size` rows each."""
 
     def check(leaf: Any) -> Array:
         array = np.array(leaf)
         if array.dtype.hasobject:
-            raise TypeError(f"observation is {array.dtype}; expected arrays of numbers or strings")
-        check_array("observation has", array, (size, *array.shape[1:]))
+            raise TypeError(f"{name} is {array.dtype}; expected arrays of numbers or strings")
+        check_array(f"{name} has", array, (size, *array.shape[1:]))
         array.setflags(write=False)
         return array
 
-    return map_structure(check, observation)
+    return map_structure(check, nest)
 
 
 def _are_equal(left: Array, right: Array) -> bool:

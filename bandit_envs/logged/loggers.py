@@ -25,11 +25,8 @@ from bandit_envs.tables.roles import check_column_names
 from bandit_envs.tables.whole_table import AnyTable, table_in_memory
 
 __all__ = [
-    "CombinedEstimate",
     "balance_loggers",
-    "cochran_test",
     "combine_estimates",
-    "logs_of_loggers",
     "stratify_estimates",
 ]
 

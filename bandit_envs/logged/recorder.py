@@ -20,10 +20,12 @@ from bandit_envs.logged.columns import check_kind, has_own_kind, kind_in_log
 from bandit_envs.logged.files.log_files import write_log
 from bandit_envs.logged.files.log_readers import read_log
 from bandit_envs.logged.log import BanditLog, join_nests
-from bandit_envs.nests import Nest
+from bandit_envs.nests import Nest, flatten
 from bandit_envs.tables.folders import list_visible
 from bandit_envs.trajectories import Trajectory
 from bandit_envs.wrappers.delays import max_delay_of
+
+PROBABILITY = "log_probability"
 
 STEPS = 1024  # joined at a time: many small arrays take more memory than one large one
 
@@ -37,10 +39,13 @@ class Recorded(NamedTuple):
     log_probability: Array
     expected_rewards: Any  # [n, K], or () if there is no environment that knows them
     embedding: Any  # [n, D], or () if there is no function that finds them
+    info: dict[str, Nest]  # what the policy told beside the log probability
 
 
 class LogRecorder:
     """An observer that records every row of every step.
+
+    What a policy tells of its choices beside their probabilities becomes the log's `info`.
 
     With a folder, memory is bounded: whenever `chunk_rows` rows are complete, they become a file
     `part-00000.npz` in it, then `part-00001.npz` and so on. `read_log(folder)` reads them all.
@@ -109,7 +114,7 @@ class LogRecorder:
         """Records a step."""
         batch_size = len(trajectory.step_type)
         info = trajectory.policy_info
-        log_probability: Any = getattr(info, "log_probability", None)
+        log_probability: Any = getattr(info, PROBABILITY, None)
         if np.shape(log_probability) != (batch_size,):
             expected = "log probabilities, as a driver with emit_log_probability=True gives them"
             raise ValueError(f"policy_info is {short_repr(info)}; expected {expected}")
@@ -123,6 +128,7 @@ class LogRecorder:
             log_probability=log_probability,
             expected_rewards=() if choice is None else choice.means.table,
             embedding=() if self._embed is None else np.array(self._embed(trajectory)),
+            info=_rest_of(info),
         )
         self._recorded.append(step)
         self._steps += 1
@@ -164,6 +170,7 @@ class LogRecorder:
             available=self._find_available(rows.observation),
             expected_rewards=rows.expected_rewards if len(rows.expected_rewards) else None,
             embedding=rows.embedding if len(rows.embedding) else None,
+            info=rows.info or None,
             step=np.repeat(steps, batch_size),
             row=np.tile(np.arange(batch_size), len(steps)),
         )
@@ -173,6 +180,12 @@ class LogRecorder:
         if not self._kind.is_single:
             return None
         return available_actions(observation, self._kind.num_actions)
+
+
+def _rest_of(info: Any) -> dict[str, Nest]:
+    """Returns what a policy told of its choice beside the log probability, by name."""
+    told: dict[str, Nest] = {name: getattr(info, name) for name in getattr(info, "_fields", ())}
+    return {name: nest for name, nest in told.items() if name != PROBABILITY and flatten(nest)}
 
 
 def remove_parts(folder: Path) -> None:

@@ -26,7 +26,9 @@ from bandit_envs.policies.parts.registry import make_model, make_rule
 from bandit_envs.policies.scikit_learn.model import ScikitLearnModel
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
 
-__all__ = ["ESTIMATORS", "LEARNERS"]
+__all__ = [
+    "ESTIMATORS",
+]
 
 
 @dataclasses.dataclass(frozen=True)

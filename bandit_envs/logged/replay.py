@@ -24,9 +24,6 @@ from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import Trajectory
 
 __all__ = [
-    "MatchedRows",
-    "ReplayEnvironment",
-    "ReplayResult",
     "evaluate_by_replay",
 ]
 

@@ -22,8 +22,6 @@ from bandit_envs.policies import Policy
 from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.trajectories import restart
 
-__all__ = ["SlateLog"]
-
 ROWS = 1024  # shown to a policy at a time
 
 

@@ -64,6 +64,13 @@ class PolicyState(NamedTuple):
     pending: Indices | None = None  # how many choices wait for a reward, [B, K]; None if none does
 
 
+class PolicyStep(NamedTuple):
+    """What a policy does in a step, and what a trajectory tells of it as its `policy_info`."""
+
+    action: Nest
+    info: Nest
+
+
 class Policy(Servable):
     """Chooses an action for every row; called with a trajectory, it learns from it.
 
@@ -134,6 +141,10 @@ class Policy(Servable):
     """Whether it tells how probable the actions are that it chooses: see `info_of`. Of a class:
     whether it defines `_probabilities` or `_probability_of`; an instance may say otherwise."""
 
+    emits_info: bool = False
+    """Whether drivers show what it tells of its choices beside their probabilities: see
+    `policy_step`."""
+
     _choosing_hooks: ClassVar[tuple[str, ...]] = ("_select",)
     """The hooks on which choices depend. A class that defines one knows no probabilities, unless it
     defines them, too."""
@@ -191,6 +202,14 @@ class Policy(Servable):
         self._check_batch("time_step", time_step, TimeStep)
         return self._choose(self._state.rng, time_step)
 
+    def policy_step(self, time_step: TimeStep) -> PolicyStep:
+        """Chooses as `action` does; returns the action, and what a trajectory tells of it.
+
+        By default, this is `info_of` the action. A policy with `emits_info` tells more.
+        """
+        action = self.action(time_step)
+        return PolicyStep(action, self.info_of(time_step, action))
+
     def probabilities(self, time_step: TimeStep) -> Floats:
         """Returns the probability with which `action` chooses each action, if known: [B, K].
 
@@ -243,13 +262,20 @@ class Policy(Servable):
         available = self._available(time_step.observation)
         return scores if available is None else np.where(available, scores, -np.inf)
 
-    def describe(self, row: int = 0) -> Knowledge:
+    def describe(self, row: int = 0, time_step: TimeStep | None = None) -> Knowledge:
         """Returns what the policy knows of each action in one row, if it can tell that.
 
-        `render` of an environment draws it beside the true means.
+        `render` of an environment shows it beside the true means.
+
+        Args:
+            row: of the batch, from 0.
+            time_step: whose `scores` a policy with a model tells; others do not need it.
         """
         index = check_integer("row", row, 0, self.batch_size - 1)
-        return self._describe(self._state.learned).of_row(type(self).__name__, index)
+        name = type(self).__name__
+        if time_step is not None and type(self)._describe is Policy._describe:
+            return Knowledge(name, values=None, scores=self.scores(time_step)[index])
+        return self._describe(self._state.learned).of_row(name, index)
 
     def __call__(self, trajectory: Trajectory) -> None:
         """Learns from all rows of a trajectory: see `learn`."""

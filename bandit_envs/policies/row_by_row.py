@@ -16,7 +16,7 @@ from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.nests import Nest, flatten, map_structure
 from bandit_envs.policies.best_arm.best_arm_policy import BestArmPolicy
 from bandit_envs.policies.learned import Warm, none_if_zero, pad_pending, pending_of_rows
-from bandit_envs.policies.policy import Policy, PolicyState
+from bandit_envs.policies.policy import Policy, PolicyState, PolicyStep
 from bandit_envs.rendering import Knowledge
 from bandit_envs.seeding import Seed
 from bandit_envs.trajectories import TimeStep, Trajectory
@@ -93,6 +93,7 @@ class RowByRowPolicy(Policy):
         self.encoding = first.encoding
         self.can_learn = first.can_learn
         self.knows_probabilities = first.knows_probabilities
+        self.emits_info = first.emits_info
         self.can_count_pending = first.can_count_pending
         self.reward_range = first.reward_range
         self._policies = tuple(map(copy.copy, policies))
@@ -113,6 +114,10 @@ class RowByRowPolicy(Policy):
     def action(self, time_step: TimeStep) -> NDArray[Any]:
         self._check_batch("time_step", time_step, TimeStep)
         return np.asarray(self._ask(lambda policy, seen: policy.action(seen), time_step))
+
+    def policy_step(self, time_step: TimeStep) -> PolicyStep:
+        self._check_batch("time_step", time_step, TimeStep)
+        return PolicyStep(*self._ask(lambda policy, seen: policy.policy_step(seen), time_step))
 
     def probabilities(self, time_step: TimeStep) -> Floats:
         self._check_batch("time_step", time_step, TimeStep)
@@ -138,9 +143,10 @@ class RowByRowPolicy(Policy):
         self._check_batch("time_step", time_step, TimeStep)
         return np.asarray(self._ask(lambda policy, seen: policy.scores(seen), time_step))
 
-    def describe(self, row: int = 0) -> Knowledge:
+    def describe(self, row: int = 0, time_step: TimeStep | None = None) -> Knowledge:
         index = check_integer("row", row, 0, self.batch_size - 1)
-        return self._ask_alone(index, lambda policy: policy.describe())
+        seen = None if time_step is None else _take_row(time_step, index)
+        return self._ask_alone(index, lambda policy: policy.describe(0, seen))
 
     def replicate(self, batch_size: int) -> RowByRowPolicy:
         copied = copy.copy(self)

@@ -18,10 +18,11 @@ class Knowledge(NamedTuple):
     low: Floats | None = None  # [K], the lower ends of intervals; None without these
     high: Floats | None = None  # [K], the upper ends, or bounds; infinite for arms not yet chosen
     interval: str = ""  # what the ends are, such as "95% of the posterior"
+    scores: Floats | None = None  # [K], by which a policy with a model orders the arms
 
     def check_number(self, number: int) -> None:
         """Raises ValueError if this is not knowledge of so many arms."""
-        for table in (self.values, self.counts):
+        for table in (self.values, self.counts, self.scores):
             if table is not None and len(table) != number:
                 raise ValueError(f"knowledge is of {len(table)} arms; expected {number}")
 
@@ -41,6 +42,8 @@ class Knowledge(NamedTuple):
             columns.append(("from", [f"{value:.2f}" for value in self.low]))
         if self.high is not None:
             columns.append(("to", [f"{value:.2f}" for value in self.high]))
+        if self.scores is not None:
+            columns.append(("score", [f"{score:.2f}" for score in self.scores]))
         if self.counts is not None:
             columns.append(("N", [f"{np.round(count, 2):g}" for count in self.counts]))
         return columns

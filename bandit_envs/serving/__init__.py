@@ -5,15 +5,11 @@ Experimental: these names may change in any minor version.
 
 from bandit_envs.serving.reports.reading import read_report
 from bandit_envs.serving.reports.report import ServiceReport
-from bandit_envs.serving.reports.report_rows import ActionReport, PeriodReport, PolicyReport
 from bandit_envs.serving.service import Decision, DecisionService
 
 __all__ = [
-    "ActionReport",
     "Decision",
     "DecisionService",
-    "PeriodReport",
-    "PolicyReport",
     "ServiceReport",
     "read_report",
 ]

@@ -19,11 +19,10 @@ them.
 
 from bandit_envs.studies.definition import Study
 from bandit_envs.studies.loaded import LoadedStudy, load
-from bandit_envs.studies.running import RunObserver, TasksFailedError, run
+from bandit_envs.studies.running import TasksFailedError, run
 
 __all__ = [
     "LoadedStudy",
-    "RunObserver",
     "Study",
     "TasksFailedError",
     "load",

@@ -17,7 +17,7 @@ from bandit_envs.tables.suffixes import ends_with, is_companion
 MISSING_KEY = "__HIVE_DEFAULT_PARTITION__"
 """How Hive writes the value of a key that is missing."""
 
-ADVICE = '--only "*.csv" or only="*.csv" selects files'
+ADVICE = 'a pattern as "FOLDER/*.csv" or only="*.csv" selects files'
 NAMED = 5  # files that a message names at most
 
 Identity: TypeAlias = tuple[int, int]

@@ -137,6 +137,17 @@ def max_delay_of(observation: Nest) -> int:
     return found["arrived"].shape[-1] - 1 if isinstance(found, dict) and "arrived" in found else -1
 
 
+def without_feedback(observation: Nest) -> Nest:
+    """Returns an observation, or its spec, as it is without `DelayedRewards`.
+
+    One that policies learn from, through `DelayedLearning`, has lost its `feedback` already.
+    """
+    if not isinstance(observation, dict):
+        return observation
+    rest = {name: entry for name, entry in observation.items() if name != "feedback"}
+    return rest["observation"] if rest.keys() == {"observation"} else rest
+
+
 def check_rewards_shown(env: PyEnvironment) -> None:
     """Raises ValueError if a wrapper around `DelayedRewards` changes rewards.
 

@@ -4,11 +4,12 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from colab.pages import command, environments, gallery, policies, readme
+from colab.pages import command, comparison, environments, gallery, policies, readme
 from colab.pages.places import PART
 
 WRITERS: dict[str, Callable[[str, Path], str]] = {
     "command": command.subcommands,
+    "comparison": comparison.comparison,
     "environments": environments.sections,
     "gallery": gallery.sections,
     "models_and_rules": policies.models_and_rules,

@@ -1,6 +1,6 @@
-"""A program of TF-Agents that trains, and goes on from its last checkpoint when started again.
+"""A program of TF-Agents that trains two agents, and goes on from its last checkpoint.
 
-Each iteration prints its number, and a digest of all that the agent has seen and learned. The
+Each iteration prints its number, and digests of all that the agents have seen and learned. The
 folder has a checkpoint after every third iteration.
 """
 
@@ -55,7 +55,7 @@ def make_neural(environment):
     )
 
 
-AGENTS = {"Thompson sampling": make_thompson, "neural": make_neural}
+AGENTS = (make_thompson, make_neural)
 
 
 def digest_of(*nests):
@@ -66,43 +66,58 @@ def digest_of(*nests):
     return digest.hexdigest()
 
 
-def train(folder, agent, num_iterations, seed):
+class Training:
+    """An agent in its environment, with all that its checkpoint holds."""
+
+    def __init__(self, make, seed):
+        environment = make_environment(seed)
+        self._agent = make(environment)
+        self._buffer = tf_uniform_replay_buffer.TFUniformReplayBuffer(
+            self._agent.policy.trajectory_spec, BATCH_SIZE, max_length=20
+        )
+        self._steps = tf_metrics.EnvironmentSteps()
+        self._draws = TrackableDraws(seed)
+        driver = dynamic_step_driver.DynamicStepDriver(
+            environment,
+            self._agent.collect_policy,
+            [self._buffer.add_batch, self._steps],
+            num_steps=BATCH_SIZE,
+        )
+        self._drive = self._draws.compile(driver.run)
+        self._learn = self._draws.compile(self._agent.train)
+        self.checkpoint = tf.train.Checkpoint(
+            agent=self._agent,
+            environment=TrackableEnvironment(environment),
+            draws=self._draws,
+            buffer=self._buffer,
+            steps=self._steps,
+        )
+
+    def iterate(self):
+        """Takes a step and learns; returns a digest of all that was seen and learned."""
+        self._drive()
+        seen = self._buffer.gather_all()
+        self._learn(seen)
+        return digest_of(seen, self._agent.variables, self._draws.state, self._steps.result())
+
+
+def train(folder, num_iterations, seed):
     """Trains until so many iterations are done, by this process and those before it."""
     tf.random.set_seed(seed)
-    environment = make_environment(seed)
-    agent = AGENTS[agent](environment)
-    buffer = tf_uniform_replay_buffer.TFUniformReplayBuffer(
-        agent.policy.trajectory_spec, BATCH_SIZE, max_length=20
-    )
-    steps = tf_metrics.EnvironmentSteps()
-    draws = TrackableDraws(seed)
-    driver = dynamic_step_driver.DynamicStepDriver(
-        environment, agent.collect_policy, [buffer.add_batch, steps], num_steps=BATCH_SIZE
-    )
-    drive = draws.compile(driver.run)
-    learn = draws.compile(agent.train)
+    trainings = [Training(make, seed) for make in AGENTS]
     iteration = tf.Variable(0)
-    checkpoint = tf.train.Checkpoint(
-        agent=agent,
-        environment=TrackableEnvironment(environment),
-        draws=draws,
-        buffer=buffer,
-        steps=steps,
-        iteration=iteration,
-    )
+    parts = {make.__name__: each.checkpoint for make, each in zip(AGENTS, trainings)}
+    checkpoint = tf.train.Checkpoint(iteration=iteration, **parts)
     manager = tf.train.CheckpointManager(checkpoint, folder, max_to_keep=2)
     manager.restore_or_initialize()
     while iteration < num_iterations:
-        drive()
-        seen = buffer.gather_all()
-        learn(seen)
+        digests = [training.iterate() for training in trainings]
         iteration.assign_add(1)
-        digest = digest_of(seen, agent.variables, draws.state, steps.result())
-        print(int(iteration), digest, flush=True)
+        print(int(iteration), *digests, flush=True)
         if int(iteration) % ITERATIONS_PER_CHECKPOINT == 0:
             manager.save()
 
 
 if __name__ == "__main__":
-    folder, agent, num_iterations, seed = sys.argv[1:]
-    train(folder, agent, int(num_iterations), int(seed))
+    folder, num_iterations, seed = sys.argv[1:]
+    train(folder, int(num_iterations), int(seed))

@@ -2,7 +2,8 @@
 
 The numbers of contextualbandits are means and standard errors of 20 seeds, of its policies with
 the same estimators and its own defaults, but epsilon 0.1 without decay. Its first batch is random.
-Shorter runs have other numbers; with fewer seeds, a loss of a few hundredths would not be seen.
+Shorter runs have other numbers. Rules that fit replicas take ten times as long, so they
+have three seeds: losses of .02 to .07 are seen there.
 """
 
 from typing import NamedTuple
@@ -28,7 +29,6 @@ from bandit_envs.policies.scikit_learn import Estimators
 
 pytestmark = pytest.mark.slow
 
-NUM_SEEDS = 6
 NUM_STEPS = 35
 B = 50
 K = 10
@@ -85,11 +85,12 @@ def assert_no_worse(rule, estimator, peer, **options):
     model = Estimators(estimator, **options, **REPLICAS.get(rule, {}))
     spec = ArraySpec((64,), np.float64)
     shape = {"observation_spec": spec, "num_actions": K, "batch_size": B}
+    num_seeds = 3 if rule in REPLICAS else 6
     found = [
         mean_reward(ContextualPolicy(model, rule, **shape, seed=seed), seed)
-        for seed in range(NUM_SEEDS)
+        for seed in range(num_seeds)
     ]
-    error = np.hypot(np.std(found, ddof=1) / np.sqrt(NUM_SEEDS), peer.error)
+    error = np.hypot(np.std(found, ddof=1) / np.sqrt(num_seeds), peer.error)
     assert np.mean(found) > peer.mean - 2.0 * error
 
 

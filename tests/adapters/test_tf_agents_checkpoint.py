@@ -26,8 +26,7 @@ from bandit_envs.adapters import tf_agents as adapter
 from bandit_envs.sampling import Normal
 from bandit_envs.wrappers import RandomActionMask
 
-from . import killed_run
-from .resumed_run import AGENTS, Run
+from .resumed_run import AGENTS, RUNS, Run
 from .test_tf_agents_tensorflow_bandits import (
     deterministic,
     drifting,
@@ -81,19 +80,17 @@ def test_a_run_goes_on_in_new_objects(tmp_path, agent, in_graph):
 
 
 @pytest.mark.slow
-@in_both_modes
-@pytest.mark.parametrize("agent", AGENTS)
-def test_a_run_goes_on_in_a_new_process(tmp_path, agent, in_graph):
-    run = Run(agent, in_graph, env_seed=0)
-    run.regrets(3)
-    path = run.checkpoint.save(str(tmp_path / "run"))
-    uninterrupted = run.regrets(4)
-    command = [sys.executable, "-m", "tests.adapters.resumed_run", agent, path, "4"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+def test_runs_go_on_in_a_new_process(tmp_path):
+    uninterrupted = {}
+    for name, (agent, in_graph) in RUNS.items():
+        run = Run(agent, in_graph, env_seed=0)
+        run.regrets(3)
+        run.checkpoint.save(str(tmp_path / name / "run"))
+        uninterrupted[name] = run.regrets(4)
     done = subprocess.run(
-        [*command, "graph"] if in_graph else command,
+        [sys.executable, "-m", "tests.adapters.resumed_run", tmp_path, "4"],
         cwd=ROOT,
-        env=environment,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=True,
@@ -268,11 +265,10 @@ def test_the_trainer_goes_on_with_an_agent_that_has_its_environment(tmp_path):
     assert regrets[-1] == uninterrupted
 
 
-def start(folder, agent, seed):
-    """Starts a program that trains for 8 iterations, or goes on with it."""
-    command = [sys.executable, "-m", "tests.adapters.killed_run", folder, agent, "8", str(seed)]
+def start(folder, seed):
+    """Starts a program that trains two agents for 8 iterations, or goes on with them."""
     return subprocess.Popen(
-        command,
+        [sys.executable, "-m", "tests.adapters.killed_run", folder, "8", str(seed)],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
@@ -283,15 +279,14 @@ def start(folder, agent, seed):
 
 @pytest.mark.slow
 @pytest.mark.posix
-@pytest.mark.parametrize("agent", killed_run.AGENTS)
-def test_a_run_that_is_killed_goes_on_bit_for_bit(tmp_path, agent):
+def test_runs_that_are_killed_go_on_bit_for_bit(tmp_path):
     """The process is killed two iterations after its last checkpoint, with another one to come."""
-    undisturbed = start(tmp_path / "undisturbed", agent, seed=0)
-    killed = start(tmp_path / "killed", agent, seed=0)
+    undisturbed = start(tmp_path / "undisturbed", seed=0)
+    killed = start(tmp_path / "killed", seed=0)
     lines = [next(killed.stdout) for _ in range(5)]
     killed.kill()
     assert killed.wait() == -signal.SIGKILL
-    resumed = start(tmp_path / "killed", agent, seed=1)
+    resumed = start(tmp_path / "killed", seed=1)
     expected = undisturbed.communicate()[0].splitlines(keepends=True)
     found = resumed.communicate()[0].splitlines(keepends=True)
     assert (undisturbed.returncode, resumed.returncode) == (0, 0)

@@ -36,6 +36,8 @@ from tf_agents.trajectories import time_step as ts
 
 from bandit_envs import (
     BernoulliPyEnvironment,
+    DelayedLearning,
+    DelayedRewards,
     EpsilonGreedyPolicy,
     KArmedTestbed,
     LinUCBPolicy,
@@ -54,6 +56,7 @@ from bandit_envs.sampling import Normal
 from bandit_envs.testing import PolicyContract
 from bandit_envs.wrappers import RandomActionMask
 from tests.adapters import agents
+from tests.adapters.agents import context_and_mask
 from tests.adapters.examples import TwoRewards
 from tests.adapters.row_by_row import assert_rows_learn_alone_and_go_on_from_a_file
 
@@ -533,3 +536,48 @@ def test_an_agent_that_tells_no_predictions_has_no_scores():
         NotImplementedError, match=r'give emit_policy_info=\("predicted_rewards_mean"'
     ):
         policy.scores(env.reset())
+
+
+def test_an_agent_learns_from_delayed_rewards_when_they_arrive():
+    env = DelayedRewards(logistic_context(3, 4, batch_size=B, seed=0), 2)
+    agent = lin_ucb_agent.LinearUCBAgent(*tensor_specs(env))
+    policy = as_policy(agent, B, seed=1)
+    StepDriver(env, policy, [DelayedLearning(env, policy)], num_steps=6).run()
+    with policy._model._variables.set_to(policy.get_state().content.learned):
+        counts = [int(count.numpy()) for count in agent._num_samples_list]
+    assert sum(counts) == 4 * B
+
+
+def test_a_policy_that_chooses_what_is_not_available_is_refused():
+    env = RandomActionMask(logistic_context(3, 4, batch_size=B, seed=0), 0.2)
+    specs = as_tf_agents(env)
+    chooser = random_py_policy.RandomPyPolicy(specs.time_step_spec(), specs.action_spec(), seed=0)
+    policy = as_policy(chooser, B)
+    with pytest.raises(ValueError, match="where it is not available; expected one that reads"):
+        StepDriver(env, policy, num_steps=20).run()
+
+
+@pytest.mark.slow
+def test_a_saved_policy_that_draws_keeps_to_the_mask(tmp_path):
+    env = RandomActionMask(logistic_context(3, 4, batch_size=B, seed=0), 0.5)
+    agent = linear_thompson_sampling_agent.LinearThompsonSamplingAgent(
+        *tensor_specs(env), observation_and_action_constraint_splitter=context_and_mask
+    )
+    policy_saver.PolicySaver(agent.policy).save(str(tmp_path))
+    policy = as_policy(tmp_path, B)
+    StepDriver(env, policy, num_steps=20).run()  # an action that is not available is refused
+
+
+def test_agents_for_items_take_no_masks():
+    env = RandomActionMask(items(), 0.5)
+    with pytest.raises(ValueError, match=r"reads no mask of items.* expected num_actions in its"):
+        as_policy(lin_ucb_agent.LinearUCBAgent(*tensor_specs(env), accepts_per_arm_features=True))
+
+
+def test_a_greedy_policy_without_a_splitter_is_refused_where_its_choice_is_not_available():
+    env = RandomActionMask(KArmedTestbed(3, batch_size=B, seed=0), 0.5)
+    logits = tf.Variable([0.0, 0.0, 200.0])
+    constant = categorical_policy.CategoricalPolicy(logits, *tensor_specs(env))
+    policy = as_policy(greedy_policy.GreedyPolicy(constant), B)
+    with pytest.raises(ValueError, match=r"chose action 2 in row .* where it is not available"):
+        StepDriver(env, policy, num_steps=5).run()

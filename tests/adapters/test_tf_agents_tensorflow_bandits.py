@@ -16,7 +16,7 @@ from tf_agents.policies import random_tf_policy
 from tf_agents.specs import tensor_spec
 
 from bandit_envs.adapters import tf_agents as adapter
-from bandit_envs.datasets import mushroom_rewards
+from bandit_envs.datasets.published import mushroom_rewards
 from bandit_envs.testing import assert_identical
 from tests.statistical import is_near
 

@@ -64,7 +64,7 @@ def study(folder):
 def default_testbed(tmp_path_factory):
     """The folder of a testbed of few runs without other options, and what the command wrote."""
     folder = tmp_path_factory.mktemp("default") / "results"
-    return folder, run("testbed", "--runs", "30", "--output", folder)
+    return folder, run("reproduce", "sutton-barto-2.2", "--runs", "30", "--output", folder)
 
 
 @pytest.fixture
@@ -194,7 +194,7 @@ def test_a_figure_has_the_policies_and_panels_of_the_book(
     tmp_path, drawn, number, expected, panels
 ):
     sizes = ("--runs", "5", "--output", tmp_path / "results")
-    code, out, _ = run("testbed", "--figure", number, *sizes)
+    code, out, _ = run("reproduce", f"sutton-barto-{number}", *sizes)
     assert code == 0
     assert policies(tmp_path / "results") == expected
     assert [axis.get_ylabel() for axis in drawn[-1].axes] == panels
@@ -204,7 +204,7 @@ def test_a_figure_has_the_policies_and_panels_of_the_book(
 @pytest.mark.usefixtures("short_figures")
 def test_figure_2_1_has_one_policy_that_does_not_learn(tmp_path):
     code, out, _ = run(
-        "testbed", "--figure", "2.1", "--runs", "5", "--output", tmp_path / "results"
+        "reproduce", "sutton-barto-2.1", "--runs", "5", "--output", tmp_path / "results"
     )
     assert (code, policies(tmp_path / "results")) == (0, ["random"])
     assert "Figure 2.1" in out
@@ -212,7 +212,7 @@ def test_figure_2_1_has_one_policy_that_does_not_learn(tmp_path):
 
 @pytest.mark.usefixtures("short_figures")
 def test_figure_2_6_is_a_parameter_study(tmp_path, drawn):
-    code, _, _ = run("testbed", "--figure", "2.6", "--runs", "2", "--output", tmp_path / "results")
+    code, _, _ = run("reproduce", "sutton-barto-2.6", "--runs", 2, "--output", tmp_path / "results")
     assert code == 0
     assert policies(tmp_path / "results") == [
         *(f"epsilon_greedy:epsilon={2.0**power!r}" for power in range(-7, -1)),
@@ -309,7 +309,7 @@ def test_classes_in_the_current_folder_are_in_studies_on_two_workers(tmp_path, b
     write(tmp_path, OWN_STUDY)
     found = {}
     for name, workers in ((backend, "2"), ("loky", "1")):
-        options = ("--backend", name, "--workers", workers, "--output", workers)
+        options = ("--workers", f"{name}:{workers}", "--output", workers)
         code, _, err = finish(start("sweep", "study.toml", *options, folder=tmp_path))
         assert code == 0, err
         found[workers] = tables(tmp_path / workers)
@@ -317,19 +317,10 @@ def test_classes_in_the_current_folder_are_in_studies_on_two_workers(tmp_path, b
     assert len(rows(tmp_path / "1" / "summary.csv")) == 4
 
 
-@pytest.mark.parametrize("command", [("run", "testbed"), ("sweep", "study.toml"), ("testbed",)])
+@pytest.mark.parametrize("command", [("run", "testbed"), ("sweep", "study.toml"), ("reproduce",)])
 def test_there_are_as_many_workers_as_cores_by_default(monkeypatch, command):
     monkeypatch.setattr("os.cpu_count", lambda: 7)
-    assert make_parser().parse_args(command).workers == 7
-
-
-def test_a_regret_above_a_bound_fails(tmp_path):
-    command = ["run", "bernoulli:means=[0.2,0.8]", "--policy", "random", "--steps", "20"]
-    sizes = ["--runs", "20", "--workers", "1", "--output", tmp_path / "results"]
-    assert run(*command, *sizes, "--fail-above-regret", "0.5").code == 0
-    outcome = run(*command, *sizes, "--fail-above-regret", "0.1")
-    assert outcome.code == 1
-    assert "random: the interval of the regret per step ends at 0.3" in outcome.err
+    assert make_parser().parse_args(command).workers == ("loky", 7, None)
 
 
 def test_a_sweep_leaves_tables_a_figure_and_what_reruns_it(tmp_path):
@@ -406,11 +397,7 @@ def test_a_dry_run_counts_tasks_and_does_nothing(tmp_path):
     assert "with 1 worker" in out
     assert "of memory for each worker" in out
     assert re.search(r"\d+\.\d kB of results", out)
-    assert run("run", "testbed", "--policy", "greedy", "--dry-run").out.startswith("1 task\n")
     assert [file.name for file in tmp_path.iterdir()] == ["study.toml"]
-    for option in (("--record", tmp_path / "log.npz"), ("--fail-above-regret", "1")):
-        outcome = run("run", "testbed", "--policy", "greedy", "--dry-run", *option)
-        assert (outcome.code, "--dry-run runs no study" in outcome.err) == (2, True)
 
 
 @pytest.mark.parametrize("title", ["a [/b] [red]b :smile:", "costs $5 to $10", "a $\\\\foo{$ b"])
@@ -543,20 +530,55 @@ def test_a_report_of_an_unfinished_folder_says_what_is_missing(tmp_path):
     assert out.endswith("20 of 20 tasks have not finished\n")
 
 
-def test_the_list_has_what_a_user_can_paste_and_a_line_of_text():
-    code, out, err = run("list")
+@pytest.mark.parametrize(
+    ("what", "choices", "table"),
+    [
+        ("environments", EnvironmentChoice, ENVIRONMENTS),
+        ("policies", PolicyChoice, POLICIES),
+    ],
+)
+def test_the_list_has_what_a_user_can_paste_and_a_line_of_text(what, choices, table):
+    code, out, err = run("list", what)
     assert (code, err) == (0, "")
     pairs = re.findall(r"^  (\S.*)\n      (.+)$", out, re.MULTILINE)
-    tables = [(EnvironmentChoice, ENVIRONMENTS), (PolicyChoice, POLICIES)]
-    entries = [(kind, entry) for kind, table in tables for entry in table.values()]
-    assert len(set(pairs)) == len(pairs) == len(entries)
-    for (kind, entry), (text, summary) in zip(entries, pairs):
+    assert len(set(pairs)) == len(pairs) == len(table)
+    for entry_id, (text, summary) in zip(sorted(table), pairs):
+        entry = table[entry_id]
         (pasted,) = shlex.split(text)
-        (choice,) = kind.expand(pasted.replace("?", "0.5"))
+        (choice,) = choices.expand(pasted.replace("?", "0.5"))
         assert choice.name == entry.id
         assert entry.summary in summary
         for name in entry.parameters():
             assert re.search(rf"\b{name}\b", text + summary)
+
+
+def test_the_list_of_all_kinds_fits_on_a_screen():
+    code, out, _ = run("list")
+    assert code == 0
+    lines = out.splitlines()
+    assert len(lines) < 24
+    assert max(map(len, lines)) <= 80
+    assert "bandit-envs list ID says all about one of them" in out
+    environments, policies = out.split(f"{len(POLICIES)} policies")
+    for what, text in (("environments", environments), ("policies", policies)):
+        for kind, number in re.findall(r"^  (\w+) \((\d+)\)", text, re.MULTILINE):
+            code, shown, _ = run("list", what, kind)
+            ids = re.findall(r"^  \"?(\w+)", shown, re.MULTILINE)
+            assert (code, len(ids)) == (0, int(number))
+            assert ids == sorted(ids)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("policies", "context"), "kind of policies is 'context'; expected one of arms"),
+        (("ucb", "greedy"), "list shows one id at a time"),
+    ],
+)
+def test_the_list_refuses_what_it_does_not_have(arguments, message):
+    code, _, err = run("list", *arguments)
+    assert code == 2
+    assert message in err
 
 
 def test_the_list_shows_all_about_one_id_or_a_class_of_a_user():
@@ -582,15 +604,15 @@ def test_the_version_is_that_of_the_package():
 def test_help_explains_every_option_and_has_examples_of_its_own():
     assert "bandit-envs run testbed:k=5 --policy ucb:c=2" in run("--help").out
     expected = {
-        "testbed": ("--figure", "--runs", "--output", "--overwrite"),
+        "reproduce": ("--runs", "--output", "--overwrite"),
         "run": ("ENV", "--policy", "--panels", "--runs", "--steps", "--seed", "--output"),
-        "sweep": ("STUDY.toml", "--backend", "--workers", "--address", "--output", "--dry-run"),
+        "sweep": ("STUDY.toml", "--workers", "--output", "--dry-run"),
         "report": ("DIR", "--panels", "--quantiles", "--latex"),
-        "evaluate": ("LOG", "--policy", "--slate", "--train", "--address"),
+        "evaluate": ("LOG", "--policy", "--slot", "--train", "--workers"),
         "list": (),
     }
     for command, options in expected.items():
-        out = run(command, "--help-all").out
+        out = run(command, "--help", "all").out
         examples = re.findall(r"^  bandit-envs (\S+)", out, re.MULTILINE)
         assert set(examples) == {command}
         for option in options:
@@ -606,8 +628,8 @@ def test_help_fits_on_a_screen_and_has_what_one_needs(monkeypatch):
         parser = command_parser(command)
         out = parser.format_help()
         assert len(out.splitlines()) <= 40, command
-        assert f"bandit-envs {command} --help-all shows all options" in out
-        everything = run(command, "--help-all").out
+        assert f"bandit-envs {command} --help all shows all options" in out
+        everything = run(command, "--help", "all").out
         for action in parser._actions:
             name = (action.option_strings or [action.metavar])[-1]
             assert name in everything
@@ -656,3 +678,14 @@ def test_a_summary_says_that_some_tests_have_not_stopped(tmp_path):
 def test_a_list_of_published_figures_takes_no_options_of_a_run():
     outcome = run("reproduce", "--runs", "5")
     assert (outcome.code, "no NAME is given" in outcome.err) == (2, True)
+
+
+def test_the_command_has_few_options():
+    # A pair is a subcommand and one of its options. Only --help does not count.
+    pairs = {
+        (command, action.option_strings[-1])
+        for command in EXAMPLES
+        for action in command_parser(command)._actions
+        if action.option_strings and action.option_strings[-1] != "--help"
+    }
+    assert len(pairs) <= 105

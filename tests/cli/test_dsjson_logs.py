@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from bandit_envs.evaluations import LogObserver, logs
+from bandit_envs.evaluations import logs
+from bandit_envs.evaluations.observer import LogObserver
 from bandit_envs.evaluations.passes import PassesHere
 from tests.command_line import rows, run
 

@@ -18,7 +18,8 @@ from bandit_envs import (
     UCBPolicy,
 )
 from bandit_envs.environments import logistic_context
-from bandit_envs.evaluations import LogObserver, logs
+from bandit_envs.evaluations import logs
+from bandit_envs.evaluations.observer import LogObserver
 from bandit_envs.evaluations.passes import PassesHere
 from bandit_envs.logged import (
     BanditLog,
@@ -178,10 +179,9 @@ def test_an_interval_below_a_bound_fails(recorded, tmp_path):
     assert "random: the interval of snips begins at" in outcome.err
 
 
-@pytest.mark.parametrize("all_rows", [[], ["--all-rows"]])
-def test_a_policy_that_learns_is_frozen_after_half_of_the_log(evaluate, recorded, all_rows):
+def test_a_policy_that_learns_is_frozen_after_half_of_the_log(evaluate, recorded):
     specs = ["--policy", "ucb:c=1", "--policy", "lin_ucb", "--policy", "random"]
-    outcome, found = evaluate(recorded, *specs, "--estimator", "ips", *all_rows)
+    outcome, found = evaluate(recorded, *specs, "--estimator", "ips")
     first = recorded[:600]
     rest = recorded[600:]
     spec = ArraySpec((2,), np.float64)
@@ -190,8 +190,7 @@ def test_a_policy_that_learns_is_frozen_after_half_of_the_log(evaluate, recorded
         LinUCBPolicy(num_actions=3, observation_spec=spec, batch_size=20),
     )
     expected = [(rest, teach(policy, first)) for policy in learners]
-    # One that cannot learn has seen no row.
-    expected.append((recorded if all_rows else rest, RandomPolicy(3, 20)))
+    expected.append((rest, RandomPolicy(3, 20)))
     assert "first 600 rows" in outcome.out
     for row, (part, policy) in zip(found, expected, strict=True):
         estimate = InversePropensityScoring().estimate(part, probabilities_of(policy, part))
@@ -199,12 +198,10 @@ def test_a_policy_that_learns_is_frozen_after_half_of_the_log(evaluate, recorded
         assert float(row["value"]) == pytest.approx(estimate.value)
 
 
-@pytest.mark.parametrize("beside", [[], ["--policy", "ucb:c=1", "--all-rows"]])
-def test_a_users_policy_without_learn_is_evaluated_on_all_rows(evaluate, table, beside):
-    specs = ["--policy", f"{MINE}:Always:action=1", *beside]
-    outcome, found = evaluate(table, *specs, "--estimator", "snips")
-    assert [int(row["rows"]) for row in found] == [1200, 600][: len(found)]
-    assert ("Each policy is evaluated on the rows" in outcome.out) == bool(beside)
+def test_a_users_policy_without_learn_is_evaluated_on_all_rows(evaluate, table):
+    specs = ["--policy", f"{MINE}:Always:action=1"]
+    _, found = evaluate(table, *specs, "--estimator", "snips")
+    assert [int(row["rows"]) for row in found] == [1200]
     # The policy does not know its probabilities, so its choices are counted.
     chosen = np.tile([0.0, 1.0, 0.0], (1200, 1))
     assert float(found[0]["value"]) == SelfNormalizedIPS().estimate(table, chosen).value
@@ -375,15 +372,12 @@ def test_what_is_left_out_of_a_folder_is_named(parts, tmp_path):
     code, _, err = run("evaluate", parts, *output)
     assert (code, err.count("\n")) == (2, 1)
     assert "has notes.txt, which cannot be read" in err
-    code, out, _ = run("evaluate", parts, *output, "--only", "*.NPZ")
+    code, out, _ = run("evaluate", parts / "*.NPZ", *output)
     assert code == 0
     assert "files left out: 1 (notes.txt)" in out
     code, _, err = run("evaluate", *parts.glob("*.npz"), *output)
     assert code == 2
-    assert "one log is read: a file, or a folder, of which --only selects files" in err
-    code, _, err = run("evaluate", parts / "*.npz", *output)
-    assert code == 2
-    assert '--only "*.csv"' in err
+    assert 'one log is read: a file, a folder, or a pattern in quotes, as "clicks/*.csv"' in err
 
 
 def test_a_log_is_kept_in_memory_if_what_the_files_hold_is_small(tmp_path, monkeypatch):
@@ -411,7 +405,7 @@ def test_a_log_is_kept_in_memory_if_what_the_files_hold_is_small(tmp_path, monke
 def test_workers_find_the_same_estimates(evaluate, parts, backend):
     options = [*POLICIES, "--policy", "thompson:prior_std=1", "--estimator", "dr"]
     _, expected = evaluate(parts, *options)
-    _, found = evaluate(parts, *options, "--workers", "2", "--backend", backend)
+    _, found = evaluate(parts, *options, "--workers", f"{backend}:2")
     check_same_estimates(found, expected, rel=1e-12)
 
 
@@ -420,7 +414,7 @@ def test_workers_find_the_same_estimates(evaluate, parts, backend):
     [
         (["--policy", f"{MINE}:Always:action=9"], "policy .*Always:action=9: "),
         (["--policy", "random", "--workers", "0"], "workers is 0"),
-        (["--policy", "random", "--workers", "1", "--address", "x"], "address is x"),
+        (["--policy", "random", "--workers", "threading:x"], "'threading:x' names no workers"),
         (["--policy", "random", "--damage"], r"3\.npz [^;]*$"),
     ],
 )
@@ -428,7 +422,7 @@ def test_mistakes_that_workers_find_end_with_one_line(parts, tmp_path, arguments
     if "--damage" in arguments:
         arguments.remove("--damage")
         (parts / "3.npz").write_bytes(b"damaged")
-    workers = ["--workers", "2", "--backend", "threading"]
+    workers = ["--workers", "threading:2"]
     code, out, err = run("evaluate", parts, *workers, *arguments, "--output", tmp_path / "out")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert re.search(message, err)
@@ -477,12 +471,12 @@ def test_policies_learn_from_the_rows_before_a_time(evaluate, table, tmp_path, n
     frame = as_dated_frame(table)
     file = tmp_path / name
     frame.to_csv(file) if file.suffix == ".csv" else frame.to_parquet(file)
-    specs = ("--policy", "ucb:c=1", "--policy", "random", "--estimator", "snips", "--all-rows")
+    specs = ("--policy", "ucb:c=1", "--policy", "random", "--estimator", "snips")
     outcome, (learned, fixed) = evaluate(file, *NAMES, *FEATURES, *specs, "--train", limit)
     policy = teach(UCBPolicy(1.0, num_actions=3), table[:400])
     rest = table[400:]
     expected = SelfNormalizedIPS().estimate(rest, probabilities_of(policy, rest))
-    assert (int(learned["rows"]), int(fixed["rows"])) == (800, 1200)
+    assert (int(learned["rows"]), int(fixed["rows"])) == (800, 800)
     assert float(learned["value"]) == pytest.approx(expected.value)
     assert "first 400 rows" in outcome.out
 
@@ -543,10 +537,9 @@ def test_a_time_that_cuts_no_log_in_two_is_refused(table, tmp_path, limit, messa
         (["--policy", "random", "--reward", "profit"], "reward is for a table of your own"),
         (["--policy", "random", "--num-actions", "9"], "num_actions is for a table of your own"),
         (
-            ["--policy", "random", "--propensity", "p", "--estimate-propensities"],
-            "--propensity names p, and --estimate-propensities estimates others",
+            ["--policy", "random", "--propensity", "p", "--propensity", "estimate"],
+            "--propensity names p and estimate; expected one of them",
         ),
-        (["--policy", "random", "--train", "0.5", "--all-rows"], "no policy learns from the first"),
     ],
 )
 def test_mistakes_end_with_one_line_and_no_file(table, tmp_path, arguments, message):
@@ -663,13 +656,13 @@ def test_propensities_are_estimated_for_a_table_that_lacks_them(table, tmp_path)
     roles = ("--action", "item", "--reward", "paid", "--output", tmp_path / "out", "--overwrite")
     command = ("evaluate", tmp_path / "a.csv", *roles, "--policy", "random", "--policy", "ucb:c=1")
     limit = ("--train", "day=5", "--features", "age,visits")
-    code, out, _ = run(*command, "--estimate-propensities", *limit)
+    code, out, _ = run(*command, "--propensity", "estimate", *limit)
     assert code == 0
     assert "mean of 1/p (expected 1)" in out
     assert "\nshoes" in out
     assert "[1] propensities were estimated by a logistic regression" in out
     pytest.importorskip("sklearn")
-    code, out, _ = run(*command, "--estimate-propensities", "LogisticRegression(C=10)")
+    code, out, _ = run(*command, "--propensity", "estimate:LogisticRegression(C=10)")
     assert code == 0
     assert "propensities were estimated by LogisticRegression, cross-fitted in 3 folds" in out
 
@@ -715,7 +708,7 @@ def test_a_table_without_propensities_is_told_how_to_estimate_them(tmp_path):
         command = ("evaluate", tmp_path / "a.csv", *roles, *features, "--policy", "random")
         code, _, err = run(*command)
         assert code == 2
-        assert "--estimate-propensities" in err
+        assert "--propensity estimate" in err
 
 
 def test_a_classifier_of_propensities_says_which_rows_are_left_out(tmp_path):
@@ -725,7 +718,7 @@ def test_a_classifier_of_propensities_says_which_rows_are_left_out(tmp_path):
     frame = pandas.DataFrame({"action": rng.integers(0, 2, 400), "reward": 1.0, "age": 1.0 * 30})
     frame.loc[5, "age"] = np.nan
     frame.to_csv(tmp_path / "a.csv", index=False)
-    model = ("--estimate-propensities", "LogisticRegression(C=1)", "--drop-missing")
+    model = ("--propensity", "estimate:LogisticRegression(C=1)", "--drop-missing")
     code, out, _ = run("evaluate", tmp_path / "a.csv", *model, "--policy", "random")
     assert code == 0
     assert "1 of 400 rows miss values, and are left out" in out

@@ -51,7 +51,6 @@ ORDER = (
     "report",
     "watch",
     "list",
-    "testbed",
     "run",
     "reproduce",
     "learn",
@@ -67,7 +66,7 @@ SHARED = ("results/study", "log.npz", "policy.npz", "clicks.npz", "offers.npz", 
 
 SMALLER = {
     "run": ["--runs", "20", "--steps", "15", "--workers", "1"],
-    "testbed": ["--runs", "20"],
+    "reproduce": ["--runs", "20"],
     "watch": ["--steps", "5"],
 }
 """Options with which a command does the same in less time."""
@@ -94,7 +93,7 @@ def options_of_subcommands():
 
 def test_every_option_is_in_an_example():
     words = {word for example in ALL for word in shlex.split(example)}
-    assert options_of_subcommands() - words == {"--help", "--help-all"}
+    assert options_of_subcommands() - words == {"--help"}
     assert set(ORDER) == EXAMPLES.keys()
 
 
@@ -217,7 +216,8 @@ def write_answers(folder):
 def run_example(example):
     """Runs an example in the current folder."""
     _, command, *arguments = shlex.split(example)
-    arguments += SMALLER.get(command, [])
+    if arguments:  # without a name, reproduce runs nothing
+        arguments += SMALLER.get(command, [])
     if command in ("learn", "run"):
         arguments.append("--overwrite")
     outcome = run(command, *arguments)

@@ -79,11 +79,9 @@ def test_show(tmp_path, precious):
 
 
 def test_files_that_options_name(tmp_path, log, precious):
-    for name in ("policy.npz", "table.tex", "picture.gif", "page.html"):
+    for name in ("policy.npz", "picture.gif", "page.html"):
         (tmp_path / name).symlink_to(precious)
     check_refused(run("learn", log, "--output", tmp_path / "policy.npz", "--overwrite"))
-    options = ("--policy", "random", "--output", tmp_path / "out")
-    check_refused(run("evaluate", log, *options, "--latex", tmp_path / "table.tex"))
     for name in ("picture.gif", "page.html"):
-        options = ("--steps", 1, "--output", tmp_path / name, "--overwrite")
+        options = ("--steps", 1, "--output", tmp_path / name)
         check_refused(run("watch", "testbed", "--policy", "random", *options))

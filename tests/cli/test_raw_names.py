@@ -92,11 +92,10 @@ def serve(folder, sign):
 def test_evaluate_shows_what_a_table_names(tmp_path, sign, suffix):
     file = write_table(tmp_path, sign, suffix)
     options = ["--policy", "random", "--output", tmp_path / "out", "--by", f"x{SIGNS[sign]}"]
-    done = run("evaluate", file, *options, "--latex", tmp_path / "out.tex")
+    done = run("evaluate", file, *options)
     assert done.code == 0, done.err
     check_shown(done.out)
     check_written(tmp_path / "out" / "evaluation.html", sign)
-    check_written(tmp_path / "out.tex", sign)
     assert all(line.isprintable() for line in done.err.split("\n"))
 
 

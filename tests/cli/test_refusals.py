@@ -25,25 +25,24 @@ HYBRID = "contextual:model=hybrid_ridge,rule=upper_bound"
         (["run", "testbed", "--policy", "thomson"], "did you mean thompson"),
         (["run", "testbed", "--policy", "ucb:c=0"], "policy ucb:c=0 .*: c is 0"),
         (["run", "testbed", "--policy", "greedy", "--policy", "greedy"], "greedy is listed twice"),
-        (["testbed", "--runs", "many"], "--runs: invalid int value: 'many'; .* --help"),
+        (["reproduce", "--runs", "many"], "--runs: invalid int value: 'many'; .* --help"),
         (["report"], "required: DIR; bandit-envs report --help"),
-        (["testbed", "--runs", "0"], "runs is 0"),
+        (["reproduce", "sutton-barto-2.2", "--runs", "0"], "runs is 0"),
         (["run", "testbed", "--panels", "regrets"], "did you mean regret?"),
         (["reproduce", "lattimore"], "did you mean lattimore-szepesvari-6.1?"),
         (["run", "testbed", "--workers", "0"], "workers is 0"),
         (
-            ["run", "testbed", "--backend", "loky", "--address", "somewhere:1"],
-            "address is somewhere:1",
+            ["run", "testbed", "--workers", "loky:somewhere:1"],
+            "'loky:somewhere:1' names no workers; expected a number",
         ),
         (["run", "testbed:k=0"], "environment testbed:k=0: k is 0"),
         (["run", "wheel", "--policy", HYBRID], "no features of actions"),
         (["run", "k_armed", "--policy", "kl_ucb"], "from 0 to 1; .*RescaleReward"),
         (["run", "testbed", "--polcy", "greedy"], "did you mean --policy?"),
-        (["learn", "t.csv", "--output", "p.npz", "--logger", "by"], "learn --help shows all"),
+        (["learn", "t.csv", "--output", "p.npz", "--logger", "by"], "learn --help all shows all"),
         (["run", "testbed", "--quantiles", "0.1", "2"], "quantiles is 2"),
-        (["run", "testbed", "--fail-above-regret", "nan"], "--fail-above-regret: invalid bound"),
         (["evaluate", "log.npz", "--fail-below", "nan"], "--fail-below: invalid bound"),
-        (["evaluate", "log.npz", "--policy", "random", "--latex", "no/t.tex"], "is no folder .*no"),
+        (["report", ".", "--latex", "no/t.tex"], "is no folder .*no"),
         (["run", "testbed", *ONE, "--record", "no/log.npz"], "record is .*there is no folder"),
         (
             ["run", "testbed", *ONE, "--record", "out/log", "--output", "out"],
@@ -70,9 +69,9 @@ HYBRID = "contextual:model=hybrid_ridge,rule=upper_bound"
         ([], "COMMAND"),
         (["test-bed"], "test-bed"),
         (["run"], "ENV"),
-        (["testbed", "--figure", "2.7"], "--figure"),
-        (["testbed", "--speed", "1"], "--speed"),
-        (["run", "testbed", "--backend", "mpi"], "--backend"),
+        (["reproduce", "sutton-barto-2.7"], "did you mean sutton-barto-2"),
+        (["reproduce", "--speed", "1"], "--speed"),
+        (["run", "testbed", "--workers", "mpi:3"], "--workers: 'mpi:3'"),
     ],
 )
 def test_wrong_input_ends_with_one_line_and_no_file(tmp_path, monkeypatch, arguments, message):
@@ -180,7 +179,7 @@ from bandit_envs.cli import main
 
 sys.exit(main(sys.argv[1:]))
 """
-    backend = () if extra == "cli" else ("--backend", extra)
+    backend = () if extra == "cli" else ("--workers", extra)
     arguments = ["sweep", write(tmp_path, TINY), "--output", tmp_path / "results", *backend]
     command = [sys.executable, "-c", code, *map(str, arguments)]
     process = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -36,10 +36,9 @@ def test_show_prints_a_report_and_writes_a_page_beside_the_file(decisions, capsy
     ("options", "message"),
     [
         (["--output", "page.txt"], "expected a file ending in .html"),
-        (["--panels", "regret"], "--panels is of studies"),
         (["--range", "1", "0"], "expected low < high"),
     ],
-    ids=["output", "panels", "range"],
+    ids=["output", "range"],
 )
 def test_show_refuses_options_that_do_not_fit_decisions(decisions, capsys, options, message):
     assert main(["show", str(decisions), *options]) == 2
@@ -51,6 +50,7 @@ def test_show_refuses_options_of_decisions_for_results(tmp_path, capsys):
     assert "expected a file of decisions" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_show_says_nothing_when_nobody_reads_on(decisions):
     reader, writer = os.pipe()
     os.close(reader)

@@ -28,22 +28,11 @@ def test_show_prints_who_won_and_writes_a_page_beside_the_table(users, capsys):
     assert "best: C" in users.with_suffix(".html").read_text("utf-8")
 
 
-def test_times_of_variants_are_those_of_a_column_or_of_the_option(users, capsys):
-    columns = ["--variant", "variant", "--reward", "bought", "--time", "time"]
-    frame = pandas.read_csv(users)
-    start = frame.loc[frame["variant"] == "E", "time"].min()
-    assert main(["show", str(users), *columns, "--opened", f"E={start}"]) == 0
-    by_option = capsys.readouterr().out
-    frame.assign(start=frame.groupby("variant")["time"].transform("min")).to_csv(users)
-    assert main(["show", str(users), *columns, "--opened", "start"]) == 0
-    assert capsys.readouterr().out == by_option
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--delta", "0.1"], "--delta is of a test of variants; expected --variant"),
-        (["--variant", "variant", "--panels", "regret"], "--panels is not of a test of variants"),
+        (["--variant", "variant", "--policy", "random"], "--policy is not of a test of variants"),
         (["--variant", "seen"], "there is no column 'seen'"),
     ],
 )

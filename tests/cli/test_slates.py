@@ -11,7 +11,7 @@ pytest.importorskip("joblib")
 pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 pandas = pytest.importorskip("pandas")
-SLATES = ["--slate", "visit", "--slot", "place", "--action", "item", "--reward", "paid"]
+SLATES = ["--decision", "visit", "--slot", "place", "--action", "item", "--reward", "paid"]
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def estimate(file, *arguments):
 
 
 def test_a_table_is_evaluated_as_in_python(file):
-    outcome, found = estimate(file, "--slot-propensity", "p", "--prefix-propensity", "q")
+    outcome, found = estimate(file, "--propensity", "slot:p", "--propensity", "prefix:q")
     assert outcome.code == 0, outcome.err
     roles = {
         "action": "item",
@@ -93,8 +93,8 @@ def test_a_gate_fails_below_its_bound(file):
         (["--by", "paid"], "by is 'paid'; expected a column of ['new']"),
         (["--train", "visit=3"], "policies do not learn from slates"),
         (["--workers", "2"], "workers is 2, but a log of slates is in memory; leave it out"),
-        (["--backend", "threading"], "a log of slates is in memory"),
-        (["--estimate-propensities"], "slates have no --estimate-propensities"),
+        (["--workers", "threading:1"], "a log of slates is in memory"),
+        (["--propensity", "estimate"], "slates have no estimated propensities"),
         (["--logger", "new"], "slates have no --logger"),
     ],
 )
@@ -113,7 +113,7 @@ def test_columns_with_commas_are_the_slots_of_slates(file, tmp_path):
         "evaluate",
         tmp_path / "wide.csv",
         *("--action", "item_1,item_2", "--reward", "paid_1,paid_2", "--features", ""),
-        *("--slot-propensity", "p_1,p_2", "--policy", "random_slate"),
+        *("--propensity", "slot:p_1,p_2", "--policy", "random_slate"),
         *("--output", tmp_path / "out"),
     )
     assert outcome.code == 0, outcome.err
@@ -126,4 +126,4 @@ def test_a_table_without_the_default_column_is_told_which_options_name_probabili
     table.to_csv(file, index=False)
     outcome, _ = estimate(file)
     assert outcome.code == 2
-    assert "--slot-propensity or --prefix-propensity" in outcome.err
+    assert "--propensity COLUMN, slot:A,B or prefix:A,B" in outcome.err

@@ -12,7 +12,8 @@ pytest.importorskip("rich")
 
 from bandit_envs.cli import studies as commands
 from bandit_envs.environments import KArmedTestbed
-from bandit_envs.logged import InversePropensityScoring, Learner
+from bandit_envs.logged import InversePropensityScoring
+from bandit_envs.logged.learners.learner import Learner
 from bandit_envs.policies import RandomPolicy
 from tests.command_line import run
 

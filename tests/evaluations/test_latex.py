@@ -49,20 +49,3 @@ def test_the_caption_counts_estimates_that_are_not_to_be_trusted(log):
     number = sum(bool(row.warnings) for row in found.rows)
     assert number
     assert f"reasons to distrust them: {number} of {len(found.rows)}." in found.to_latex()
-
-
-def test_the_command_writes_the_table(log, tmp_path):
-    for package in ("joblib", "filelock", "matplotlib", "rich"):
-        pytest.importorskip(package)
-    from bandit_envs.logged import write_log  # noqa: PLC0415
-    from tests.command_line import run  # noqa: PLC0415 - needs packages of the command
-
-    write_log(tmp_path / "log.npz", log)
-    given = ("--policy", "random", "--output", tmp_path / "results")
-    file = tmp_path / "table.tex"
-    outcome = run("evaluate", tmp_path / "log.npz", *given, "--latex", file)
-    assert outcome.code == 0, outcome.err
-    assert file.read_text(encoding="utf-8").startswith(r"\begin{table}")
-    outcome = run("evaluate", tmp_path / "log.npz", *given, "--latex", "table.csv")
-    assert outcome.code == 2
-    assert "expected a file ending in .tex" in outcome.err

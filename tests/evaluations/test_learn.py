@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from bandit_envs.evaluations import LogObserver, evaluate, learn
+from bandit_envs.evaluations import evaluate, learn
+from bandit_envs.evaluations.observer import LogObserver
 from bandit_envs.logged import (
     DirectMethodLearner,
     DoublyRobustLearner,

@@ -165,7 +165,7 @@ def test_the_command_evaluates_a_table_of_prices(tmp_path):
     assert f"{WIDE} has the bandwidth" in out
     code, _, err = run(*command, "--policy", "random", "--overwrite")
     assert (code, "policy random: it chooses no numbers" in err) == (2, True)
-    for option in (("--train", "x=1"), ("--all-rows",), ("--baseline", WIDE), ("--num-actions", 3)):
+    for option in (("--train", "x=1"), ("--baseline", WIDE), ("--num-actions", 3)):
         code, _, err = run(*command, "--policy", WIDE, *option, "--overwrite")
         assert code == 2
         assert err

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from bandit_envs import LinUCBPolicy, RandomPolicy, UCBPolicy
-from bandit_envs.evaluations import LogError, evaluate
+from bandit_envs.evaluations import evaluate
+from bandit_envs.evaluations.logs import LogError
 from bandit_envs.logged import (
     InversePropensityScoring,
     estimate_propensities,

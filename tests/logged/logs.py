@@ -47,6 +47,7 @@ OPTIONAL = (
     "row",
     "embedding",
     "own_propensity",
+    "info",
 )
 
 
@@ -70,6 +71,7 @@ def logs(draw, observations=("array", "dict"), optional=OPTIONAL):
         "row": np.arange(size) % 2,
         "embedding": rng.integers(3, size=(size, 2)),
         "own_propensity": chances,
+        "info": {"predicted": table.astype("f4"), "kind": {"a": action % 2 == 0}},
     }
     chosen = draw(st.sets(st.sampled_from(optional))) if optional else ()
     dtype = draw(st.sampled_from(["f4", "f8"]))

@@ -28,7 +28,7 @@ from bandit_envs.logged.estimators.gains import (
     subtract_terms,
 )
 from bandit_envs.logged.estimators.terms import sum_terms
-from bandit_envs.logged.intervals import InfluenceSums
+from bandit_envs.logged.intervals.influence import InfluenceSums
 from bandit_envs.metrics.holm import holm
 from tests.logged.known_logs import POLICY, PREDICTED, heavy_log, short_log
 

@@ -22,8 +22,8 @@ from bandit_envs.logged import (
 )
 from bandit_envs.logged.estimators import estimate_logged, gain_over
 from bandit_envs.logged.estimators.terms import Terms
-from bandit_envs.logged.intervals import InfluenceSums
 from bandit_envs.logged.intervals.blocks import blocks_of_rows
+from bandit_envs.logged.intervals.influence import InfluenceSums
 from bandit_envs.logged.intervals.tails import TailSums
 from bandit_envs.metrics.statistics import student_quantile
 from tests.logged.known_logs import heavy_log, short_log

@@ -11,12 +11,8 @@ from bandit_envs.logged import (
     InversePropensityScoring,
     IPSConfidenceSequence,
 )
-from bandit_envs.logged.intervals import (
-    HedgedBetting,
-    InfluenceSums,
-    KnownRange,
-    betting_interval,
-)
+from bandit_envs.logged.intervals import HedgedBetting, KnownRange, betting_interval
+from bandit_envs.logged.intervals.influence import InfluenceSums
 from bandit_envs.logged.intervals.sequence_bounds import SeenValues, find_betting_end, place_bets
 from tests.logged.known_logs import short_log
 from tests.logged.test_confidence_sequence import REWARDS, VALUES, WEIGHTS, log_of

@@ -35,3 +35,17 @@ def test_a_log_without_a_column_is_another_log():
     log = small_log(step=np.arange(6))
     assert log != small_log()
     assert log.drop("step") == small_log()
+
+
+def test_what_a_policy_told_has_names_of_its_own_and_rows_of_the_log():
+    told = {"predicted": np.arange(12.0).reshape(6, 2)}
+    log = small_log(info=told)
+    assert log[2:4].info["predicted"].tolist() == [[4.0, 5.0], [6.0, 7.0]]
+    assert concatenate([log[:2], log[2:]]) == log != log.drop("info") == small_log()
+    with pytest.raises(ValueError, match="info is missing; expected"):
+        concatenate([log, small_log()])
+    for wrong in [{"reward": np.ones(6)}, np.ones(6), {1: np.ones(6)}]:
+        with pytest.raises(ValueError, match="expected a dict of arrays, whose names are not"):
+            small_log(info=wrong)
+    with pytest.raises(ValueError, match="info has shape"):
+        small_log(info={"predicted": np.ones(5)})

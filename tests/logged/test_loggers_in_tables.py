@@ -323,11 +323,6 @@ def test_the_command_takes_own_propensities_and_balances_on_request(tmp_path):
     assert "mixture" not in outcome.out
     check_value(tmp_path / "out", LOGGERS)
     options += ["--overwrite"]
-    balanced = [*options, "--propensity", "a=p_a,b=p_b", "--balance"]
-    outcome = run("evaluate", tmp_path / "table.csv", *balanced)
-    assert outcome.code == 0, outcome.err
-    assert "propensities are of their mixture" in outcome.out
-    check_value(tmp_path / "out", BALANCED)
     counts = table(2000)["logger"].value_counts()
     assert f"logging policies: a ({counts['a']} rows), b ({counts['b']} rows)" in outcome.out
     options += ["--propensity", "p_a"]

@@ -12,6 +12,7 @@ import pytest
 from bandit_envs import logged
 from bandit_envs.logged import BanditLog, SlateProbabilities
 from bandit_envs.logged.estimators import kernels
+from bandit_envs.logged.estimators.slate_estimators import SlateMoments
 from bandit_envs.logged.loggers import cochran_test, stratify_estimates
 from bandit_envs.metrics.statistics import exceed_chi_squared
 from tests.logged.known_logs import ACTION, CONTEXT, LOGGER, POLICY, PREDICTED, REWARD
@@ -370,8 +371,8 @@ def plackett_luce(table):
 
 class TestPseudoInverse:
     def test_independent_slots(self):
-        logging = logged.SlateMoments.of_slots(LOGGING_SLOTS)
-        policy = logged.SlateMoments.of_slots(POLICY_SLOTS)
+        logging = SlateMoments.of_slots(LOGGING_SLOTS)
+        policy = SlateMoments.of_slots(POLICY_SLOTS)
 
         found = logged.PseudoInverse().estimate(CLICKS.sum(axis=1), ITEMS, logging, policy)
 
@@ -383,8 +384,8 @@ class TestPseudoInverse:
         _, of_policy = plackett_luce(POLICY_SLOTS[:, 0])
         if is_uniform:
             of_logger = np.full((1, 6), 1.0 / 6.0)
-        logging = logged.SlateMoments.of_slates(pairs, of_logger, num_items=3)
-        policy = logged.SlateMoments.of_slates(pairs, of_policy, num_items=3)
+        logging = SlateMoments.of_slates(pairs, of_logger, num_items=3)
+        policy = SlateMoments.of_slates(pairs, of_policy, num_items=3)
         slates = [[1, 2], [0, 1], [1, 0], [1, 2]]
 
         found = logged.PseudoInverse().estimate(CLICKS.sum(axis=1), slates, logging, policy)

@@ -13,7 +13,6 @@ from bandit_envs.logged import (
     DoublyRobust,
     DoublyRobustLearner,
     InversePropensityScoring,
-    ReplayEnvironment,
     SelfNormalizedIPS,
     estimate_propensities,
     from_frame,
@@ -21,10 +20,11 @@ from bandit_envs.logged import (
     scan_log,
     write_log,
 )
-from bandit_envs.logged.propensities import Calibration
+from bandit_envs.logged.propensities.calibration import Calibration
 from bandit_envs.logged.propensities.estimation import cross_fitted_table
 from bandit_envs.logged.propensities.left_out import LevelCounts
 from bandit_envs.logged.propensities.multinomial import fit_multinomial
+from bandit_envs.logged.replay import ReplayEnvironment
 from tests.logged.known_logs import ACTION, CONTEXT, POLICY, PREDICTED, REWARD
 
 IN_SAMPLE = [

@@ -1,7 +1,10 @@
 """What is recorded of a run."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from bandit_envs import (
     DelayedRewards,
@@ -11,6 +14,37 @@ from bandit_envs import (
     StepDriver,
 )
 from bandit_envs.logged import LogRecorder
+from bandit_envs.policies.policy import PolicyStep
+from bandit_envs.policies.row_by_row import RowByRowPolicy
+
+
+class Guess(NamedTuple):
+    log_probability: NDArray[np.float64]
+    guess: NDArray[np.float64]
+    nothing: tuple[()] = ()
+
+
+class GuessingPolicy(RandomPolicy):
+    """A policy that tells a number for each action beside its probabilities."""
+
+    emits_info = True
+
+    def policy_step(self, time_step):
+        action, info = super().policy_step(time_step)
+        table = action[:, np.newaxis] + np.arange(3.0)
+        return PolicyStep(action, Guess(info.log_probability, table))
+
+
+def test_what_a_policy_tells_beside_its_probabilities_is_in_the_log(tmp_path):
+    env = KArmedTestbed(3, batch_size=2, seed=0)
+    singles = [GuessingPolicy(num_actions=3) for _ in range(2)]
+    for policy in [GuessingPolicy(num_actions=3, batch_size=2), RowByRowPolicy(singles)]:
+        recorder = LogRecorder(3, folder=tmp_path / type(policy).__name__, chunk_rows=4)
+        StepDriver(env, policy, [recorder], 4).run()
+        log = recorder.log()
+        assert log.info.keys() == {"guess"}
+        assert np.array_equal(log.info["guess"], log.action[:, np.newaxis] + np.arange(3.0))
+        assert (log.propensity == 1 / 3).all()
 
 
 @pytest.mark.parametrize("to_files", [False, True])

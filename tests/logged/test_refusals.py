@@ -20,7 +20,6 @@ from bandit_envs.logged import (
     DRWithOptimisticShrinkage,
     InversePropensityScoring,
     LogRecorder,
-    ReplayEnvironment,
     ReplayMethod,
     RewardRegression,
     SlateIndependentIPS,
@@ -36,7 +35,7 @@ from bandit_envs.logged import (
     write_dsjson,
     write_log,
 )
-from bandit_envs.logged.replay import MatchedRows
+from bandit_envs.logged.replay import MatchedRows, ReplayEnvironment
 from bandit_envs.trajectories import restart
 from tests.logged.logs import ACTION, PREDICTED, PROBABILITIES, PROPENSITY, REWARD, small_log
 from tests.policies.shared import SharedAverages

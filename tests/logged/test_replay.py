@@ -13,14 +13,13 @@ from bandit_envs import (
 )
 from bandit_envs.logged import (
     BanditLog,
-    ReplayEnvironment,
     ReplayMethod,
     SelfNormalizedIPS,
     evaluate_by_replay,
     merge_sums,
 )
 from bandit_envs.logged.estimators import estimate_logged, gain_over
-from bandit_envs.logged.replay import MatchedRows
+from bandit_envs.logged.replay import MatchedRows, ReplayEnvironment
 from bandit_envs.testing import EnvironmentContract
 from tests.logged.logs import drawn, small_log
 

@@ -283,7 +283,7 @@ def test_arrivals_have_one_delay_a_decision():
             ["--rewards", "conversions.parquet", "--window", "when:2d", "--train", "age=0.5"],
             "'age' and 'when' are named as times",
         ),
-        (["--rewards", "conversions.parquet", "--slate", "id"], "slates have no --rewards"),
+        (["--rewards", "conversions.parquet", "--slot", "id"], "slates have no --rewards"),
     ],
 )
 def test_options_of_rewards_that_do_not_fit_are_refused(folder, monkeypatch, options, message):

@@ -16,7 +16,6 @@ from bandit_envs.logged import (
     InversePropensityScoring,
     IPSLearner,
     PolicyGradientLearner,
-    ReplayEnvironment,
     ReplayMethod,
     RewardRegression,
     SelfNormalizedDR,
@@ -39,6 +38,7 @@ from bandit_envs.logged.estimators.gains import (
 )
 from bandit_envs.logged.estimators.kernel_estimators import KernelIPS, find_moved
 from bandit_envs.logged.loggers import stratify_estimates
+from bandit_envs.logged.replay import ReplayEnvironment
 from bandit_envs.logged.summary import LogSummary
 from bandit_envs.policies import RandomPolicy, UCBPolicy
 

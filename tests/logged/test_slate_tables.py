@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from bandit_envs import RandomSlatePolicy, SlatePolicy
-from bandit_envs.logged import PseudoInverse, RewardInteractionIPS, SlateMoments, SlateStandardIPS
+from bandit_envs.logged import PseudoInverse, RewardInteractionIPS, SlateStandardIPS
+from bandit_envs.logged.estimators.slate_estimators import SlateMoments
 from bandit_envs.logged.files import read_slates
 from bandit_envs.logged.rows.units import as_units
 

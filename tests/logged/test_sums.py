@@ -21,10 +21,8 @@ from bandit_envs.logged import (
     SwitchDR,
     merge_sums,
 )
-from bandit_envs.logged.estimators import (
-    EstimateSums,
-)
 from bandit_envs.logged.estimators.bootstrap import PoissonBootstrap
+from bandit_envs.logged.estimators.estimate import EstimateSums
 from tests.logged.logs import drawn
 from tests.statistical import has_probabilities
 

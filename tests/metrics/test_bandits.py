@@ -14,7 +14,8 @@ from bandit_envs import (
     StepDriver,
     UCBPolicy,
 )
-from bandit_envs.logged import BanditLog, ReplayEnvironment
+from bandit_envs.logged import BanditLog
+from bandit_envs.logged.replay import ReplayEnvironment
 from bandit_envs.metrics import SuffixFailureMetric
 from bandit_envs.trajectories import Trajectory
 

@@ -30,6 +30,9 @@ def test_the_largest_score_of_lin_ucb_is_that_of_its_choice():
     assert scores.shape == (B, K)
     np.testing.assert_array_equal(scores.argmax(axis=1), policy.action(time_step))
     np.testing.assert_array_equal(np.isfinite(scores), time_step.observation["mask"])
+    described = policy.describe(2, time_step)
+    np.testing.assert_array_equal(described.scores, scores[2])
+    assert [heading for heading, _ in described.columns()] == ["score"]
 
 
 @pytest.mark.parametrize(
@@ -59,6 +62,7 @@ def test_policies_of_single_rows_tell_the_scores_of_each():
     time_step = StepDriver(env, policy, [policy], num_steps=10).run()
     scores = policy.scores(time_step)
     np.testing.assert_array_equal(scores.argmax(axis=1), policy.action(time_step))
+    np.testing.assert_array_equal(policy.describe(2, time_step).scores, scores[2])
 
 
 def test_a_policy_without_a_model_says_that_it_has_no_scores():

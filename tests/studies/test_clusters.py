@@ -35,8 +35,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 
 pytestmark = pytest.mark.slow
-TWO_WORKERS = ("--workers", "2", "--backend")
-LONGER = TINY.replace("steps = 5", "steps = 1000").replace("runs = 4", "runs = 12")
+LONGER = TINY.replace("steps = 5", "steps = 600").replace("runs = 4", "runs = 12")
 """A study that still has tasks to run once a process is found and killed.
 
 A shorter one may end before. The tests that kill compare three runs of it, so they take a minute.
@@ -64,7 +63,7 @@ def cluster(request):
 @pytest.mark.parametrize("study", [CONTEXTUAL, TESTBED], ids=["contextual", "testbed"])
 def test_results_on_a_cluster_are_byte_identical(tmp_path, cluster, study):
     output = tmp_path / cluster
-    arguments = ("sweep", write(tmp_path, study), "--output", output, *TWO_WORKERS, cluster)
+    arguments = ("sweep", write(tmp_path, study), "--output", output, "--workers", f"{cluster}:2")
     code, _, err = finish(start(*arguments))
     assert code == 0, err
     assert sweep(tmp_path, study).code == 0
@@ -74,7 +73,7 @@ def test_results_on_a_cluster_are_byte_identical(tmp_path, cluster, study):
 def test_a_task_that_kills_its_workers_ends_the_run(tmp_path, cluster):
     (tmp_path / "sitecustomize.py").write_text(POISON)
     output = tmp_path / "results"
-    arguments = ("sweep", write(tmp_path, TINY), "--output", output, *TWO_WORKERS, cluster)
+    arguments = ("sweep", write(tmp_path, TINY), "--output", output, "--workers", f"{cluster}:2")
     code, _, err = finish(start(*arguments, path=[tmp_path]))
     assert code == 1
     assert "bandit_envs/studies" not in err  # the cluster's own processes may write what they like
@@ -94,16 +93,18 @@ def test_an_address_joins_a_cluster_that_is_running(tmp_path, monkeypatch, in_fl
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
     ) as running:
-        address = ("--address", running.scheduler_address)
-        assert sweep(tmp_path, TINY, "--backend", "dask", *address).code == 0
+        workers = ("--workers", f"dask:{running.scheduler_address}")
+        assert sweep(tmp_path, TINY, *workers).code == 0
         assert running.scheduler.transition_counter > 0
     assert sweep(tmp_path, TINY, output="alone").code == 0
     assert tables(tmp_path / "results") == tables(tmp_path / "alone")
 
 
 def test_an_address_at_which_nothing_answers_is_refused(tmp_path):
+    dask = pytest.importorskip("dask")
     pytest.importorskip("distributed")
-    code, _, err = sweep(tmp_path, TINY, "--backend", "dask", "--address", "tcp://127.0.0.1:9")
+    with dask.config.set({"distributed.comm.timeouts.connect": "2s"}):  # by default, 30 s
+        code, _, err = sweep(tmp_path, TINY, "--workers", "dask:tcp://127.0.0.1:9")
     assert code == 2
     assert "127.0.0.1:9" in err
     assert not (tmp_path / "results").exists()
@@ -121,7 +122,7 @@ if "--multiprocessing-fork" in sys.orig_argv:
 def test_workers_that_die_while_they_start_end_the_run_with_one_line(tmp_path):
     pytest.importorskip("distributed")
     (tmp_path / "sitecustomize.py").write_text(NO_WORKERS)
-    options = ("--output", tmp_path / "results", *TWO_WORKERS, "dask")
+    options = ("--output", tmp_path / "results", "--workers", "dask:2")
     code, out, err = finish(start("sweep", write(tmp_path, TINY), *options, path=[tmp_path]))
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "Dask has not started: " in err
@@ -152,7 +153,7 @@ def resumed(tmp_path):
 def test_ray_repeats_the_tasks_of_a_dead_worker(tmp_path, undisturbed):
     pytest.importorskip("ray")
     output = tmp_path / "results"
-    command = start("sweep", write(tmp_path, LONGER), "--output", output, *TWO_WORKERS, "ray")
+    command = start("sweep", write(tmp_path, LONGER), "--output", output, "--workers", "ray:2")
     name = "ray::run_bundle"
     wait_for(lambda: finished_tasks(output) and processes_of(command, name), command)
     processes_of(command, name)[0].kill()
@@ -166,7 +167,7 @@ def test_ray_repeats_the_tasks_of_a_dead_worker(tmp_path, undisturbed):
 def test_where_the_head_of_ray_dies_one_line_says_so(tmp_path, undisturbed):
     pytest.importorskip("ray")
     output = tmp_path / "results"
-    arguments = ("sweep", write(tmp_path, LONGER), "--output", output, *TWO_WORKERS, "ray")
+    arguments = ("sweep", write(tmp_path, LONGER), "--output", output, "--workers", "ray:2")
     command = start(*arguments)
     wait_for(lambda: finished_tasks(output), command)
     (head,) = processes_of(command, "gcs_server")
@@ -181,7 +182,9 @@ def test_where_the_head_of_ray_dies_one_line_says_so(tmp_path, undisturbed):
 
 def test_progress_is_seen_before_all_is_done(tmp_path, cluster):
     output = tmp_path / "results"
-    process = start("sweep", write(tmp_path, LONGER), "--output", output, *TWO_WORKERS, cluster)
+    process = start(
+        "sweep", write(tmp_path, LONGER), "--output", output, "--workers", f"{cluster}:2"
+    )
     wait_for(lambda: finished_tasks(output), process)
     assert len(finished_tasks(output)) < 60
     process.kill()
@@ -260,7 +263,7 @@ def test_where_the_scheduler_dies_one_line_says_so(tmp_path, on_this_machine, po
     wait_for(lambda: listens(port), running)
     on_this_machine(workers)
     output = tmp_path / "results"
-    address = ("--backend", "dask", "--address", f"tcp://127.0.0.1:{port}")
+    address = ("--workers", f"dask:tcp://127.0.0.1:{port}")
     arguments = ("sweep", write(tmp_path, LONGER), "--output", output, *address)
     command = start(*arguments)
     wait_for(lambda: finished_tasks(output), command)

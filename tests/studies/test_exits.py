@@ -58,7 +58,7 @@ def check_failed(output, number, total, what):
 @pytest.mark.parametrize("hook", ["learn", "select"])
 def test_a_policy_that_ends_the_process_has_failed(tmp_path, how, hook):
     study = ending([f'{MINE}:Ending:how="{how}",hook="{hook}"'])
-    found = sweep(tmp_path, study, "--backend", "threading")
+    found = sweep(tmp_path, study, "--workers", "threading:1")
     check_failed(found, 1, 3, WHAT[how])
     table = tables(tmp_path / "results")["summary.csv"].decode()
     assert "random" in table
@@ -70,7 +70,7 @@ def test_a_policy_that_ends_the_process_has_failed(tmp_path, how, hook):
 @pytest.mark.parametrize("hook", ["draw_rewards", "next_state"])
 def test_an_environment_that_ends_the_process_has_failed(tmp_path, how, hook):
     environment = f'{MINE}:EndingArms:how="{how}",hook="{hook}"'
-    found = sweep(tmp_path, ending([], environment), "--backend", "threading")
+    found = sweep(tmp_path, ending([], environment), "--workers", "threading:1")
     check_failed(found, 6, 6, WHAT[how])
     assert finished_tasks(tmp_path / "results") == []
 
@@ -79,7 +79,7 @@ def test_an_environment_that_ends_the_process_has_failed(tmp_path, how, hook):
 @pytest.mark.parametrize(("backend", "workers"), [("threading", 2), ("loky", 1), ("loky", 2)])
 def test_it_has_failed_wherever_it_runs(tmp_path, how, backend, workers):
     study = ending([f'{MINE}:Ending:how="{how}",hook="learn"'])
-    found = sweep(tmp_path, study, "--backend", backend, "--workers", workers)
+    found = sweep(tmp_path, study, "--workers", f"{backend}:{workers}")
     check_failed(found, 1, 3, WHAT[how])
 
 
@@ -89,7 +89,7 @@ def test_it_has_failed_wherever_it_runs(tmp_path, how, backend, workers):
 def test_it_has_failed_on_a_cluster(tmp_path, how, cluster):
     pytest.importorskip({"dask": "distributed", "ray": "ray"}[cluster])
     study = ending([f'{MINE}:Ending:how="{how}",hook="learn"'])
-    options = ("--output", tmp_path / "results", "--workers", "2", "--backend", cluster)
+    options = ("--output", tmp_path / "results", "--workers", f"{cluster}:2")
     found = finish(start("sweep", write(tmp_path, study), *options))
     check_failed(found, 1, 3, WHAT[how])
 
@@ -115,11 +115,10 @@ def test_an_environment_that_ends_at_once_is_refused_with_one_line(tmp_path, how
 
 
 @pytest.mark.parametrize("how", ["exit", "interrupt"])
-def test_no_gate_passes_where_a_policy_is_missing(tmp_path, how):
+def test_the_command_fails_where_a_policy_is_missing(tmp_path, how):
     policy = f'{MINE}:Ending:how="{how}",hook="learn"'
     options = ("--runs", "3", "--steps", "40", "--workers", "1", "--output", tmp_path / "results")
-    gate = ("--fail-above-regret", "1000")
-    found = run("run", "testbed:k=2", "--policy", policy, "--policy", "random", *options, *gate)
+    found = run("run", "testbed:k=2", "--policy", policy, "--policy", "random", *options)
     check_failed(found, 1, 2, WHAT[how])
 
 

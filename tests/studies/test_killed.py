@@ -27,10 +27,10 @@ pytest.importorskip("joblib")
 pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 
-KILLS = 24
+KILLS = 12
 STUDY = """
 title = "Killed"
-runs = 20
+runs = 12
 steps = 250
 metrics = ["reward", "regret"]
 panels = ["regret"]
@@ -85,7 +85,7 @@ def test_ctrl_c_ends_every_process_and_keeps_what_was_finished(tmp_path, backend
         pytest.importorskip("distributed")
     study = TINY.replace("steps = 5", "steps = 3000").replace("runs = 4", "runs = 12")
     output = tmp_path / "results"
-    options = ("--output", output, "--workers", "2", "--backend", backend)
+    options = ("--output", output, "--workers", f"{backend}:2")
     arguments = ("sweep", write(tmp_path, study), *options)
     process = start(*arguments)
     wait_for(lambda: len(finished_tasks(output)) > 14, process)
@@ -105,7 +105,8 @@ def test_ctrl_c_ends_every_process_and_keeps_what_was_finished(tmp_path, backend
 def test_killing_a_sweep_again_and_again_changes_no_byte_of_its_results(tmp_path):
     """Kills all of its processes: in the start, in tasks, while files and tables are written.
 
-    With fewer kills, few would fall on the milliseconds in which a file is written.
+    The quarter in the start, and what is done between kills, take more than a minute. With fewer
+    kills, few would fall on the milliseconds in which a file is written.
     """
     rng = np.random.default_rng(7)
     output = tmp_path / "results"
@@ -125,7 +126,7 @@ def test_killing_a_sweep_again_and_again_changes_no_byte_of_its_results(tmp_path
         finished.append(len(finished_tasks(output)))
     assert np.all(np.diff(finished) >= 0)
     assert np.count_nonzero(np.diff(finished)) >= KILLS // 2
-    assert 0 < finished[-1] < 240
+    assert 0 < finished[-1] < 144
 
     assert finish(start(*arguments)).code == 0
     assert not list(output.rglob(".*.part"))

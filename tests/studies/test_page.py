@@ -138,14 +138,11 @@ def test_a_page_of_nothing_says_so(tmp_path):
     assert "Nothing has finished" in (tmp_path / "page.html").read_text("utf-8")
 
 
-def test_a_page_ends_in_html_and_shows_other_panels(folder, tmp_path):
+def test_a_page_ends_in_html(folder, tmp_path):
     pytest.importorskip("plotly", reason="plotly is not installed")
     code, _, err = command_line.run("show", folder, "--output", tmp_path / "page.pdf")
     assert code == 2
     assert "expected a file ending in .html" in err
-    file = tmp_path / "page.html"
-    assert command_line.run("show", folder, "--panels", "regret", "--output", file).code == 0
-    assert file.read_text("utf-8").count('class="chart"') == 1
 
 
 def test_a_page_of_many_policies_ranks_them_and_draws_the_best(tmp_path):

@@ -117,7 +117,7 @@ def test_for_quantiles_each_run_keeps_what_it_earned_up_to_some_steps(environmen
 )
 def test_two_threads_write_what_one_writes(tmp_path, text):
     for workers in (1, 2):
-        arguments = ("--backend", "threading", "--workers", workers)
+        arguments = ("--workers", f"threading:{workers}")
         assert sweep(tmp_path, text, *arguments, output=str(workers)).code == 0
     assert tables(tmp_path / "1") == tables(tmp_path / "2")
 
@@ -166,7 +166,7 @@ policy = ["random", "tests.studies.mine:Stumbling:action=1"]
 
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_where_a_task_fails_the_others_go_on(tmp_path, backend):
-    code, out, err = sweep(tmp_path, STUMBLING, "--backend", backend)
+    code, out, err = sweep(tmp_path, STUMBLING, "--workers", f"{backend}:1")
     output = tmp_path / "results"
     assert code == 1
     failed = [line for line in err.splitlines() if line.startswith("failed: ")]
@@ -217,7 +217,7 @@ def test_a_dead_worker_ends_the_run_with_one_line_and_keeps_what_was_finished(tm
 
 def test_a_worker_with_another_numpy_does_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(working, "VERSIONS", {**working.VERSIONS, "numpy": "0.9"})
-    code, _, err = sweep(tmp_path, TINY, "--backend", "threading")
+    code, _, err = sweep(tmp_path, TINY, "--workers", "threading:1")
     assert code == 1
     assert err.count("failed: ") == 20
     assert "'numpy': '0.9'" in err
@@ -256,7 +256,7 @@ def fail_in_fsync(calls, monkeypatch):
 def test_a_full_disk_ends_the_run_and_damages_nothing(tmp_path, monkeypatch, fail, calls):
     with monkeypatch.context() as disk:
         fail(calls, disk)
-        code, _, err = sweep(tmp_path, TINY, "--backend", "threading")
+        code, _, err = sweep(tmp_path, TINY, "--workers", "threading:1")
     output = tmp_path / "results"
     assert code == 1
     assert "Traceback" not in err
@@ -276,7 +276,7 @@ def test_the_last_words_of_a_run_that_stopped_are_the_command_that_resumes_it(
 ):
     with monkeypatch.context() as disk:
         fail_in_write(7, disk)
-        code, _, err = sweep(tmp_path, TINY, "--backend", "threading", output="my results")
+        code, _, err = sweep(tmp_path, TINY, "--workers", "threading:1", output="my results")
     assert code == 1
     _, _, line = err.strip().rpartition("this resumes it: ")
     command, *arguments = shlex.split(line)

@@ -28,7 +28,8 @@ from bandit_envs.environments import (
 )
 from bandit_envs.environments.arms.rested import rotting
 from bandit_envs.environments.registry import ENVIRONMENTS
-from bandit_envs.logged import BanditLog, ReplayEnvironment
+from bandit_envs.logged import BanditLog
+from bandit_envs.logged.replay import ReplayEnvironment
 from bandit_envs.testing import EnvironmentContract
 from bandit_envs.testing.comparison import assert_identical
 from bandit_envs.wrappers import (

@@ -16,12 +16,13 @@ from tf_agents.trajectories import time_step as ts
 from bandit_envs.adapters.tf_agents.environment import with_boolean_mask
 from bandit_envs.adapters.tf_agents.numpy_calls import as_it_is, numpy_function
 from bandit_envs.adapters.tf_agents.policies.compiled import CompiledFunction, initial_state
+from bandit_envs.adapters.tf_agents.policies.infos import info_class
 from bandit_envs.adapters.tf_agents.policies.probability_tables import ProbabilityTable
 from bandit_envs.arrays import Array
 from bandit_envs.base.checks import short_repr
 from bandit_envs.logged import LogRecorder
 from bandit_envs.nests import Nest
-from bandit_envs.trajectories import PolicyInfo, StepType, Trajectory
+from bandit_envs.trajectories import StepType, Trajectory
 
 
 def log_observer(
@@ -31,7 +32,9 @@ def log_observer(
 
     Propensities come from `policy_info.log_probability`; those of an `EpsilonGreedyPolicy` come
     from its distribution, because it emits the probability given that it explored or did not. Steps
-    that only start an episode are left out.
+    that only start an episode are left out. What else the policy emits becomes the log's `info`,
+    except for what an `EpsilonGreedyPolicy` draws at random in rows where it explores, as it does
+    with all predictions that are not in its `info_fields_to_inherit_from_greedy`.
 
     Args:
         recorder: records the steps.
@@ -49,6 +52,7 @@ def log_observer(
     if isinstance(policy, epsilon_greedy_policy.EpsilonGreedyPolicy):
         table_of = ProbabilityTable(policy)
     _check_probabilities(policy, table_of)
+    make_info = info_class(policy)
 
     @as_it_is
     def observe(trajectory: Nest) -> tf.Operation:
@@ -63,10 +67,11 @@ def log_observer(
                 log_probability = np.log(table[np.arange(len(table)), step.action])
             else:
                 log_probability = np.minimum(step.policy_info.log_probability, 0.0)
+            told = {name: getattr(step.policy_info, name) for name in make_info._fields[1:]}
             recorder(
                 Trajectory(*step)._replace(
                     observation=with_boolean_mask(step.observation),
-                    policy_info=PolicyInfo(log_probability),
+                    policy_info=make_info(log_probability, **told),
                 )
             )
 

@@ -229,7 +229,8 @@ def warn_of_misuse(env: PyEnvironment) -> None:
     if max_delay_of(env.observation_spec()) >= 0:
         warnings.warn(
             f"rewards of {env.name} come later, but agents of TF-Agents take each for that of the "
-            "last action; give them the environment without DelayedRewards",
+            "last action; give them the environment without DelayedRewards, or let "
+            "as_policy(agent) learn through DelayedLearning in a driver of bandit_envs",
             stacklevel=3,
         )
     name = env.name

@@ -8,14 +8,9 @@ as `bandit-envs route` does; `learn_router` returns one that has learned from th
 
 from bandit_envs.evaluations.routing.curves import PriceCurves
 from bandit_envs.evaluations.routing.evaluated_routers import evaluate_prices, learn_router
-from bandit_envs.evaluations.routing.mixes import Frontier, Mix
 from bandit_envs.evaluations.routing.points import PricePoint
-from bandit_envs.evaluations.routing.routers import AnyRouter
 
 __all__ = [
-    "AnyRouter",
-    "Frontier",
-    "Mix",
     "PriceCurves",
     "PricePoint",
     "evaluate_prices",

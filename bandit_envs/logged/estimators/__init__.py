@@ -8,7 +8,7 @@ from bandit_envs.logged.estimators.embeddings import (
     ActionPosterior,
     MarginalizedIPS,
 )
-from bandit_envs.logged.estimators.estimate import Estimate, EstimateSums, merge_sums
+from bandit_envs.logged.estimators.estimate import Estimate, merge_sums
 from bandit_envs.logged.estimators.gains import estimate_logged, gain_over
 from bandit_envs.logged.estimators.kernel_estimators import (
     KernelDR,
@@ -33,9 +33,7 @@ from bandit_envs.logged.estimators.slate_estimators import (
     CascadeDR,
     PseudoInverse,
     RewardInteractionIPS,
-    SlateEstimator,
     SlateIndependentIPS,
-    SlateMoments,
     SlateStandardIPS,
 )
 from bandit_envs.logged.estimators.streaming import estimate_batches
@@ -50,7 +48,6 @@ __all__ = [
     "DirectMethod",
     "DoublyRobust",
     "Estimate",
-    "EstimateSums",
     "Estimator",
     "IPSConfidenceSequence",
     "InversePropensityScoring",
@@ -63,9 +60,7 @@ __all__ = [
     "RewardInteractionIPS",
     "SelfNormalizedDR",
     "SelfNormalizedIPS",
-    "SlateEstimator",
     "SlateIndependentIPS",
-    "SlateMoments",
     "SlateStandardIPS",
     "SubGaussianDR",
     "SubGaussianIPS",

@@ -12,7 +12,11 @@ import numpy as np
 
 from bandit_envs.arrays import Floats
 
-__all__ = ["cosine", "epanechnikov", "gaussian", "triangular"]
+__all__ = [
+    "cosine",
+    "gaussian",
+    "triangular",
+]
 
 
 def gaussian(distance: Floats) -> Floats:

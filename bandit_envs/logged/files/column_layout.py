@@ -34,6 +34,7 @@ class NamedLayout(TypedDict, total=False):
 
     encoding: dict[str, Any]  # plain values of the encoding of the log; left out if it has none
     estimated: str  # how propensities were estimated; left out if they were logged
+    info: str  # as `observation`; left out if policies told nothing more
 
 
 class TableLayout(NamedLayout):
@@ -56,7 +57,11 @@ def split_log(log: BanditLog) -> tuple[TableLayout, dict[str, Array]]:
     """
     require_plain_actions(log)
     tree = _name_arrays("observation", log.observation)
-    named = [*log.columns().items(), *zip(flatten(tree), flatten(log.observation))]
+    info = {} if log.info is None else log.info
+    told = {name: _name_arrays(name, nest) for name, nest in info.items()}
+    names = [*flatten(tree), *flatten(told)]
+    leaves = [*flatten(log.observation), *flatten(info)]
+    named = [*log.columns().items(), *zip(names, leaves)]
     arrays: dict[str, tuple[str, Sequence[int]]] = {}
     columns: dict[str, Array] = {}
     for name, array in named:
@@ -78,6 +83,8 @@ def split_log(log: BanditLog) -> tuple[TableLayout, dict[str, Array]]:
         layout["encoding"] = log.encoding.plain()
     if log.estimated:
         layout["estimated"] = log.estimated
+    if told:
+        layout["info"] = repr(told)
     return layout, columns
 
 
@@ -123,6 +130,8 @@ def join_columns(layout: TableLayout, columns: Mapping[str, Array]) -> BanditLog
         arrays[name] = table.reshape(rows, *shape)
     observation = map_structure(arrays.__getitem__, parse_literal(layout["observation"]))
     known: dict[str, Any] = {name: arrays[name] for name in COLUMNS if name in arrays}
+    if "info" in layout:
+        known["info"] = map_structure(arrays.__getitem__, parse_literal(layout["info"]))
     encoding = None
     if "encoding" in layout:
         encoding = TableEncoding.from_plain(layout["encoding"])

@@ -92,7 +92,7 @@ def _make_log(columns: dict[str, Any]) -> BanditLog:
         if name not in columns:
             raise ValueError(f"it has no column {name!r}")
     for name in columns:
-        if name not in ("observation", "num_actions", "encoding", "estimated", *COLUMNS):
+        if name not in ("observation", "num_actions", "encoding", "estimated", "info", *COLUMNS):
             raise ValueError(f"it has a column {name!r}, which logs do not have")
     encoding = None
     if "encoding" in columns:
@@ -154,6 +154,8 @@ def _write_npz(file: Path, log: BanditLog) -> None:
     content = {"num_actions": log.num_actions, "observation": log.observation, **log.columns()}
     if log.encoding is not None:
         content["encoding"] = log.encoding.plain()
+    if log.info is not None:
+        content["info"] = log.info
     if log.estimated:
         content["estimated"] = log.estimated
     save_state(file, {KEY: {"format": FORMAT, **content}})

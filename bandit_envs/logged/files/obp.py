@@ -26,7 +26,7 @@ def to_obp(log: BanditLog) -> dict[str, Any]:
     Raises:
         ValueError: the log has a column that feedback cannot hold; `BanditLog.drop` leaves it out.
     """
-    refuse_columns(log, "available", "step", "row", "weight")
+    refuse_columns(log, "available", "step", "row", "weight", "info")
     table = log.action_probabilities
     return {
         "n_rounds": len(log),
@@ -125,7 +125,7 @@ def _observe(feedback: Mapping[str, Any], positions: Indices) -> Nest:
 
 def refuse_columns(log: BanditLog, *names: str) -> None:
     """Raises ValueError if the log has one of some columns, which a format cannot hold."""
-    found = [name for name in names if name in log.columns()]
+    found = [name for name in names if getattr(log, name) is not None]
     if found:
         raise ValueError(f"the format has no {found[0]}; use log.drop(*{found})")
 

@@ -3,7 +3,6 @@
 from bandit_envs.logged.learners.direct_method import DirectMethodLearner
 from bandit_envs.logged.learners.doubly_robust import DoublyRobustLearner
 from bandit_envs.logged.learners.ips_learner import IPSLearner
-from bandit_envs.logged.learners.learner import Learner
 from bandit_envs.logged.learners.log_learning import learn_from_log
 from bandit_envs.logged.learners.model_learner import ModelLearner
 from bandit_envs.logged.learners.policy_files import SavedPolicy, read_policy, write_policy
@@ -14,7 +13,6 @@ __all__ = [
     "DirectMethodLearner",
     "DoublyRobustLearner",
     "IPSLearner",
-    "Learner",
     "ModelLearner",
     "PolicyGradientLearner",
     "SavedPolicy",

@@ -15,7 +15,8 @@ from tf_agents.trajectories import time_step as ts
 
 from bandit_envs.adapters.tf_agents.numpy_calls import check_threads
 from bandit_envs.arrays import Array
-from bandit_envs.nests import Nest
+from bandit_envs.nests import Nest, map_structure
+from bandit_envs.wrappers.delays import without_feedback
 
 ConcreteFunction: TypeAlias = "tf.types.experimental.ConcreteFunction"
 """A graph that is a function of tensors."""
@@ -141,10 +142,23 @@ def _is_draw(operation: str) -> bool:
     return is_random and not operation.startswith("Stateless")
 
 
-def as_policy_takes_it(spec: tf.TensorSpec, leaf: Array) -> Array:
-    """Returns a leaf of an observation, with 0 and 1 where the spec asks for them in a mask."""
-    is_mask = tf.as_dtype(spec.dtype).is_integer and getattr(leaf, "dtype", None) == np.bool_
-    return leaf.astype(np.int32) if is_mask else leaf
+def as_policy_takes_it(spec: Nest, observation: Nest) -> Nest:
+    """Returns an observation with 0 and 1 where the spec asks for them in a mask.
+
+    Where `DelayedRewards` has added entries, it is the observation without them.
+
+    Raises:
+        TypeError, ValueError: it is not of the structure of the spec.
+    """
+
+    def convert(part: tf.TensorSpec, leaf: Array) -> Array:
+        is_mask = tf.as_dtype(part.dtype).is_integer and getattr(leaf, "dtype", None) == np.bool_
+        return leaf.astype(np.int32) if is_mask else leaf
+
+    is_same = isinstance(spec, dict) and isinstance(observation, dict)
+    if not (is_same and spec.keys() == observation.keys()):
+        observation = without_feedback(observation)
+    return map_structure(convert, spec, observation)
 
 
 def initial_state(policy: tf_policy.TFPolicy, time_step: ts.TimeStep) -> Nest:
@@ -171,13 +185,13 @@ def to_tensors(policy: tf_policy.TFPolicy, observation: Nest) -> Nest:
     """
 
     def to_tensor(spec: tf.TensorSpec, leaf: Array) -> tf.Tensor:
-        tensor = tf.convert_to_tensor(as_policy_takes_it(spec, leaf), spec.dtype)
+        tensor = tf.convert_to_tensor(leaf, spec.dtype)
         spec.shape.assert_is_compatible_with(tensor.shape[1:])
         return tensor
 
     spec = policy.time_step_spec.observation
     try:
-        return tf.nest.map_structure(to_tensor, spec, observation)
+        return tf.nest.map_structure(to_tensor, spec, as_policy_takes_it(spec, observation))
     except (TypeError, ValueError) as error:
         expected = f"expected {spec}"
         raise ValueError(f"observation does not fit the policy: {error}; {expected}") from error

@@ -24,18 +24,22 @@ from bandit_envs.adapters.tf_agents.policies.compiled import (
     as_policy_takes_it,
     batch_shape,
     batched,
-    initial_state,
+)
+from bandit_envs.adapters.tf_agents.policies.infos import (
+    ChoiceInfos,
+    emits_info,
+    step_without_exploration,
 )
 from bandit_envs.adapters.tf_agents.policies.mixtures import ResponsibleAgents
 from bandit_envs.adapters.tf_agents.policies.probability_tables import find_table
+from bandit_envs.adapters.tf_agents.policies.saved_models import SavedModelPolicy
 from bandit_envs.adapters.tf_agents.policies.variables import AgentVariables, Values
 from bandit_envs.adapters.tf_agents.trackable_draws import TrackableDraws, first_state
 from bandit_envs.adapters.tf_agents.users import kind_of_tf_agents_actions
 from bandit_envs.arrays import Array, Floats, Rng
 from bandit_envs.base.actions import ActionKind
 from bandit_envs.base.checks import short_repr
-from bandit_envs.nests import Nest, map_structure
-from bandit_envs.policies.draws import draw_indices
+from bandit_envs.nests import Nest
 from bandit_envs.trajectories import StepType, Trajectory
 
 Self = TypeVar("Self", bound="TFPolicyModel")
@@ -69,10 +73,14 @@ class TFPolicyModel:
         self._table = find_table(policy)
         self._choose = None
         self._scores: CompiledFunction | None = None  # before they are first asked for
+        _check_masks(policy, draws=self._table is None)
         if self._table is None:
-            _check_masks(policy)
             self._choose = SeededChooser(policy)
         self.knows_probabilities = self._table is not None  #: of actions
+        # One that explores tells noise, and a SavedModel does not say whether it does.
+        self._is_unknown = isinstance(policy, SavedModelPolicy) and self._table is None
+        self.emits_info = emits_info(policy) and not self._is_unknown  #: beside probabilities
+        self._infos: ChoiceInfos | None = None  # before they are first asked for
 
     def __deepcopy__(self: Self, memo: dict[int, object]) -> Self:
         return self
@@ -93,6 +101,9 @@ class TFPolicyModel:
 
         Upper bounds come first, then means: what `emit_policy_info` of the agent asks for.
         """
+        if self._is_unknown:
+            problem = "a SavedModel that draws may predict at random where it explores"
+            raise NotImplementedError(f"{problem}; expected its agent, or a policy that does not")
         if self._scores is None:
             found = [name for name in PREDICTED if getattr(self._policy.info_spec, name, ()) != ()]
             if not found:
@@ -106,15 +117,26 @@ class TFPolicyModel:
 
     def _predicted(self, name: str, time_step: ts.TimeStep) -> tf.Tensor:
         """Returns a field of what the policy tells of all actions."""
-        step = self._policy.action(time_step, initial_state(self._policy, time_step))
-        return getattr(step.info, name)
+        return getattr(step_without_exploration(self._policy, time_step).info, name)
 
-    def act(self, rng: Rng, learned: Values, observation: Nest) -> Array:
-        """Returns the actions that the policy draws, given the observation [n, ...]."""
-        if self._choose is None:
-            return draw_indices(rng, self.probabilities(learned, observation))
+    def act(self, rng: Rng, learned: Values, observation: Nest) -> tuple[Array, Nest]:
+        """Returns the actions that the policy draws by itself, given the observation [n, ...].
+
+        The other arrays are its info, if it has `emits_info`.
+        """
+        assert self._choose is not None  # else its probabilities are known
         with self._variables.set_to(learned):
-            return self._choose(rng, observation)
+            action, info = self._choose(rng, observation)
+        return action, tf.nest.map_structure(np.asarray, info)
+
+    def info_of(
+        self, rng: Rng, learned: Values, observation: Nest, action: Array, table: Floats
+    ) -> Nest:
+        """Returns the info of actions [n], given the probabilities of all of them, [n, K]."""
+        if self._infos is None:
+            self._infos = ChoiceInfos(self._policy)
+        with self._variables.set_to(learned):
+            return self._infos(rng, observation, action, table)
 
 
 class AgentModel(TFPolicyModel):
@@ -212,8 +234,8 @@ class AgentModel(TFPolicyModel):
             return tf.nest.map_structure(_to_tensor, self._told_spec, told)
         if self._told_spec == ():
             return ()
-        told = getattr(trajectory.policy_info, "log_probability", None)
-        if told is None:
+        told = getattr(trajectory.policy_info, "log_probability", ())
+        if not len(told):
             table = self.probabilities(learned, trajectory.observation)
             told = np.log(table[np.arange(len(table)), trajectory.action])
         return tf.cast(told, tf.float32)
@@ -264,6 +286,7 @@ class PyPolicyModel:
 
     def __init__(self, policy: py_policy.PyPolicy) -> None:
         self._policy = policy
+        self.emits_info = emits_info(policy)
         self.action_kind = _kind_of(policy)
         self.reward_spec: Nest = policy.time_step_spec.reward
         self._observation_spec: Nest = policy.time_step_spec.observation
@@ -272,13 +295,14 @@ class PyPolicyModel:
         """Returns nothing: what the policy knows is its own."""
         return ()
 
-    def act(self, rng: Rng, learned: Values, observation: Nest) -> Array:
-        """Returns the actions that the policy chooses, given the observation [n, ...]."""
+    def act(self, rng: Rng, learned: Values, observation: Nest) -> tuple[Array, Nest]:
+        """Returns the actions that the policy chooses, and the info, given the observation."""
         size = len(tf.nest.flatten(observation)[0])
-        taken = map_structure(as_policy_takes_it, self._observation_spec, observation)
+        taken = as_policy_takes_it(self._observation_spec, observation)
         time_step = ts.restart(taken, batch_size=size, reward_spec=self.reward_spec)
         state = self._policy.get_initial_state(size)
-        return np.asarray(self._policy.action(time_step, state).action)
+        step = self._policy.action(time_step, state)
+        return np.asarray(step.action), tf.nest.map_structure(np.asarray, step.info)
 
 
 def _kind_of(policy: tf_policy.TFPolicy | py_policy.PyPolicy) -> ActionKind:
@@ -299,16 +323,28 @@ def _kind_of(policy: tf_policy.TFPolicy | py_policy.PyPolicy) -> ActionKind:
     return kind
 
 
-def _check_masks(policy: tf_policy.TFPolicy) -> None:
-    """Raises ValueError if a policy that draws by itself does not see which actions it may."""
+def _check_masks(policy: tf_policy.TFPolicy, draws: bool) -> None:
+    """Raises ValueError if a policy does not see which actions it may choose.
+
+    A SavedModel does not say whether it does.
+
+    Args:
+        policy: the policy.
+        draws: whether it draws its actions by itself.
+    """
     if isinstance(policy, mixture_policy.MixturePolicy):
         for part in policy._policies:
-            _check_masks(part)
+            _check_masks(part, draws)
         return
     spec = policy.time_step_spec.observation
-    has_mask = isinstance(spec, dict) and "mask" in spec
-    if has_mask and policy.observation_and_action_constraint_splitter is None:
-        found = f"{type(policy).__name__} draws by itself, and its observation has a mask"
+    if isinstance(policy, SavedModelPolicy) or not (isinstance(spec, dict) and "mask" in spec):
+        return
+    name = type(policy).__name__
+    if "per_arm" in spec:
+        found = f"{name} reads no mask of items, and its observation has one"
+        raise ValueError(f"{found}; expected num_actions in its place, as TF-Agents has it")
+    if draws and policy.observation_and_action_constraint_splitter is None:
+        found = f"{name} draws by itself, and its observation has a mask"
         raise ValueError(f"{found}; expected an observation_and_action_constraint_splitter")
 
 

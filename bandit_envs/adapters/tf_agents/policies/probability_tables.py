@@ -51,10 +51,8 @@ class ProbabilityTable:
 
     def __init__(self, policy: tf_policy.TFPolicy) -> None:
         self._policy = policy
-        self._asked = policy  # for its distribution
-        self._explores = isinstance(policy, epsilon_greedy_policy.EpsilonGreedyPolicy)
-        if self._explores:
-            self._asked = greedy_policy.GreedyPolicy(policy.wrapped_policy)
+        self._asked = without_exploration(policy)  # for its distribution
+        self._explores = explores(policy)
         self._num_actions = kind_of_tf_agents_actions(policy.action_spec).num_actions
         epsilon = tf.TensorSpec([], tf.float64)
         self._compiled = CompiledFunction(self._table, policy, epsilon)
@@ -181,6 +179,19 @@ class MixtureTable:
         weights = tf.cast(self._policy._mixture_distribution.probs_parameter(), tf.float64)
         tables = tf.stack([table.tensor(time_step) for table in self._tables], axis=-1)
         return tf.linalg.matvec(tables, weights)
+
+
+def explores(policy: tf_policy.TFPolicy) -> bool:
+    """Whether a policy chooses at random with a probability, and greedily otherwise."""
+    return isinstance(policy, epsilon_greedy_policy.EpsilonGreedyPolicy)
+
+
+def without_exploration(policy: tf_policy.TFPolicy) -> tf_policy.TFPolicy:
+    """Returns the greedy part of an ε-greedy policy, or the policy, if it is another.
+
+    What an `EpsilonGreedyPolicy` predicts in the rows where it explores is drawn at random.
+    """
+    return greedy_policy.GreedyPolicy(policy.wrapped_policy) if explores(policy) else policy
 
 
 def find_table(policy: tf_policy.TFPolicy) -> TableFunction | None:

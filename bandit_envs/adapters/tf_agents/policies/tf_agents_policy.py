@@ -26,13 +26,16 @@ from bandit_envs.adapters.tf_agents.policies.models import AgentModel, PyPolicyM
 from bandit_envs.adapters.tf_agents.policies.saved_models import load_policy
 from bandit_envs.adapters.tf_agents.policies.variables import Values
 from bandit_envs.adapters.tf_agents.trackable_draws import KEYS
-from bandit_envs.arrays import Array, Floats, Rng
+from bandit_envs.arrays import Array, Floats, Mask, Rng
 from bandit_envs.base.checks import check_rewards, short_repr
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies import Policy
+from bandit_envs.policies.draws import draw_indices
+from bandit_envs.policies.policy import PolicyStep
 from bandit_envs.seeding import Seed, generator
 from bandit_envs.trajectories import TimeStep, Trajectory
+from bandit_envs.wrappers.delays import without_feedback
 
 AgentOrPolicy: TypeAlias = (
     "tf_agent.TFAgent | tf_policy.TFPolicy | py_policy.PyPolicy | str | os.PathLike[str]"
@@ -57,9 +60,23 @@ class TFAgentsPolicy(Policy):
         self._model = model
         self.can_learn = isinstance(model, AgentModel)
         self.knows_probabilities = model.knows_probabilities
+        self.emits_info = model.emits_info
         rng = generator(seed)
         self._key = int(rng.integers(KEYS))  # from which training draws
         super().__init__(action_spec=model.action_kind, batch_size=batch_size, seed=rng)
+
+    def policy_step(self, time_step: TimeStep) -> PolicyStep:
+        if not self.emits_info:
+            return super().policy_step(time_step)
+        self._check_batch("time_step", time_step, TimeStep)
+        rng, learned, *_ = self._state
+        seen = time_step.observation
+        if isinstance(self._model, TFPolicyModel) and self.knows_probabilities:
+            table = self.probabilities(time_step)
+            action = self.action_kind.chosen(draw_indices(rng, table))
+            return PolicyStep(action, self._model.info_of(rng, learned, seen, action, table))
+        action, info = self._act(rng, learned, seen)
+        return PolicyStep(self.action_kind.chosen(action), info)
 
     def _set_num_actions(self, num_actions: int) -> None:
         raise self._without_more_actions("the agent of TF-Agents is made for these")
@@ -78,12 +95,29 @@ class TFAgentsPolicy(Policy):
     def _select(self, rng: Rng, learned: Values, time_step: TimeStep) -> Nest:
         if self.knows_probabilities:
             return super()._select(rng, learned, time_step)
-        return self.action_kind.check(self._model.act(rng, learned, time_step.observation))
+        return self._act(rng, learned, time_step.observation)[0]
+
+    def _act(self, rng: Rng, learned: Values, observation: Nest) -> tuple[Array, Nest]:
+        """Returns what the model chooses and tells, if the actions are available.
+
+        Raises:
+            ValueError: an action is not one, or not an available one.
+        """
+        found, info = self._model.act(rng, learned, observation)
+        action = self.action_kind.check(found)
+        mask = self._available(observation) if self.action_kind.is_single else None
+        if mask is not None:
+            _check_available(mask[np.arange(self.batch_size), action], action)
+        return action, info
 
     def _probabilities(self, learned: Values, time_step: TimeStep) -> Floats:
-        if isinstance(self._model, TFPolicyModel) and self.knows_probabilities:
-            return self._model.probabilities(learned, time_step.observation)
-        return super()._probabilities(learned, time_step)
+        if not (isinstance(self._model, TFPolicyModel) and self.knows_probabilities):
+            return super()._probabilities(learned, time_step)
+        table = self._model.probabilities(learned, time_step.observation)
+        mask = self._available(time_step.observation)
+        if mask is not None:
+            _check_available((table * mask).max(axis=1) > 0.0, table.argmax(axis=1))
+        return table
 
     def _scores_of(self, learned: Values, time_step: TimeStep) -> Floats:
         if isinstance(self._model, TFPolicyModel):
@@ -105,6 +139,14 @@ class TFAgentsPolicy(Policy):
         return map_structure(check, self._model.reward_spec, reward)
 
 
+def _check_available(is_available: Mask, action: Array) -> None:
+    """Raises ValueError for the first row whose action [n] a policy must not choose there."""
+    if not is_available.all():
+        row = int(is_available.argmin())
+        problem = f"the policy chose action {action[row]} in row {row}, where it is not available"
+        raise ValueError(f"{problem}; expected one that reads the mask")
+
+
 def as_policy(agent: AgentOrPolicy, batch_size: int = 1, seed: Seed = None) -> TFAgentsPolicy:
     """Returns an agent or a policy of TF-Agents as a policy of this package.
 
@@ -118,6 +160,10 @@ def as_policy(agent: AgentOrPolicy, batch_size: int = 1, seed: Seed = None) -> T
     one; the result tells their probabilities. A policy that draws by itself, such as Thompson
     sampling, gets a seed of this generator for each action. A `PyPolicy`, and a SavedModel of a
     policy that draws, draw as they like: their runs do not repeat.
+
+    What `emit_policy_info` of the agent asks for is in the `policy_info` of trajectories, in the
+    `PolicyInfo` of TF-Agents, with the log probability, if that is known. Mixtures tell nothing,
+    nor do SavedModels that draw by themselves.
 
     A mixture of agents trains the agent that has chosen an action. A trajectory does not tell which
     one did: it is drawn, with its probability given the action.
@@ -153,6 +199,9 @@ def as_policy(agent: AgentOrPolicy, batch_size: int = 1, seed: Seed = None) -> T
 def tensor_specs(env: AnyEnvironment) -> tuple[ts.TimeStep, Nest]:
     """Returns the `time_step_spec` and the `action_spec` that agents for `env` take.
 
+    Those of an environment with `DelayedRewards` are of observations without their `feedback`:
+    `as_policy(agent)` learns through `DelayedLearning`.
+
     Args:
         env: an environment of this package, adapted or not, or in a `TFPyEnvironment`.
     """
@@ -160,7 +209,7 @@ def tensor_specs(env: AnyEnvironment) -> tuple[ts.TimeStep, Nest]:
         time_step_spec = env.time_step_spec()
         action_spec = env.action_spec()
     elif isinstance(env, PyEnvironment):
-        seen = observation_spec_for_tf_agents(env)
+        seen = without_feedback(observation_spec_for_tf_agents(env))
         reward_spec = map_structure(to_tf_agents_spec, env.reward_spec())
         discount_spec = map_structure(to_tf_agents_spec, env.discount_spec())
         time_step_spec = ts.time_step_spec(seen, reward_spec)._replace(discount=discount_spec)

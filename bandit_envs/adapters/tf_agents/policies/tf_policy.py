@@ -138,8 +138,8 @@ def as_tf_policy(
     `policy_observer(policy)` among the observers; a policy that has acted 100 times without having
     learned warns.
 
-    It draws by its own generator. Its state is not in checkpoints of TensorFlow: `save_state`
-    writes it.
+    It draws by its own generator. Its state is not in checkpoints of TensorFlow, and what a
+    `PolicySaver` writes works in this process only, as it calls Python: `save_state` writes it.
 
     Args:
         policy: a policy with as many rows as the environment.

@@ -37,7 +37,7 @@ def write_dsjson(path: str | os.PathLike[str], log: BanditLog) -> None:
 
 def _make_documents(log: BanditLog) -> Iterator[dict[str, Any]]:
     """Yields the decisions of a log as dsjson has them."""
-    refuse_columns(log, "expected_rewards", "step", "row", "embedding", "own_propensity")
+    refuse_columns(log, "expected_rewards", "step", "row", "embedding", "own_propensity", "info")
     observation = log.observation
     encoding = TableEncoding() if log.encoding is None else log.encoding
     per_arm = None
