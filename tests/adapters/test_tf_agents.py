@@ -376,7 +376,8 @@ def test_a_warning_says_that_agents_learn_one_model_from_several_problems():
         as_tf_agents(per_arm())
 
 
-IS_LATE = tf.__version__ >= "2.16"
+HAS_KERAS_3 = tf.__version__ >= "2.16"
+"""Whether TensorFlow has Keras 3, unless TF_USE_LEGACY_KERAS is set."""
 
 
 @pytest.mark.parametrize(
@@ -396,15 +397,15 @@ def test_importing_it_says_what_keras_needs(module, value, tmp_path):
     environment["PYTHONPATH"] = os.pathsep.join(sys.path)
     command = [sys.executable, str(script)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert (done.returncode == 0) == (IS_LATE or value is None)
-    assert ("TF_USE_LEGACY_KERAS" in done.stderr) == ((value is None) == IS_LATE)
-    if not IS_LATE and value is not None:
+    assert (done.returncode == 0) == (HAS_KERAS_3 or value is None)
+    assert ("TF_USE_LEGACY_KERAS" in done.stderr) == ((value is None) == HAS_KERAS_3)
+    if not HAS_KERAS_3 and value is not None:
         assert "ImportError: TF_USE_LEGACY_KERAS is set without tf_keras" in done.stderr
-    if IS_LATE and value is None:
+    if HAS_KERAS_3 and value is None:
         assert "users_script.py:1: UserWarning: networks and neural agents" in done.stderr
 
 
-@pytest.mark.parametrize("version", ["4.16.0"] if IS_LATE else ["4.5.0", "4.6.0", "4.16.0"])
+@pytest.mark.parametrize("version", ["4.16.0"] if HAS_KERAS_3 else ["4.5.0", "4.6.0", "4.16.0"])
 def test_importing_it_says_which_typing_extensions_break_tensorflow(version, tmp_path):
     info = tmp_path / f"typing_extensions-{version}.dist-info"
     info.mkdir()
@@ -414,7 +415,7 @@ def test_importing_it_says_which_typing_extensions_break_tensorflow(version, tmp
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
     command = [sys.executable, str(script)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    is_broken = not IS_LATE and version != "4.5.0"
+    is_broken = not HAS_KERAS_3 and version != "4.5.0"
     said = f"fails with typing_extensions {version}"
     assert (said in done.stderr) == is_broken
     assert ("users_script.py:1: UserWarning: TensorFlow" in done.stderr) == is_broken

@@ -23,7 +23,8 @@ from bandit_envs.environments import logistic_context, per_arm
 from bandit_envs.logged import LogRecorder, read_log, write_log
 from tests.statistical import is_near
 
-B, K = 50, 3
+B = 50
+K = 3
 EPSILON = 0.6
 PREDICTED = ("predicted_rewards_mean", "predicted_rewards_optimistic")
 

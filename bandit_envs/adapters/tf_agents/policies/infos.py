@@ -46,9 +46,10 @@ def emits_info(policy: tf_policy.TFPolicy | py_policy.PyPolicy) -> bool:
 def step_without_exploration(
     policy: tf_policy.TFPolicy, time_step: ts.TimeStep
 ) -> policy_step.PolicyStep:
-    """Returns what a policy would do without exploration, in a graph; it draws if it has to.
+    """Returns what a policy would do without exploration, in a graph.
 
-    The distribution of a SavedModel that has none would be a part of the graph that fails.
+    It draws only if the policy has no distribution. A SavedModel draws in any case: to ask one that
+    has no distribution for it would put operations that fail into the graph.
     """
     asked = without_exploration(policy)
     state = initial_state(asked, time_step)
@@ -65,7 +66,7 @@ def step_without_exploration(
 def info_without_noise(
     policy: tf_policy.TFPolicy, time_step: ts.TimeStep, step: policy_step.PolicyStep
 ) -> Nest:
-    """Returns the info of a step, in a graph, with what is predicted in rows that explore, too."""
+    """Returns the info of a step, in a graph; where it explores, with greedy predictions."""
     predicted = [name for name in told_fields(policy) if name not in OF_ACTIONS]
     if not (explores(policy) and predicted):
         return step.info
@@ -74,10 +75,10 @@ def info_without_noise(
 
 
 def info_class(policy: tf_policy.TFPolicy) -> Any:
-    """Returns a class of named tuples for what logs keep of what a policy emits.
+    """Returns a class of named tuples: the part of a policy's info that logs keep.
 
-    The log probability is the first field. Features of items are left out if they are all that is
-    told beside it, as the observation has them; and so is what is drawn at random.
+    The log probability is the first field. Features of items are left out if nothing else is told
+    beside it, as the observation has them. What is drawn at random is left out, too.
     """
     told = [name for name in told_fields(policy) if name != FIELDS.LOG_PROBABILITY]
     if not emits_info(policy):

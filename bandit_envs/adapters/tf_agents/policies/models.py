@@ -77,9 +77,10 @@ class TFPolicyModel:
         if self._table is None:
             self._choose = SeededChooser(policy)
         self.knows_probabilities = self._table is not None  #: of actions
-        # One that explores tells noise, and a SavedModel does not say whether it does.
-        self._is_unknown = isinstance(policy, SavedModelPolicy) and self._table is None
-        self.emits_info = emits_info(policy) and not self._is_unknown  #: beside probabilities
+        # Predictions are noise where a policy explores. A SavedModel does not say whether it does.
+        self._may_predict_noise = isinstance(policy, SavedModelPolicy) and self._table is None
+        #: whether it tells more than probabilities
+        self.emits_info = emits_info(policy) and not self._may_predict_noise
         self._infos: ChoiceInfos | None = None  # before they are first asked for
 
     def __deepcopy__(self: Self, memo: dict[int, object]) -> Self:
@@ -101,9 +102,9 @@ class TFPolicyModel:
 
         Upper bounds come first, then means: what `emit_policy_info` of the agent asks for.
         """
-        if self._is_unknown:
+        if self._may_predict_noise:
             problem = "a SavedModel that draws may predict at random where it explores"
-            raise NotImplementedError(f"{problem}; expected its agent, or a policy that does not")
+            raise NotImplementedError(f"{problem}; expected its agent, or one that draws nothing")
         if self._scores is None:
             found = [name for name in PREDICTED if getattr(self._policy.info_spec, name, ()) != ()]
             if not found:
@@ -120,9 +121,12 @@ class TFPolicyModel:
         return getattr(step_without_exploration(self._policy, time_step).info, name)
 
     def act(self, rng: Rng, learned: Values, observation: Nest) -> tuple[Array, Nest]:
-        """Returns the actions that the policy draws by itself, given the observation [n, ...].
+        """Returns the actions that the policy draws by itself, and its info.
 
-        The other arrays are its info, if it has `emits_info`.
+        Args:
+            rng: from which it draws.
+            learned: the values of its variables.
+            observation: [n, ...].
         """
         assert self._choose is not None  # else its probabilities are known
         with self._variables.set_to(learned):

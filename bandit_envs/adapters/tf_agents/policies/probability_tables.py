@@ -187,7 +187,7 @@ def explores(policy: tf_policy.TFPolicy) -> bool:
 
 
 def without_exploration(policy: tf_policy.TFPolicy) -> tf_policy.TFPolicy:
-    """Returns the greedy part of an ε-greedy policy, or the policy, if it is another.
+    """Returns the greedy part of an ε-greedy policy; any other policy is returned as it is.
 
     What an `EpsilonGreedyPolicy` predicts in the rows where it explores is drawn at random.
     """
