@@ -20,8 +20,11 @@ from bandit_envs.showing.tables import Grid
 
 Item = TypeVar("Item")
 
-LINES = (60.0, 600.0)
-"""Seconds between lines of progress where there is no terminal: in the first ten minutes, later."""
+SECONDS_FIRST = 60.0
+"""Seconds between lines of progress where there is no terminal, in the first ten minutes."""
+
+SECONDS_LATER = 600.0
+"""Seconds between lines of progress after these ten minutes."""
 
 WIDTH = None if sys.stdout.isatty() else 160  # of tables; None for that of the terminal
 
@@ -134,7 +137,7 @@ class StepProgress(Progress):
         self._steps = np.concatenate([[0], steps.cumsum()])
         self._work = np.concatenate([[0.0], work.cumsum()])
         self._count_steps = count_steps
-        self._next_line = LINES[0]
+        self._next_line = SECONDS_FIRST
         total = float(self._work[-1])
         self.add_task(title, total=total, steps=0, all_steps=int(self._steps[-1]))
 
@@ -154,7 +157,8 @@ class StepProgress(Progress):
             elapsed = task.elapsed or 0.0
             if elapsed < self._next_line or not task.completed or task.finished:
                 continue
-            self._next_line = elapsed + LINES[elapsed >= LINES[1]]
+            wait = SECONDS_FIRST if elapsed < SECONDS_LATER else SECONDS_LATER
+            self._next_line = elapsed + wait
             steps = f"{task.fields['steps']:,} of {task.fields['all_steps']:,} steps"
             left = elapsed * ((task.total or 0.0) / task.completed - 1.0)
             ERR.print(f"{steps}, about {describe_seconds(left)} left")

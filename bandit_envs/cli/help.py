@@ -46,7 +46,7 @@ class ShowHelp(argparse.Action):
     def __call__(
         self, parser: argparse.ArgumentParser, _: Any, value: Any, __: str | None = None
     ) -> None:
-        """Shows them."""
+        """Shows the help text, and ends the process."""
         if value == ALL:
             parser.formatter_class = argparse.RawDescriptionHelpFormatter
             parser.epilog = str(self.const)

@@ -27,10 +27,13 @@ ROOMS = {
 """The kinds of what is defined in some modules. All else is of arms or of contexts."""
 
 WIDTH = 80
+"""Columns of the list of all kinds."""
+
 LINES = 2
-"""So many lines of ids of a kind are shown where all kinds are."""
+"""How many lines of ids each kind has at most in the list of all kinds."""
 
 MORE = "bandit-envs list ID says all about one of them, and its parameters."
+"""The last line of each list."""
 
 
 def show_list(options: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ from bandit_envs.base.checks import short_repr
 from bandit_envs.cli.console import OUT
 from bandit_envs.cli.options import split_names
 from bandit_envs.cli.table_names import (
-    DEFAULT,
+    DEFAULT_COLUMN,
     LOGISTIC,
     NamedPropensities,
     read_propensity,
@@ -69,7 +69,7 @@ def open_log(options: argparse.Namespace) -> AnyLog:
 
 
 def names_slates(options: argparse.Namespace) -> bool:
-    """Returns whether options say that actions are slates: their own, or one with a comma."""
+    """Whether actions are slates: there are slots or their propensities, or several columns."""
     is_of_slots = options.slot is not None or read_propensity(options).is_of_slates
     return "," in options.action or is_of_slots
 
@@ -106,7 +106,7 @@ def open_slates(options: argparse.Namespace) -> SlateLog:
             drop_missing=options.drop_missing,
         )
     except ValueError as error:
-        if f"no column {DEFAULT!r}" not in str(error):
+        if f"no column {DEFAULT_COLUMN!r}" not in str(error):
             raise
         advice = "--propensity COLUMN, slot:A,B or prefix:A,B names its probabilities"
         raise ValueError(f"{error}; {advice}") from error
@@ -140,14 +140,14 @@ def _scan_with_advice(options: argparse.Namespace, named: NamedPropensities) -> 
     try:
         return _scan(options, named)
     except ValueError as error:
-        lacks_propensity = f"no column {DEFAULT!r}" in str(error)
+        lacks_propensity = f"no column {DEFAULT_COLUMN!r}" in str(error)
         names_others = options.features is not None or options.action != "action"
-        if lacks_propensity and named.column == DEFAULT and names_others:
+        if lacks_propensity and named.column == DEFAULT_COLUMN and names_others:
             advice = "--propensity names it, or --propensity estimate estimates what it lacks"
             raise ValueError(f"{error}; {advice}") from error
         path, _ = split_pattern(options.log.absolute())
         names = [options.action, options.reward, named.column]
-        if options.features is not None or names != ["action", "reward", DEFAULT]:
+        if options.features is not None or names != ["action", "reward", DEFAULT_COLUMN]:
             raise
         if any(is_archive(file.name) for file in (path, *path.rglob("*"))):
             raise  # no table of a user is an archive

@@ -86,9 +86,9 @@ def add_workers(
     """Adds the option of who does the work.
 
     Args:
-        container: of the option.
-        what: the workers do.
-        number: of workers, if the user names none; None for one per core.
+        container: the parser, or the group of options, that gets the option.
+        what: the work, in the help text.
+        number: how many workers there are if the user does not say it; None for one per core.
     """
     default = "one per core" if number is None else f"{number}"
     text = (
@@ -115,7 +115,7 @@ def read_workers(text: str, number: int) -> Workers:
 
     Args:
         text: as the user gives it.
-        number: of workers, if the text has none.
+        number: how many workers there are if the text does not say it.
 
     Raises:
         argparse.ArgumentTypeError: the text names no workers.

@@ -19,12 +19,12 @@ OF_PREFIXES = "prefix:"
 LOGISTIC = "logistic"
 """The model of propensities that is not one of scikit-learn."""
 
-DEFAULT = "propensity"
-"""The column of propensities, if the user names no other one."""
+DEFAULT_COLUMN = "propensity"
+"""The column of propensities, if no option names another column."""
 
 
 class NamedPropensities(NamedTuple):
-    """What --propensity names, each None if it names no such thing."""
+    """What --propensity names; None or () for what it does not name."""
 
     column: str | None
     """A column, a number, or a column for each of several loggers."""
@@ -33,7 +33,10 @@ class NamedPropensities(NamedTuple):
     """A classifier that estimates what the table lacks."""
 
     slots: Sequence[str] = ()
+    """Columns of the probabilities that slots show their items."""
+
     prefixes: Sequence[str] = ()
+    """Columns of the probabilities of the items down to each slot."""
 
     @property
     def is_of_slates(self) -> bool:
@@ -45,9 +48,9 @@ def read_propensity(options: argparse.Namespace) -> NamedPropensities:
     """Returns what --propensity names.
 
     Raises:
-        ValueError: it names two things of one kind, or some that cannot go together.
+        ValueError: it names two columns, numbers or models.
     """
-    given: list[str] = options.propensity or [DEFAULT]
+    given: list[str] = options.propensity or [DEFAULT_COLUMN]
     slots: Sequence[str] = ()
     prefixes: Sequence[str] = ()
     others = []
