@@ -40,8 +40,8 @@ class Outcomes(NamedTuple):
     actions: list[str]  # the names of the K actions
     available: Mask | None  # [n, K], where the table lacks outcomes; None if it lacks none
     features: Sequence[str] = ()  # the d columns of the contexts; () if they have no names
-    units: Indices | None = None  # [n], whose each row is; None for those of equal contexts
-    segments: NDArray[np.str_] | None = None  # [n], by which rows are told apart; None for none
+    units: Indices | None = None  # [n], whose each row is; None: equal contexts are of one
+    segments: NDArray[np.str_] | None = None  # [n], the segment of each row; None without
 
 
 class _Cells(NamedTuple):

@@ -44,7 +44,7 @@ class PriceCurves:
     models: Sequence[PricePoint]  #: each single model
     points: Sequence[PricePoint]  #: each router at each price
     at_budget: Sequence[PricePoint]  #: each router at the price that spends the budget
-    best: str | None  #: the best single model of those that routers learned from; None for none
+    best: str | None  #: the best single model where routers learned; None if all cost too much
     frontier: Frontier  #: the best mixes of single models, on the held-out requests
     budget: float | None  #: for a request; None for none
     confidence: float  #: the probability that an interval holds

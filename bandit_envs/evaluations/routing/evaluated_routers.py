@@ -37,7 +37,7 @@ from bandit_envs.tables.encoding import NumberColumn, TableEncoding
 from bandit_envs.tables.errors import name_some
 
 FEWEST_UNITS = 10
-"""Each part has at least so many requests."""
+"""How many units each part has at least."""
 
 SAME = "rows with equal features are of one request, unless a column says whose they are"
 """What a user should know of rows that repeat."""

@@ -55,9 +55,9 @@ class Trial:
 
     @functools.cached_property
     def best(self) -> int | None:
-        """The number of the best single model, as far as routers may know; None if there is none.
+        """The number of the best single model on the requests that routers learn from.
 
-        Of several that score alike, it is the cheapest.
+        Of several that score alike, it is the cheapest. It is None if none keeps to the budget.
         """
         scores = merge_ties(self.learned.scores.mean(axis=0))
         costs = self.learned.costs.mean(axis=0)
@@ -81,19 +81,21 @@ class Trial:
         """Returns what a router gets that has learned at a price."""
         policy = router.learn(self.learned, price, self.lesson)
         found = route(policy, self.held_out)
-        compared = Compared(found, self.frontier.gains(found.scores, found.costs), self._best)
+        compared = Compared(
+            found, self.frontier.gains(found.scores, found.costs), self._routed_to_best
+        )
         learned_cost = float(route(policy, self.learned).costs.mean())
-        return self.measure.make_points(router.name, price, compared, learned_cost)
+        return self.measure.make_point(router.name, price, compared, learned_cost)
 
     def try_model(self, number: int, name: str) -> PricePoint:
         """Returns what a single model gets."""
-        compared = Compared(self._follow(number), None, self._best)
+        compared = Compared(self._follow(number), gains=None, best=self._routed_to_best)
         learned_cost = float(self.learned.costs[:, number].mean())
-        return self.measure.make_points(name, math.nan, compared, learned_cost)
+        return self.measure.make_point(name, math.nan, compared, learned_cost)
 
     @functools.cached_property
     def measure(self) -> Measure:
-        """How means over held-out requests are shown, and in which segments."""
+        """The means over held-out requests that are shown, and their segments."""
         names = np.array(self.held_out.segments)
         known = order_names([str(name) for name in np.unique(names)])
         if len(known) > MAX_SEGMENTS:
@@ -107,7 +109,7 @@ class Trial:
         )
 
     @functools.cached_property
-    def _best(self) -> Routed | None:
+    def _routed_to_best(self) -> Routed | None:
         """What the best single model gets on the held-out requests; None if there is none."""
         return None if self.best is None else self._follow(self.best)
 

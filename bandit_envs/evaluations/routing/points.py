@@ -61,8 +61,8 @@ class Compared(NamedTuple):
 
     Fields:
         routed: what it got.
-        gains: [n], how much more each row scores than the best mix of single models; None for none.
-        best: what the best single model got; None for none.
+        gains: [n], how much more each row scores than the best mix of models; None for a model.
+        best: what the best single model got; None if there is no best one.
     """
 
     routed: Routed
@@ -74,11 +74,11 @@ Interval: TypeAlias = tuple[float, float, float]
 """A mean, and the ends of its interval."""
 
 UNKNOWN: Interval = (math.nan, math.nan, math.nan)
-"""What is not compared."""
+"""The interval of a comparison that is not made."""
 
 
 class Measure(NamedTuple):
-    """How means over held-out rows are shown.
+    """Makes means over held-out rows, with their intervals.
 
     Fields:
         unit: [n], the unit of each row, such as a request; None if each is a unit of its own.
@@ -92,32 +92,31 @@ class Measure(NamedTuple):
     confidence: float
     segments: Mapping[str, Indices]
 
-    def make_points(
+    def make_point(
         self, name: str, price: float, compared: Compared, learned_cost: float
     ) -> PricePoint:
         """Returns the point of a router, or of a single model, with those of all segments.
 
         Args:
-            name: of it.
+            name: of the router or the model.
             price: at which it has learned.
             compared: what it got on held-out rows.
-            learned_cost: of a row that routers have learned from.
+            learned_cost: the mean cost of the rows that routers have learned from.
         """
-        found = self._make_point(name, price, compared, learned_cost)
-        shown = {name: rows for name, rows in self.segments.items() if len(rows) >= FEWEST_ROWS}
+        found = self._point_of(name, price, compared, learned_cost)
         segments = []
-        for segment, rows in shown.items():
-            unit = None if self.unit is None else self.unit[rows]
-            part = self._replace(unit=unit)._make_point(
-                name, price, take_compared(compared, rows), learned_cost
-            )
+        for segment, rows in self.segments.items():
+            if len(rows) < FEWEST_ROWS:
+                continue
+            measure = self._replace(unit=None if self.unit is None else self.unit[rows])
+            part = measure._point_of(name, price, _take_compared(compared, rows), learned_cost)
             segments.append(part._replace(segment=segment))
         return found._replace(segments=tuple(segments))
 
-    def _make_point(
+    def _point_of(
         self, name: str, price: float, compared: Compared, learned_cost: float
     ) -> PricePoint:
-        """Returns the point of some rows."""
+        """Returns the point of all rows, without segments."""
         scores, costs, models = compared.routed
         best = compared.best
         counts = np.bincount(models, minlength=self.num_models)
@@ -147,7 +146,7 @@ def estimate_mean(values: Floats, unit: Indices | None) -> Estimate:
         unit: [n], of the rows; None if each is a unit of its own.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a note says it once
+        warnings.simplefilter("ignore", UserWarning)  # a note of the evaluation says it once
         return mean_terms(values, unit).sums().estimate()
 
 
@@ -157,7 +156,7 @@ def without_price(point: PricePoint) -> PricePoint:
     return point._replace(price=math.nan, segments=tuple(segments))
 
 
-def take_compared(compared: Compared, rows: Indices) -> Compared:
+def _take_compared(compared: Compared, rows: Indices) -> Compared:
     """Returns what was got on some of the rows."""
     return Compared(
         routed=_take(compared.routed, rows),
@@ -167,4 +166,5 @@ def take_compared(compared: Compared, rows: Indices) -> Compared:
 
 
 def _take(routed: Routed, rows: Indices) -> Routed:
+    """Returns what was got on some of the rows."""
     return Routed(routed.scores[rows], routed.costs[rows], routed.models[rows])

@@ -17,14 +17,14 @@ EXPLAINED = (
 """What the numbers of the tables are."""
 
 SMALLEST_SHARE = 0.005
-"""The share of requests from which on a model is shown."""
+"""Models with a smaller share of the requests are not shown."""
 
 
 class PointsTable(NamedTuple):
     """Some points as texts.
 
     Fields:
-        title: "" of the one of all prices.
+        title: of the table; "" for all prices.
         grid: the headings, and a row for each point.
         is_segment: whether the points are of a segment of the requests.
     """

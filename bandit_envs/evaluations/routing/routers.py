@@ -47,7 +47,7 @@ class Requests(NamedTuple):
     scores: Floats  # [n, K]
     costs: Floats  # [n, K]
     units: Indices  # [n], whose each row is
-    segments: Sequence[str] = ()  # [n], by which rows are told apart; () for none
+    segments: Sequence[str] = ()  # [n], the segment of each row; () without
     names_features: bool = False  # whether contexts are columns with names
 
     @property
