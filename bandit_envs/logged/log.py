@@ -67,8 +67,8 @@ LATEST = 2.5e11
 
 OPTIONAL = tuple(COLUMNS)[3:]
 
-DROPPED = (*OPTIONAL, "info")
-"""What `drop` takes."""
+CAN_DROP = (*OPTIONAL, "info")
+"""The columns that `drop` can leave out."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -259,9 +259,9 @@ class BanditLog:
     def drop(self, *names: str) -> BanditLog:
         """Returns the log without some optional columns, such as those a format cannot hold."""
         for name in names:
-            if name not in DROPPED:
+            if name not in CAN_DROP:
                 raise ValueError(
-                    f"name is {short_repr(name)}; expected one of {', '.join(DROPPED)}"
+                    f"name is {short_repr(name)}; expected one of {', '.join(CAN_DROP)}"
                 )
         nothing: dict[str, Any] = dict.fromkeys(names)
         return dataclasses.replace(self, **nothing)

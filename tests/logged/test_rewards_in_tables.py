@@ -307,5 +307,5 @@ def test_the_command_joins_rewards(folder, monkeypatch, capsys):
     assert "the table has no times of day; exported 2026-01-07 00:00, the time of the" in text
     main(["evaluate", "log", *names, "--window", "when:2d:2026-01-05 12:00", *rest])
     text = " ".join(capsys.readouterr().out.split())
-    assert "exported 2026-01-05 12:00, as it is said" in text
+    assert "exported 2026-01-05 12:00, as given" in text
     assert "decisions younger than 2d: 3, left out: those after 2026-01-03 12:00" in text

@@ -298,7 +298,7 @@ def test_logs_in_files_keep_units(tmp_path, suffix):
     ("unit", "error", "text"),
     [
         ([0.5, 1.0], TypeError, "unit is float64; expected integers or texts"),
-        (["a", None], ValueError, "unit is None in row 1; expected a text, as others are"),
+        (["a", None], ValueError, "unit is None in row 1; expected a text, as of the other units"),
         ([[1], [2]], ValueError, r"unit has shape \(2, 1\); expected one dimension"),
         ([1], ValueError, "unit has"),
     ],

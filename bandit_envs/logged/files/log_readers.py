@@ -87,9 +87,9 @@ def scan_log(
             ValueError that counts them.
         time: a column that no batch has, such as the `time` of rewards.
             `earlier, later = scan.split("2024-12-31")` cuts the log there, and `evaluate` cuts it
-            by week or month. Batches of `scan.with_dates("")` have its dates. That of a service's
-            file is `time`, of its decisions where it cuts by month, and of its rewards where it
-            splits; that of dsjson is `Timestamp`.
+            by week or month. Batches of `scan.with_dates("")` have its dates. A service's file has
+            `time`: `evaluate` cuts by the times of its decisions, and `split` by those of its
+            rewards. Lines of dsjson have `Timestamp`.
         embedding: the columns of the categories of the action, as for `from_frame`.
         weight: the column of how many decisions each row stands for, as for `from_frame`.
         only: a pattern, such as `*.csv` or `day=2/*`, of the files of a folder that are read. By

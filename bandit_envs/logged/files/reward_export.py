@@ -9,9 +9,10 @@ import numpy as np
 from bandit_envs.arrays import Floats
 
 MISSED = 3.0
-"""If rewards come at random, 1 in 20 times none does where so many are expected.
+"""The export was made at the last reward if more rewards than this were expected after it.
 
-An earlier time costs rows. A later one would count rewards as 0 that are not in the table.
+If rewards come at random, none comes where three are expected with probability 1 in 20. A time that
+is too early costs rows. One that is too late counts rewards as 0 that are not in the table.
 """
 
 
@@ -20,8 +21,8 @@ class Export(NamedTuple):
 
     Fields:
         time: in seconds.
-        source: says where that is known from.
-        gap: how many seconds the log goes on behind it, in which more rewards should have come.
+        source: what the time follows from, in words.
+        gap: how many seconds the log goes on after the time, in which more rewards were expected.
     """
 
     time: float
@@ -32,7 +33,7 @@ class Export(NamedTuple):
     def find(cls, rewards: Floats, newest: float) -> Export:
         """Returns when rewards were exported, as their times and those of decisions tell.
 
-        The rewards of the later half say how many of them would have come from the last one on.
+        The later half of the rewards tells how many were expected after the last one.
 
         Args:
             rewards: their times, [m].
@@ -48,4 +49,4 @@ class Export(NamedTuple):
 
 
 NOT_KNOWN = Export(np.inf, "")
-"""Where it does not matter."""
+"""Of rewards without a window, for which the time of the export does not matter."""

@@ -261,7 +261,7 @@ class JoinedRewards:
     def _find_export(self, frames: Iterable[DataFrame]) -> Export:
         """Returns when the rewards were exported."""
         if self.source.until is not None:
-            return Export(parse_seconds("until", self.source.until), "as it is said")
+            return Export(parse_seconds("until", self.source.until), "as given")
         newest = -np.inf
         for frame in frames:
             newest = float(_times_of(frame, self.columns.time).max(initial=newest))
@@ -332,11 +332,13 @@ class JoinedRewards:
         """Raises ValueError if all decisions of the log are too young to count."""
         size = self.survey.decisions
         if self.survey.young == size:
-            found = f"all {size} decisions are younger than {self.source.window} on {self._day}"
+            found = (
+                f"all {size} decisions are younger than {self.source.window} on {self._exported}"
+            )
             raise ValueError(f"{found}, {self.export.source}; expected a shorter window")
 
     @property
-    def _day(self) -> str:
+    def _exported(self) -> str:
         """When the rewards were exported, in words."""
         return write_seconds(self.export.time)
 
@@ -347,7 +349,7 @@ class JoinedRewards:
             return []
         days = f"{self.export.gap / DAY:.3g} days"
         found = f"no reward of {self.source.name} is of the last {days} of the log"
-        taken = f"as if it were exported at the time of its last reward, {self._day}"
+        taken = f"as if it were exported at the time of its last reward, {self._exported}"
         named = "--window COLUMN:14d:DATE, or RewardTable(..., until=DATE), says when it was"
         return [f"{found}, so it counts {taken}; {named}"]
 
@@ -371,7 +373,7 @@ class JoinedRewards:
         if self.source.window is not None:
             until = f"up to {self.source.window} after it"
             until += ", from its day on, as the table has no times of day" if self.are_dates else ""
-            until += f"; exported {self._day}, {self.export.source}"
+            until += f"; exported {self._exported}, {self.export.source}"
         memory = 24 * len(self.ids)
         size = f", {memory / 2**20:.0f} MB in memory" if memory > SHOWN_BYTES else ""
         lines = [f"rewards of {self.source.name}{size}: {which} of a decision's, {until}"]

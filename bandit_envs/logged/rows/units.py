@@ -50,14 +50,14 @@ def as_units(values: ArrayLike) -> Indices:
     cells = array.tolist()
     for cell in dict.fromkeys(cells):
         if not isinstance(cell, str):
-            raise BadValueError("unit", cell, cells.index(cell), "a text, as others are")
+            raise BadValueError("unit", cell, cells.index(cell), "a text, as of the other units")
         known[cell] = hash_text(cell)
     hashes = np.fromiter(map(known.__getitem__, cells), np.uint64, len(cells))
     return hashes.astype(np.int64)
 
 
 def number_cells(cells: Array) -> tuple[Indices, Mask]:
-    """Returns the numbers of the units, or of the ids, in cells of a table [n], and which are some.
+    """Returns the numbers of the units, or of the ids, in cells [n], and which cells have a unit.
 
     A unit has the same number in all kinds of tables: the integer 17, the number 17.0, and the
     texts "17" and "17.0" are one. CSV has texts where Parquet has integers, and pandas has floats
@@ -84,7 +84,7 @@ def number_cells(cells: Array) -> tuple[Indices, Mask]:
 
 
 def _number_of(cell: Any) -> int | None:
-    """Returns the number of a unit, modulo 2^64; None for what is no unit."""
+    """Returns the number of the unit in a cell, modulo 2^64; None if it is not a unit."""
     if isinstance(cell, str):
         match = WHOLE.fullmatch(cell)
         number = int(match[1]) if match else 2**64
