@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.base.state import sizes_of
-from bandit_envs.logged.files.served.decision_file import parse_json
 from bandit_envs.logged.files.served.decision_tables import PolicyRow
 from bandit_envs.logged.files.served.typed_queries import damage
 from bandit_envs.names.users_code import printable
@@ -91,12 +90,12 @@ def check_policy(policy: Any, given: ServiceArguments, is_new: bool) -> Policy:
     return policy
 
 
-def describe(policy: Policy, number: int, learns_after: int) -> PolicyRow:
-    """Returns what a file says of a policy, as users have made it.
+def describe_policy(policy: Policy, number: int, learns_after: int) -> PolicyRow:
+    """Returns the row of a file that describes a policy, as the user has made it.
 
     Args:
         policy: that is put to work.
-        number: of the event that does so; 0 for the first policy.
+        number: of the event that puts it to work; 0 for the first policy.
         learns_after: it learns from the rewards behind this number.
     """
     return PolicyRow(number, repr(policy), learns_after, describe_test(policy))
@@ -161,7 +160,7 @@ def _create(store: Store, policy: Policy, given: ServiceArguments) -> Opened:
     """Creates the tables in an empty file."""
     encoding = given.columns(policy)
     names: tuple[str, ...] = ()
-    described = describe(policy, number=0, learns_after=0)
+    described = describe_policy(policy, number=0, learns_after=0)
     meta = {}
     if encoding.item_features:
         _refuse_names(given.actions)
@@ -187,7 +186,7 @@ def _create(store: Store, policy: Policy, given: ServiceArguments) -> Opened:
 def _check(store: Store, policy: Policy, given: ServiceArguments) -> Opened:
     """Compares a file with what is expected."""
     known = store.read_policies()[-1]
-    found = describe(policy, known.number, known.learns_after)
+    found = describe_policy(policy, known.number, known.learns_after)
     if found != known:
         was = "was upgraded to" if known.number else "was made for"
         advice = "take the same arguments, or DecisionService.upgrade"
@@ -270,17 +269,6 @@ def _read_integer(store: Store, name: str, minimum: int, maximum: int) -> int:
         return check_integer(name, int(text), minimum=minimum, maximum=maximum)
     except ValueError:
         raise damage(store.path, f"its {name} is {short_repr(text)}") from None
-
-
-def parse_range(text: str, path: Path) -> tuple[float, float]:
-    """Returns the range of rewards that a file has; ValueError if it has none."""
-    try:
-        low, high = map(float, parse_json(text))
-        if low < high:
-            return low, high
-    except (OverflowError, TypeError, ValueError):
-        pass
-    raise damage(path, f"its reward_range is {short_repr(text)}; expected two numbers")
 
 
 def check_known(policy: Policy, encoding: TableEncoding) -> None:

@@ -583,6 +583,6 @@ def _check_measures(values: Any) -> dict[str, float]:
 
 
 def _check_value(what: str, value: Any) -> float:
-    """Returns what a decision was paid."""
+    """Returns a reward as a number; a bool is 0 or 1."""
     number = float(value) if isinstance(value, (bool, np.bool_)) else value
     return check_number(what, number, -MAX_REWARD, MAX_REWARD)

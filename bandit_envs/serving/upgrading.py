@@ -7,6 +7,7 @@ import dataclasses
 import json
 import os
 
+from bandit_envs.logged.files.served.decision_file import parse_range
 from bandit_envs.policies import Policy
 from bandit_envs.serving.keepers import LearningKeeper
 from bandit_envs.serving.laws import make_law
@@ -16,11 +17,10 @@ from bandit_envs.serving.opening import (
     ServiceArguments,
     check_known,
     check_policy,
-    describe,
+    describe_policy,
     fit_to_items,
     make_offers,
     open_store,
-    parse_range,
 )
 from bandit_envs.serving.schedule import Schedule
 from bandit_envs.serving.store import Event, Store
@@ -52,7 +52,7 @@ def upgrade_file(path: str | os.PathLike[str], policy: Policy, learn: bool | Non
             if store.is_empty():
                 raise ValueError(f"{store.path} is empty; DecisionService(path, policy) fills it")
             known = store.read_policies()[-1]
-            is_same = known == describe(policy, known.number, known.learns_after)
+            is_same = known == describe_policy(policy, known.number, known.learns_after)
             if is_same and (policy.is_untrained or not type(policy).can_learn):
                 return False
             _upgrade(store, policy, policy.is_untrained if learn is None else learn)
@@ -68,7 +68,7 @@ def _upgrade(store: Store, policy: Policy, learn: bool) -> None:
     policy = fit_to_items(store, policy, encoding)
     learns_after = 0 if learn else store.number
     store.add_event(Event("upgrade"))
-    store.add_policy(describe(made, store.number, learns_after))
+    store.add_policy(describe_policy(made, store.number, learns_after))
     _widen_range(store, policy)
     store.change_meta("can_learn", json.dumps(policy.can_learn))
     store.save_state(0, policy)

@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_envs.arrays import Array
 from bandit_envs.logged.files.served.decision_file import DecisionFile
 from bandit_envs.logged.files.served.decision_tables import open_to_read
 from bandit_envs.logged.files.served.typed_queries import TEXT, TypedQuery
-from bandit_envs.serving.reports.summing import RewardRows
+from bandit_envs.serving.reports.summing import RewardRows, divide
 
 NAMES = TypedQuery(
     """SELECT DISTINCT measures.name
@@ -27,9 +26,9 @@ class MeasureReport(NamedTuple):
     Fields:
         name: of the reward.
         decisions: for each action, how many have one.
-        means: of these; NaN if there are none.
-        number: of all decisions that have one.
-        mean: of these.
+        means: for each action, the mean over these; NaN if there are none.
+        number: how many decisions have one, of all actions.
+        mean: over these.
     """
 
     name: str
@@ -39,7 +38,7 @@ class MeasureReport(NamedTuple):
     mean: float
 
 
-def read_names(file: DecisionFile) -> list[str]:
+def read_measure_names(file: DecisionFile) -> list[str]:
     """Returns the names of the further rewards in a file."""
     with open_to_read(file.path) as connection:
         return [name for (name,) in NAMES.fetch(connection, file.path, (file.until,))]
@@ -50,8 +49,8 @@ def report_measure(name: str, batches: Iterable[RewardRows], number: int) -> Mea
 
     Args:
         name: of the rewards.
-        batches: of them.
-        number: of the actions that the report has, to which `actions` of the rows belong.
+        batches: the rewards, whose `actions` are those of the report.
+        number: of the actions of the report.
     """
     counts = np.zeros(number)
     totals = np.zeros(number)
@@ -61,9 +60,9 @@ def report_measure(name: str, batches: Iterable[RewardRows], number: int) -> Mea
     return MeasureReport(
         name=name,
         decisions=counts.astype(int).tolist(),
-        means=_divide(totals, counts).tolist(),
+        means=[divide(total, count) for total, count in zip(totals, counts)],
         number=int(counts.sum()),
-        mean=float(_divide(totals.sum(), counts.sum())),
+        mean=divide(totals.sum(), counts.sum()),
     )
 
 
@@ -73,10 +72,10 @@ def measures_table(
     """Yields the headings, a row for each action, and one for all.
 
     Args:
-        noun: what is chosen.
+        noun: what an action is called, such as item.
         labels: of the actions.
-        measures: what is known of each further reward.
-        show: makes a name fit for a table.
+        measures: what the report tells of each further reward.
+        show: makes a user's text safe for a table.
     """
     headings = [noun]
     for each in measures:
@@ -93,9 +92,3 @@ def _cells(label: str, known: Iterable[tuple[float, int]]) -> list[str]:
     for mean, count in known:
         cells += [f"{mean:.4f}" if count else "", f"{count:,}"]
     return cells
-
-
-def _divide(totals: Array, counts: Array) -> Array:
-    """Returns totals by counts; NaN where there are none."""
-    with np.errstate(invalid="ignore"):
-        return np.asarray(totals / counts)

@@ -14,13 +14,12 @@ import numpy as np
 
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import MAX_REWARD, check_confidence, check_number
-from bandit_envs.logged.files.served.decision_file import DecisionFile, parse_json
+from bandit_envs.logged.files.served.decision_file import DecisionFile, parse_json, parse_range
 from bandit_envs.logged.files.served.decision_tables import PolicyRow, open_to_read, read_policies
 from bandit_envs.logged.files.served.seen import SeenActions, SeenItems
 from bandit_envs.logged.files.served.typed_queries import TEXT, TIME, TypedQuery, damage
 from bandit_envs.policies.split_tests import SplitReport
-from bandit_envs.serving.opening import parse_range
-from bandit_envs.serving.reports.measures import read_names, report_measure
+from bandit_envs.serving.reports.measures import read_measure_names, report_measure
 from bandit_envs.serving.reports.notes import FileFacts, find_notes
 from bandit_envs.serving.reports.periods import Periods
 from bandit_envs.serving.reports.report import ServiceReport
@@ -34,7 +33,7 @@ from bandit_envs.serving.reports.scanning import (
 from bandit_envs.serving.reports.served_policies import ServedPolicies
 from bandit_envs.serving.reports.served_test import make_test, replay_test, with_measure
 from bandit_envs.serving.reports.shown_actions import FixedActions, MostChosenItems, ShownActions
-from bandit_envs.serving.reports.summing import DecisionSums, RewardsByPeriod
+from bandit_envs.serving.reports.summing import DecisionSums, RewardsByPeriod, divide
 
 if TYPE_CHECKING:
     from bandit_envs.evaluations import Evaluation
@@ -116,7 +115,7 @@ def read_report(
     found = _make_report(shown, facts, periods, decisions, rewards)
     measures = [
         report_measure(name, scan_rewards(file, shown, MEASURES, name=name, since=0), shown.number)
-        for name in read_names(file)
+        for name in read_measure_names(file)
     ]
     is_too_short = policies is not None and found.rewards < FEWEST_REWARDS
     return dataclasses.replace(
@@ -154,7 +153,7 @@ def _make_report(
         pending=len(ages),
         oldest=float(ages.max(initial=0.0)),
         median_age=float(np.median(ages)) if len(ages) else math.nan,
-        mean_reward=_divide(rewards.total.sum(), rewards.count.sum()),
+        mean_reward=divide(rewards.total.sum(), rewards.count.sum()),
         certain=decisions.certain,
         smallest_probability=decisions.smallest,
         has_contexts=facts.has_contexts,
@@ -239,10 +238,6 @@ def _find_ages(decisions: DecisionSums, facts: FileFacts) -> Floats:
     return np.asarray(max(time.time(), facts.last_time) - waiting)
 
 
-def _divide(total: float, count: float) -> float:
-    return float(total / count) if count else math.nan
-
-
 def _report_actions(
     shown: ShownActions, decisions: DecisionSums, rewards: RewardsByPeriod
 ) -> list[ActionReport]:
@@ -257,13 +252,13 @@ def _report_actions(
             action=name,
             is_open=shown.is_open[action],
             decisions=int(chosen),
-            share=_divide(chosen, available),
+            share=divide(chosen, available),
             rewards=float(rewards.by_action[action]),
             value=float(values.values[-1]),
             low=float(values.lows[-1]),
             high=float(values.highs[-1]),
-            weight=_divide(decisions.weights[:, action].sum(), available),
-            weight_error=_divide(spread, available),
+            weight=divide(decisions.weights[:, action].sum(), available),
+            weight_error=divide(spread, available),
         )
         found.append(row)
     return found
@@ -287,13 +282,13 @@ def _report_periods(
             values = rewards.actions[action]
             row = last._replace(
                 decisions=int(chosen),
-                share=_divide(chosen, available),
+                share=divide(chosen, available),
                 rewards=math.nan,
                 value=float(values.values[period]),
                 low=float(values.lows[period]),
                 high=float(values.highs[period]),
-                weight=_divide(decisions.weights[period, action], available),
-                weight_error=_divide(spread, available),
+                weight=divide(decisions.weights[period, action], available),
+                weight_error=divide(spread, available),
             )
             rows.append(row)
         each = PeriodReport(
@@ -301,7 +296,7 @@ def _report_periods(
             decisions=int(decisions.chosen[period].sum()),
             pending=int(decisions.pending[period]),
             rewards=int(rewards.count[period]),
-            mean_reward=_divide(rewards.total[period], rewards.count[period]),
+            mean_reward=divide(rewards.total[period], rewards.count[period]),
             actions=rows,
             new_items=math.nan if shown.new_shares is None else float(shown.new_shares[period]),
         )

@@ -29,8 +29,8 @@ MAX_SHOWN = 8
 """Over time, at most so many actions are shown; `ServiceReport.periods` has all."""
 
 
-MEASURES = "Further rewards: means of the decisions that have one, without weights"
-"""What the table of further rewards has."""
+MEASURES_TITLE = "Further rewards: means of the decisions that have one, without weights"
+"""The title of the table of further rewards."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,7 +104,7 @@ class ServiceReport:
             "\n".join(self.summary()),
             "" if self.test is None else str(self.test),
             to_text(self.actions_table()),
-            *([f"{MEASURES}\n{to_text(self.measures_table())}"] if self.measures else []),
+            *([f"{MEASURES_TITLE}\n{to_text(self.measures_table())}"] if self.measures else []),
             *(self._policy_texts() if self.is_upgraded else []),
             f"{self.periods_title()}\n{to_text(self.periods_table())}",
             "\n".join([*self.explain(), *self.notes]),
@@ -257,7 +257,7 @@ class ServiceReport:
         sections = [
             *([] if self.test is None else self.test.sections()),
             Section(f"{self.noun.capitalize()}s", table=self.actions_table(), notes=notes),
-            *([Section(MEASURES, table=self.measures_table())] if self.measures else []),
+            *([Section(MEASURES_TITLE, table=self.measures_table())] if self.measures else []),
             *(self._policy_sections() if self.is_upgraded else []),
             Section(
                 self.periods_title(),

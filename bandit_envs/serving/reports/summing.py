@@ -233,3 +233,8 @@ def _make_sequence(
     return IPSConfidenceSequence(
         usual_weight=usual_weight, confidence=confidence, low=low, high=high
     )
+
+
+def divide(total: float, count: float) -> float:
+    """Returns a total by a count; NaN if the count is 0."""
+    return float(total / count) if count else math.nan

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bandit_envs.base.checks import short_repr
 from bandit_envs.logged.files.served.decision_tables import (
     find_last_number,
     open_to_read,
@@ -134,7 +135,7 @@ class DecisionFile:
         Args:
             batch_rows: the most rows of a batch. Batches of items are smaller if there are many
                 numbers in a row.
-            has_dates: whether they have the times of the decisions, in UTC.
+            has_dates: whether batches have the times of the decisions, in UTC.
         """
         most = size_of_batches(self.encoding, self.num_actions, batch_rows)
         for rows in self.scan_rows(ROWS, most):
@@ -176,7 +177,7 @@ class DecisionFile:
                 the first row, `until`, that of the last, and `rows`, how many are read.
             batch_rows: the most rows of a batch.
             after: the rows behind this number are read.
-            **others: its other parameters.
+            **others: other parameters of the query.
         """
         parameters = {"after": after, "until": self.until, "rows": batch_rows, **others}
         while True:
@@ -221,3 +222,14 @@ def parse_json(text: str) -> Any:
         return json.loads(text)
     except (RecursionError, ValueError):
         return None
+
+
+def parse_range(text: str, path: Path) -> tuple[float, float]:
+    """Returns the range of rewards that a file has; ValueError if it has none."""
+    try:
+        low, high = map(float, parse_json(text))
+        if low < high:
+            return low, high
+    except (OverflowError, TypeError, ValueError):
+        pass
+    raise damage(path, f"its reward_range is {short_repr(text)}; expected two numbers")

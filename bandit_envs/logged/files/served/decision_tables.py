@@ -156,7 +156,7 @@ def is_decisions(path: str | os.PathLike[str]) -> bool:
     return bool(ends_with(os.fspath(path), DECISION_SUFFIXES))
 
 
-class errors_of:  # noqa: N801  # as a function is called
+class errors_of:  # noqa: N801  # it is called like a function
     """Names the file in errors of SQLite: OSError if it cannot be used, ValueError if it is wrong.
 
     Such as that the disk is full, or that the file is locked, read-only or no database.
