@@ -135,7 +135,7 @@ def _is_default(value: Any, default: Any) -> bool:
 def show(value: Any) -> str:
     """Returns a value as one writes it; short arrays as lists, and what is long shortened.
 
-    The text of a long array ends with a digest, so that other arrays of this shape have others.
+    The text of a long array ends with a digest, which tells arrays of one shape apart.
     """
     value = plain(value)
     if isinstance(value, np.ndarray):

@@ -42,11 +42,11 @@ TIME = re.compile(
 )
 
 PLAIN_TIME = "0000-00-00 00:00:00"
-"""How most times are written, with any digits in place of 0."""
+"""How most times are written: 0 stands for any digit."""
 
 DATE_WIDTH = 10
 WIDTHS = (DATE_WIDTH, 16, 19)
-"""After how many characters of it a date or a time may end."""
+"""The lengths of its beginnings that are a date, or a date with a time."""
 
 
 def parse_number(value: Any) -> int | float | None:
@@ -137,6 +137,7 @@ def _parse_plain_times(cells: Sequence[Any]) -> NDArray[np.datetime64] | None:
     pattern = np.frombuffer(PLAIN_TIME[:length].encode(), np.uint8)
     is_digit = (codes >= ord("0")) & (codes <= ord("9"))
     is_good = np.where(pattern == ord("0"), is_digit, codes == pattern)
+    # Between the date and the time, if there is one, may be a T.
     is_good[:, DATE_WIDTH:][:, :1] |= codes[:, DATE_WIDTH:][:, :1] == ord("T")
     try:
         return texts.astype("M8[us]") if is_good.all() else None

@@ -98,7 +98,8 @@ class BanditContract(ContractPart):
     def test_rows_of_one_problem_have_one_mean_where_they_look_alike(self) -> None:
         """Compares the means after a reset: later, users may have states of their own.
 
-        Users whom contexts tell apart later may have what is hidden, if each step draws it anew.
+        Rows that look alike after a reset, and differ in later contexts, may have other means
+        only if nothing that tells them apart stays in the state for the whole episode.
         """
         known = self._bandit_rollout("expected_rewards")
         if known is None or known.environment.independent_rows:
@@ -136,8 +137,8 @@ class BanditContract(ContractPart):
     def test_actions_change_the_state_only_if_the_environment_says_so(self) -> None:
         """Takes two actions in the same state, with equal generators, and compares what follows.
 
-        Where the reward of one of them draws more, that tells nothing: the generators differ then.
-        So a bandit also draws its next states without rewards.
+        If the reward of one of them draws more numbers, the generators differ, and the states are
+        not compared. So a bandit also draws its next states without rewards.
         """
         known = self._bandit_rollout("current_time_step")
         if known is None or known.environment.actions_change_state:
@@ -285,8 +286,8 @@ def _keep_values_of_their_own(environment: Any, rollout: Rollout, row: int) -> b
         arrays = [leaf for leaf in leaves if np.shape(leaf)[:1] == (environment.batch_size,)]
         pairs.append([leaf[[0, row]] for leaf in arrays])
     for kept in zip(*pairs):
-        own = not np.array_equal(kept[0][0], kept[0][1])
-        if own and len(kept) > 2 and all(np.array_equal(each, kept[0]) for each in kept):
+        differs = not np.array_equal(kept[0][0], kept[0][1])
+        if differs and len(kept) > 2 and all(np.array_equal(each, kept[0]) for each in kept):
             return True
     return False
 

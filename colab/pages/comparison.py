@@ -39,7 +39,7 @@ def comparison(heading: str, _: Path) -> str:
     found = [cell for cell in cells() if cell.heading == heading]
     if not found:
         raise ValueError(f"{FILE.name} has no table {heading!r}")
-    columns = list(dict.fromkeys(column_names(heading)))
+    columns = column_names(heading)
     rows: dict[str, dict[str, str]] = {}
     for cell in found:
         rows.setdefault(cell.row, {})[cell.column] = f"[{cell.text}]({cell.address})"

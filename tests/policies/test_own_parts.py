@@ -34,7 +34,7 @@ CASES = [
 
 SLOW = pytest.mark.slow
 FAST = {"user's model, softmax", "user's model, upper bound", "ridge, user's rule", "both user's"}
-MOST_SLOW = [
+MARKED_CASES = [
     pytest.param(*case.values, id=case.id, marks=[] if case.values[0] in FAST else [SLOW])
     for case in CASES
 ]
@@ -60,7 +60,7 @@ def contract_of(pair, items, independent_rows):
 
 
 @pytest.mark.parametrize("independent_rows", [False, True], ids=["shared", "independent rows"])
-@pytest.mark.parametrize(("pair", "items"), MOST_SLOW)
+@pytest.mark.parametrize(("pair", "items"), MARKED_CASES)
 def test_every_pair_passes_the_contract(pair, items, independent_rows):
     """With masks and without: the contract has tests of both."""
     assert failures(contract_of(pair, items, independent_rows)) == {}
@@ -79,7 +79,7 @@ def test_a_part_of_ones_own_takes_few_lines(part, limit):
     assert sum(bool(line.strip()) for line in lines) - documented <= limit
 
 
-@pytest.mark.parametrize(("pair", "items"), MOST_SLOW)
+@pytest.mark.parametrize(("pair", "items"), MARKED_CASES)
 def test_what_a_pair_learns_earns_more_than_chance(pair, items):
     model, rule = PAIRS[pair]
     env = make_clicks(items, 100, 0)

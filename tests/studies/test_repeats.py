@@ -144,7 +144,7 @@ def test_policies_that_fail_or_differ_in_a_trial_do_not_stop_the_others():
     assert "IndexError: third" in found.failed[failing[-1]]
 
 
-def test_a_policy_that_has_its_place_is_refused():
+def test_a_failing_policy_of_a_paired_study_is_refused():
     policies = [f"{OWN}:GlobalEpsilon:c=1", "greedy"]
     with pytest.raises(ValueError, match="differ in the action"):
         make(policy=policies, environment=[BERNOULLI, "testbed"], paired=True)

@@ -121,7 +121,7 @@ class Predictions(NamedTuple):
         raise ValueError(f"{method} returned {found}; expected an array of shape {wanted}")
 
 
-class Rule(Parameters, abc.ABC):  # one of two methods is enough
+class Rule(Parameters, abc.ABC):
     """Chooses actions by what a model predicts: it defines `probabilities`, or else `select`.
 
         select(rng, seen, available)         -> [B]       default: drawn from the probabilities

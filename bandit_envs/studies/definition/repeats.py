@@ -26,7 +26,7 @@ TRIED_STEPS = 8
 """They have at most so many steps."""
 
 EXPECTED = "draws are from the rng that its hooks are given, not from np.random"
-"""What keeps a class from repeating itself if it is not so."""
+"""What a class must do to repeat itself, for error messages."""
 
 DRAWN = (("observation", "an environment"), ("action", "a policy"), ("reward", "an environment"))
 """What a step has, in the order in which it is made, and what makes it."""
@@ -45,8 +45,8 @@ def find_failing(pairs: Sequence[ChosenPair], runs: int, steps: int) -> Mapping[
         steps: of the study.
 
     Returns:
-        what is wrong with users' policies whose trials fail or differ, or that draw from
-        `np.random`, by their texts.
+        the errors of users' policies whose trials fail or differ, or that draw from `np.random`,
+        by the texts of the policies.
 
     Raises:
         ValueError: an environment fails or differs.
@@ -67,8 +67,8 @@ def find_failing(pairs: Sequence[ChosenPair], runs: int, steps: int) -> Mapping[
                 if environment.is_users and not changes:
                     raise
                 same_class = [each for _, each in pairs if each.name == policy.name]
-                alike = same_class if changes else [policy]
-                found.update({str(each): str(error) for each in alike})
+                failing = same_class if changes else [policy]
+                found.update({str(each): str(error) for each in failing})
     return found
 
 

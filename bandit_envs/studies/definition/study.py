@@ -182,7 +182,8 @@ class Study:
         """Returns the study without users' policies whose trials fail or do not repeat.
 
         Raises:
-            ValueError: an environment fails, no policy is left, or each policy has its place.
+            ValueError: an environment fails; or no policy is left, or none may be left out, as the
+                study is paired or has expected values.
         """
         failing = find_failing(self.pairs(), self.runs, self.steps)
         if not failing:
