@@ -17,7 +17,8 @@ from bandit_envs.policies import Policy
 from bandit_envs.serving.laws import ChoiceLaw
 from bandit_envs.serving.offers import Offers
 from bandit_envs.serving.schedule import Schedule
-from bandit_envs.serving.store import DecisionRow, Event, SeenEvent, Store
+from bandit_envs.serving.store import Store
+from bandit_envs.serving.stored_rows import DecisionRow, Event, SeenEvent
 from bandit_envs.trajectories import PolicyInfo, StepType, Trajectory
 
 SAVE_SECONDS = 1.0

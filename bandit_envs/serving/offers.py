@@ -20,7 +20,8 @@ from bandit_envs.policies import Policy
 from bandit_envs.serving.action_table import ActionTable, check_all, check_name
 from bandit_envs.serving.contexts import CellReader, ContextEncoder, check_width
 from bandit_envs.serving.laws import ChoiceLaw
-from bandit_envs.serving.store import DecisionRow, Event, Store
+from bandit_envs.serving.store import Store
+from bandit_envs.serving.stored_rows import DecisionRow, Event
 from bandit_envs.tables.encoding import TableEncoding
 
 FLOAT = np.dtype("<f8")

@@ -36,7 +36,7 @@ from bandit_envs.serving.opening import (
 from bandit_envs.serving.reports.reading import read_report
 from bandit_envs.serving.reports.report import ServiceReport
 from bandit_envs.serving.schedule import Schedule
-from bandit_envs.serving.store import DecisionRow, Event
+from bandit_envs.serving.stored_rows import DecisionRow, Event
 from bandit_envs.serving.upgrading import upgrade_file
 from bandit_envs.tables.encoding import TableEncoding
 

@@ -23,7 +23,8 @@ from bandit_envs.serving.opening import (
     open_store,
 )
 from bandit_envs.serving.schedule import Schedule
-from bandit_envs.serving.store import Event, Store
+from bandit_envs.serving.store import Store
+from bandit_envs.serving.stored_rows import Event
 from bandit_envs.tables.encoding import TableEncoding
 
 
