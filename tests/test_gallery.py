@@ -44,10 +44,10 @@ STEPS = {
     "garivier-kaufmann-2016": 1000,
     "late-rewards": 500,
 }
-"""How many steps figures have here that would take a minute, as steps cost more than runs."""
+"""Fewer steps for figures that would take a minute, as steps cost more than runs."""
 
 TWO_POLICIES = {"zimmert-seldin-2021": ["tsallis_inf", "tsallis_inf_rv"]}
-"""The policies that a figure has here which would take a minute, and has values for these."""
+"""Fewer policies for a figure that would take a minute: its expected values are of these."""
 
 NEEDED = {
     "tf-agents": "tf_agents",
@@ -55,7 +55,7 @@ NEEDED = {
     "riquelme-2018-data": "sklearn",
     "riquelme-2018-wheel": "torch",
 }
-"""What must be installed, by the names of figures."""
+"""The packages that figures need, by the names of the figures."""
 
 DECIDED = ("lattimore-szepesvari-6.1", "garivier-moulines-2011")  # by so many runs
 

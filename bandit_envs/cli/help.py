@@ -8,10 +8,10 @@ FIRST = ("positional arguments", "options")
 """The groups of options that --help shows; those with titles of their own are in --help all."""
 
 ALL = "all"
-"""What one writes after --help to see more."""
+"""The value of --help that shows all options and examples."""
 
 EXAMPLES_FIRST = 2
-"""So many examples are in --help; --help all has all."""
+"""How many examples are in --help; --help all has all."""
 
 SYNTAX = """ENV and SPEC are ids that `bandit-envs list` shows, or your own MODULE:CLASS in the
 current folder. Parameters follow as key=value,key=value, with values as in TOML;

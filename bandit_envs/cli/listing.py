@@ -17,14 +17,14 @@ from bandit_envs.policies.registry import POLICIES, PolicyEntry
 
 TABLES: dict[str, Mapping[str, Entry]] = {"environments": ENVIRONMENTS, "policies": POLICIES}
 
-ROOMS = {
+KINDS_OF_MODULES = {
     "slates": "slates",
     "continuous": "numbers",
     "number_policies": "numbers",
     "best_arm": "best_arm",
     "split_tests": "best_arm",
 }
-"""The kinds of what is defined in some modules. All else is of arms or of contexts."""
+"""The kind of entries that are defined in modules of these names; others are arms or contextual."""
 
 WIDTH = 80
 """Columns of the list of all kinds."""
@@ -126,9 +126,9 @@ def _kind_of(entry: Entry) -> str:
         has_context = entry.context != "ignored"
         if entry.slates:
             return "slates"
-    for room in made.__module__.split("."):
-        if room in ROOMS:
-            return ROOMS[room]
+    for part in made.__module__.split("."):
+        if part in KINDS_OF_MODULES:
+            return KINDS_OF_MODULES[part]
     return "contextual" if has_context else "arms"
 
 

@@ -36,7 +36,6 @@ BATCH_ROWS = 2**15
 BATCH_NUMBERS = 2**21
 """The most numbers of a table [n, K] of a batch, of which an estimate needs several."""
 
-
 BY_UNITS = "rows of one unit belong together: errors and intervals are by units"
 """A line of the title of a log with units."""
 

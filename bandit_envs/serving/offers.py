@@ -25,7 +25,7 @@ from bandit_envs.serving.stored_rows import DecisionRow, Event
 from bandit_envs.tables.encoding import TableEncoding
 
 FLOAT = np.dtype("<f8")
-"""Of features, as the table of decisions has them."""
+"""The dtype of features in the table of decisions."""
 
 Request = TypeVar("Request")
 """What a caller asks for, once it is read."""

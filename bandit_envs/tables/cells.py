@@ -248,6 +248,11 @@ def read_seconds(frame: DataFrame, name: str) -> Floats:
     is_number = cells.dtype.kind in "biuf"
     times = np.full(len(cells), "NaT", "M8[us]") if is_number else as_times(cells)
     check_column(frame, name, ~np.isnat(times), "a date or a time, as in 2024-12-31 23:59")
+    return seconds_of(times)
+
+
+def seconds_of(times: NDArray[np.datetime64] | np.datetime64) -> Floats:
+    """Returns times in microseconds as seconds since 1970-01-01 00:00."""
     return np.asarray(times.astype(np.int64) / 1e6)
 
 

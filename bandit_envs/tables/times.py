@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bandit_envs.arrays import Array
-from bandit_envs.tables.cells import parse_time
+from bandit_envs.tables.cells import parse_time, seconds_of
 
 DATE = re.compile(r"\d{4}-\d\d-\d\d")
 """How a date begins in a column of texts."""
@@ -108,7 +108,7 @@ def parse_seconds(name: str, text: str) -> float:
     time = parse_time(text)
     if time is None:
         raise ValueError(f"{name} is {text!r}; expected a date or a time, as in 2024-12-31 23:59")
-    return float(time.astype(np.int64)) / 1e6
+    return float(seconds_of(time))
 
 
 def write_seconds(seconds: float) -> str:

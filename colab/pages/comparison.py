@@ -39,7 +39,7 @@ def comparison(heading: str, _: Path) -> str:
     found = [cell for cell in cells() if cell.heading == heading]
     if not found:
         raise ValueError(f"{FILE.name} has no table {heading!r}")
-    columns = column_names(heading)
+    columns = _column_names(heading)
     rows: dict[str, dict[str, str]] = {}
     for cell in found:
         rows.setdefault(cell.row, {})[cell.column] = f"[{cell.text}]({cell.address})"
@@ -47,7 +47,7 @@ def comparison(heading: str, _: Path) -> str:
     return table(("", *columns), lines)
 
 
-def column_names(heading: str) -> list[str]:
+def _column_names(heading: str) -> list[str]:
     """Returns the names of the columns of a table, in order."""
     tables = parse_toml(FILE.read_text(encoding="utf-8"))["tables"]
     return next(list(each["columns"]) for each in tables if each["heading"] == heading)

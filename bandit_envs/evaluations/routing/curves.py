@@ -147,19 +147,22 @@ class PriceCurves:
         return ["kind", *NUMBERS, *(f"share of {m.policy}" for m in self.models)]
 
     def _rows(self) -> Iterator[list[Any]]:
-        """Yields what each point is, its name, and its numbers."""
-        kinds = {"model": self.models, "price": self.points, "budget": self.at_budget}
-        for kind, points in kinds.items():
-            for point in points:
-                yield _row_of(kind, point)
+        """Yields what a point is, its name, its numbers, and the share of each model."""
+        for kind, point in self._all_points():
+            yield _row_of(kind, point)
 
     def _segment_rows(self) -> Iterator[list[Any]]:
         """Yields the segment, and the same of each point in it."""
+        for kind, point in self._all_points():
+            for part in point.segments:
+                yield [part.segment, *_row_of(kind, part)]
+
+    def _all_points(self) -> Iterator[tuple[str, PricePoint]]:
+        """Yields each point, and what it is."""
         kinds = {"model": self.models, "price": self.points, "budget": self.at_budget}
         for kind, points in kinds.items():
             for point in points:
-                for part in point.segments:
-                    yield [part.segment, *_row_of(kind, part)]
+                yield kind, point
 
 
 def _row_of(kind: str, point: PricePoint) -> list[Any]:

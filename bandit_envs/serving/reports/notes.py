@@ -18,7 +18,7 @@ ERRORS = 4.0
 """A low weight is noted if it is so many standard errors below 1."""
 
 MISSING = 7.0
-"""It is noted if at least so many draws are missing: by chance, 7 are with probability 0.001."""
+"""A low weight is noted if so many draws are missing: 7 are by chance with probability 0.001."""
 
 
 class FileFacts(NamedTuple):

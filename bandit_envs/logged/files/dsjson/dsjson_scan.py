@@ -31,7 +31,7 @@ from bandit_envs.logged.files.log_files import DSJSON_SUFFIXES
 from bandit_envs.logged.files.scan import BATCH_ROWS, Scan, times_of_batches
 from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.nests import Nest
-from bandit_envs.tables.cells import as_times
+from bandit_envs.tables.cells import as_times, seconds_of
 from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.folders import find_parts
 from bandit_envs.tables.parts import FilePart, Parts
@@ -119,7 +119,7 @@ class DsjsonScan(Scan):
         if is_missing.any():
             found = f"{TIME} in {place(int(is_missing.argmax()))} is no date"
             raise ValueError(f"{found}; expected one, as in 2024-12-31T23:59:30Z")
-        seconds = times.astype(np.int64) / 1e6
+        seconds = seconds_of(times)
         first = 0
         for batch in self._scan_part(number):
             yield dataclasses.replace(batch, time=seconds[first : first + len(batch)])
