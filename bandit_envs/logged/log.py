@@ -526,7 +526,7 @@ def _count_actions(columns: dict[str, Array]) -> int:
 
 
 def _check_info(info: dict[str, Nest]) -> dict[str, Nest]:
-    """Returns what a policy told, by names that no column of a log has."""
+    """Returns an info; ValueError if it is no dict, or a name in it is that of a column."""
     is_named = isinstance(info, dict) and all(isinstance(name, str) for name in info)
     if not is_named or not info.keys().isdisjoint(("observation", *COLUMNS)):
         expected = "a dict of arrays, whose names are not those of the log's columns"

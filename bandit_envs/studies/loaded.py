@@ -245,7 +245,7 @@ class LoadedStudy:
         return self._with(study, pairs)
 
     def _with(self, study: Study, pairs: Sequence[PairResult]) -> LoadedStudy:
-        """Returns a copy that shows results in another way, or some of them."""
+        """Returns a copy with another view of the study, and with some of its pairs."""
         found = copy.copy(self)
         found.study = study
         found.pairs = pairs

@@ -1,13 +1,12 @@
 """Units of tables: a user has the same number, whatever kind of file has the rows."""
 
-import json
-
 import numpy as np
 import pytest
 
 from bandit_envs.logged import from_frame, read_log
 from bandit_envs.logged.files.unit_columns import read_units
 from bandit_envs.logged.rows.units import as_units
+from tests.logged.test_lists_in_tables import write
 
 pandas = pytest.importorskip("pandas")
 
@@ -67,23 +66,12 @@ def decisions(users=40, size=200):
     )
 
 
-def write(frame, path):
-    """Writes a table in the format that the suffix says."""
-    if path.suffix == ".csv":
-        frame.to_csv(path, index=False)
-    elif path.suffix == ".parquet":
-        pytest.importorskip("pyarrow")
-        frame.to_parquet(path)
-    else:
-        frame.to_json(path, orient="records", lines=True)
-
-
-@pytest.mark.parametrize("name", ["log.csv", "log.parquet", "log.jsonl"])
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
 @pytest.mark.parametrize("kind", ["int64", "float64", str])
-def test_all_files_of_actions_have_the_same_units(tmp_path, name, kind):
+def test_all_files_of_actions_have_the_same_units(tmp_path, suffix, kind):
     frame = decisions()
-    write(frame.assign(user=frame["user"].astype(kind)), tmp_path / name)
-    log = read_log(tmp_path / name, unit="user")
+    path = write(tmp_path, frame.assign(user=frame["user"].astype(kind)), suffix)
+    log = read_log(path, unit="user")
     assert log.unit.tolist() == frame["user"].tolist()
     assert from_frame(frame, unit="user").unit.tolist() == frame["user"].tolist()
 
@@ -96,23 +84,21 @@ def long_table(frame):
     return rows.assign(id=np.arange(len(rows)) // 2, item=place, price=place * 1.0)
 
 
-def table_of_lists(frame, dumps):
+def table_of_lists(frame):
     """The same decisions, with lists of two candidates."""
     size = len(frame)
     lists = {"item": [["0", "1"]] * size, "price": [[0.0, 1.0]] * size}
-    columns = {name: list(map(dumps, column)) for name, column in lists.items()}
-    return frame.assign(chosen=frame["action"].astype(str), **columns)
+    return frame.assign(chosen=frame["action"].astype(str), **lists)
 
 
-@pytest.mark.parametrize("name", ["log.csv", "log.parquet", "log.jsonl"])
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
 @pytest.mark.parametrize("kind", ["int64", "float64", str])
-def test_all_files_of_items_have_the_same_units(tmp_path, name, kind):
+def test_all_files_of_items_have_the_same_units(tmp_path, suffix, kind):
     frame = decisions(size=20)
     users = frame["user"].tolist()
     typed = frame.assign(user=frame["user"].astype(kind))
-    dumps = json.dumps if name == "log.csv" else list
     names = {"item": "item", "item_features": "price", "features": "age", "unit": "user"}
-    write(long_table(typed), tmp_path / name)
-    assert read_log(tmp_path / name, decision="id", **names).unit.tolist() == users
-    write(table_of_lists(typed, dumps), tmp_path / name)
-    assert read_log(tmp_path / name, **names).unit.tolist() == users
+    path = write(tmp_path, long_table(typed), suffix)
+    assert read_log(path, decision="id", **names).unit.tolist() == users
+    path = write(tmp_path, table_of_lists(typed), suffix)
+    assert read_log(path, **names).unit.tolist() == users

@@ -343,7 +343,7 @@ class JoinedRewards:
         return write_seconds(self.export.time)
 
     def doubts(self) -> list[str]:
-        """Returns lines of what is perhaps read in another way than it is meant."""
+        """Returns warnings of what the user may have meant in another way."""
         gap = self.export.gap - (DAY if self.are_dates else 0.0)
         if self.window is None or gap <= LONG_GAP * self.window:
             return []

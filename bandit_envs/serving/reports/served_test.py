@@ -67,18 +67,18 @@ def replay_test(
     """Returns what a test reports after the rewards of a service, in the order that they came.
 
     Args:
-        policy: of the first actions, which has learned nothing.
+        policy: the test as it was made, with its first actions, which has learned nothing.
         names: of all actions.
-        batches: of the rewards.
+        batches: the rewards.
     """
-    wide = policy.with_actions(len(names))
+    replayed = policy.with_actions(len(names))
     context = np.ones((1, 1))
     for batch in batches:
         for place in range(len(batch.actions)):
             row = slice(place, place + 1)
             seen = {"observation": context, "mask": batch.available[row]}
             step = restart(seen, batch_size=1)
-            wide.learn(
+            replayed.learn(
                 Trajectory(
                     step_type=step.step_type,
                     observation=seen,
@@ -89,7 +89,7 @@ def replay_test(
                     discount=step.discount,
                 )
             )
-    return wide.report(names=names)
+    return replayed.report(names=names)
 
 
 def with_measure(
@@ -98,10 +98,10 @@ def with_measure(
     """Returns a report of a test with the means and the differences of a further reward.
 
     Args:
-        report: of the test.
-        policy: of the first actions, which has learned nothing.
+        report: of the test, to which the further reward is added.
+        policy: the test as it was made, with its first actions, which has learned nothing.
         name: of the further reward.
-        batches: of it, in the order that they came.
+        batches: the further rewards, in the order that they came.
     """
     arguments = {**arguments_of(policy), "threshold": "practical", "tolerance": 0.0}
     guardrail = Guardrail(num_actions=policy.num_actions, **arguments)
