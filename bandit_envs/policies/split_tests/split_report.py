@@ -73,6 +73,7 @@ class SplitReport(BestArmReport):
     periods: tuple[PeriodRow, ...] = ()  #: the daily sizes
     open: tuple[bool, ...] = ()  #: whether each variant is open at the end
     log_split: float = 0.0  #: ln E that users are not split in the shares
+    expected_users: tuple[float, ...] = ()  #: of each variant, if the split were exact; of tables
     notes: tuple[str, ...] = ()  #: what the numbers assume, and what speaks against them
 
     @property
@@ -147,8 +148,17 @@ class SplitReport(BestArmReport):
         if self.is_split_wrong:
             odds = np.exp(min(self.log_split, 700.0))
             problem = f"Users are NOT split in the shares: {odds:.3g} to 1 against them"
-            return f"{problem}. Find out why before you believe the rest."
+            return f"{problem}{self._furthest()}. Find out why before you believe the rest."
         return "Split: the numbers of users fit the shares."
+
+    def _furthest(self) -> str:
+        """Returns which variant's number of users fits its share worst, if it is known."""
+        if not self.expected_users:
+            return ""
+        expected = np.array(self.expected_users)
+        place = int((np.abs(self.counts - expected) / np.sqrt(expected)).argmax())
+        numbers = f"{self.counts[place]:,.0f} in place of {expected[place]:,.0f}"
+        return f", most of all {visible(self.names[place])} with {numbers}"
 
     def explain(self) -> Iterator[str]:
         """Yields what the numbers are."""
@@ -158,7 +168,8 @@ class SplitReport(BestArmReport):
         yield "Differences compare users of the same periods; means do not."
         if self.has_stopped:
             yield "At a stop, differences of the winner are somewhat too large on average."
-            yield "Their intervals hold. They may reach 0, as they have two sides."
+            yield "Their intervals hold. They cover both directions of all pairs, a stop needs less:"
+            yield "so they may contain 0."
 
     def sections(self) -> list[Section]:
         """Returns the parts of a page that shows the report."""

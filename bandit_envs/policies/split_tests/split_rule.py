@@ -123,8 +123,7 @@ def have_paid(payers: Floats, has_amounts: Mask | bool) -> Mask:
 
 def note_closed(names: str) -> str:
     """Returns the note of a report on variants that were closed."""
-    problem = f"{names} closed: the bound holds if results did not decide it"
-    return f"{problem}; else give closes_by_results."
+    return f"{names} closed: if results were the reason, the bound needs closes_by_results."
 
 
 def list_differences(

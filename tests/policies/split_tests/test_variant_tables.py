@@ -156,7 +156,7 @@ def test_a_variant_open_in_evenings_alone_is_compared_with_evenings():
 def test_a_retired_variant_is_said_to_be_closed_and_what_that_assumes():
     report = compare_variants(make_users(), reward="bought", time="time")
     assert "A (closed)" in str(report)
-    assert any("give closes_by_results" in note for note in report.notes)
+    assert any("needs closes_by_results" in note for note in report.notes)
     options = {"reward": "bought", "time": "time", "closes_by_results": True}
     assert not compare_variants(make_users(), **options).notes
 
@@ -272,3 +272,52 @@ def test_a_shift_of_all_rewards_and_their_scale_change_a_report_by_rounding_alon
             np.testing.assert_allclose(np.sort(ends), np.sort(wanted), atol=1e-6)
     means = np.array(report.means) / factor - shift
     np.testing.assert_allclose(means, plain.means, atol=1e-6)
+
+
+def test_a_split_that_loses_some_users_on_all_days_is_told_and_by_whom():
+    users = make_users(days=21, size=3000)
+    lost = (users["variant"] == "C") & (np.arange(len(users)) % 10 == 0)
+    report = compare_variants(users[~lost], reward="bought", time="time")
+    assert report.is_split_wrong
+    expected = report.expected_users[report.names.index("C")]
+    assert f"most of all C with {report.counts[2]:,.0f} in place of {expected:,.0f}" in str(report)
+    assert not compare_variants(users, reward="bought", time="time").is_split_wrong
+
+
+def test_a_split_that_is_wrong_on_one_day_is_told():
+    users = make_users(days=21, size=3000)
+    lost = (users["variant"] == "C") & (users["day"] == 4) & (np.arange(len(users)) % 3 == 0)
+    assert compare_variants(users[~lost], reward="bought", time="time").is_split_wrong
+
+
+def test_equal_shares_are_seldom_called_wrong():
+    alarms = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        days = np.repeat(np.arange(10), 300)
+        users = pandas.DataFrame({"variant": rng.choice(list("ABC"), 3000), "reward": 0})
+        users["time"] = days
+        alarms += compare_variants(users, time="time").is_split_wrong
+    assert alarms <= 2
+
+
+def test_days_without_rows_and_days_that_came_twice_are_told():
+    users = make_users()
+    report = compare_variants(users, reward="bought", time="time")
+    assert not any("rows on" in note or "Each row" in note for note in report.notes)
+    gap = compare_variants(users[users["day"] != 3], reward="bought", time="time")
+    assert "No rows on 2024-03-07." in gap.notes
+    twice = pandas.concat([users, users[users["day"] == 3]])
+    report = compare_variants(twice, reward="bought", time="time")
+    assert "Each row of 2024-03-07 is there more than once: is a file?" in report.notes
+
+
+def test_a_table_whose_variants_joined_says_what_is_wrong_without_times():
+    report = compare_variants(make_users(), reward="bought")
+    assert report.is_split_wrong
+    assert "Without times, all variants count as open for all users." in report.notes
+
+
+def test_too_few_planned_variants_are_told_with_the_number_that_there_were():
+    with pytest.raises(ValueError, match="planned is 3; expected at least 5, as many as column"):
+        compare_variants(make_users(), reward="bought", time="time", planned=3)
