@@ -44,7 +44,7 @@ def note_repeated_days(frame: DataFrame, days: Indices) -> Iterator[str]:
         frame: of users, with the columns that are read.
         days: of the rows, as numbers since 1970.
     """
-    from pandas.util import hash_pandas_object
+    from pandas.util import hash_pandas_object  # noqa: PLC0415
 
     codes: Array = hash_pandas_object(frame, index=False).to_numpy()
     order = np.argsort(days, kind="stable")

@@ -87,7 +87,7 @@ class SplitReport(BestArmReport):
         return self.log_split > -math.log(FALSE_ALARM)
 
     def __str__(self) -> str:
-        parts = [self.headline(), to_text(self.variants_table())]
+        parts = ["\n".join(self.summary()), to_text(self.variants_table())]
         parts += [f"{self.differences_title()}\n{to_text(self.differences_table(), texts=2)}"]
         parts += ["\n".join([*self.explain(), self.split_line(), *self.notes])]
         return "\n\n".join(parts)
@@ -101,6 +101,25 @@ class SplitReport(BestArmReport):
         when = f"after {users}" if self.stopped_at is None else f"at the end of {self.stopped_at}"
         near = f", or at most {self.tolerance:g} worse than the best" if self.tolerance else ""
         return f"stopped {when}; best: {name}{near}"
+
+    def summary(self) -> list[str]:
+        """Returns who won and when, and by how much if somebody has won."""
+        winner = self.winner
+        is_open = dict(zip(self.names, self.open or (True,) * len(self.names)))
+        rows = [
+            row
+            for row in self.differences
+            if row.metric == self.metrics[0] and row.first == winner and is_open[row.second]
+        ]
+        known = [row for row in rows if np.isfinite(row.low)]
+        if not known:
+            return [self.headline()]
+        nearest = min(known, key=lambda row: row.difference)
+        interval = interval_text(f"{nearest.low:+.4f}", f"{nearest.high:+.4f}")
+        pair = f"{visible(nearest.first)} - {visible(nearest.second)}"
+        which = "" if len(known) == 1 else ", the smallest difference"
+        numbers = f"{nearest.difference:+.4f}, interval {interval}"
+        return [self.headline(), f"{visible(nearest.metric)} of {pair}{which}: {numbers}"]
 
     def variants_table(self) -> Grid:
         """Returns the headings, and a row for each variant."""
@@ -168,8 +187,8 @@ class SplitReport(BestArmReport):
         yield "Differences compare users of the same periods; means do not."
         if self.has_stopped:
             yield "At a stop, differences of the winner are somewhat too large on average."
-            yield "Their intervals hold. They cover both directions of all pairs, a stop needs less:"
-            yield "so they may contain 0."
+            yield "Their intervals hold. They cover both directions of all pairs."
+            yield "A stop needs less, so one of them may contain 0."
 
     def sections(self) -> list[Section]:
         """Returns the parts of a page that shows the report."""
@@ -189,5 +208,5 @@ class SplitReport(BestArmReport):
 
     def write_page(self, file: str | os.PathLike[str]) -> None:
         """Writes the report as a page of HTML."""
-        page = make_page("Test of variants", [self.headline()], self.sections())
+        page = make_page("Test of variants", self.summary(), self.sections())
         atomic_write(Path(file), [page.encode()])

@@ -127,7 +127,7 @@ def compare_variants(
             high=_read_ends(frame, "closed", closed, users, variant),
         )
         _check_inside(frame, users, given)
-        notes = []
+        notes: list[str] = []
         if users.are_dates:
             columns = [each for each in (variant, *metrics, time, period) if each is not None]
             notes += note_missing_days(users.days)

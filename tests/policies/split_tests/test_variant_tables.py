@@ -321,3 +321,24 @@ def test_a_table_whose_variants_joined_says_what_is_wrong_without_times():
 def test_too_few_planned_variants_are_told_with_the_number_that_there_were():
     with pytest.raises(ValueError, match="planned is 3; expected at least 5, as many as column"):
         compare_variants(make_users(), reward="bought", time="time", planned=3)
+
+
+def test_the_summary_has_the_smallest_difference_of_the_winner_to_an_open_variant():
+    report = compare_variants(make_users(), reward="bought", time="time", planned=5)
+    assert report.winner == "C"
+    rows = [row for row in report.differences if row.first == "C" and row.second != "A"]
+    nearest = min(rows, key=lambda row: row.difference)
+    headline, line = report.summary()
+    assert headline == report.headline()
+    assert line.startswith(f"bought of C - {nearest.second}, the smallest difference: +0.0")
+    assert f"interval {nearest.low:+.4f} to {nearest.high:+.4f}" in line
+    early = compare_variants(make_users(days=1), reward="bought", time="time")
+    assert not early.has_stopped
+    assert early.summary() == [early.headline()]
+
+
+def test_the_summary_has_the_difference_to_a_control():
+    options = {"reward": "bought", "time": "time", "planned": 5}
+    report = compare_variants(make_users(), control="B", **options)
+    assert report.summary()[1].startswith("bought of C - B: +0.0")
+    assert len(compare_variants(make_users(), control="C", **options).summary()) == 1
