@@ -68,6 +68,23 @@ def split_names(text: str) -> list[str]:
     return [name for name in text.split(",") if name]
 
 
+def split_shares(text: str) -> dict[str, float]:
+    """Returns the numbers of names in a text with commas.
+
+    Raises:
+        argparse.ArgumentTypeError: a name has no number.
+
+    >>> split_shares("red=2,blue=1")
+    {'red': 2.0, 'blue': 1.0}
+    """
+    parts = [part.rpartition("=") for part in split_names(text)]
+    try:
+        return {name: float(share) for name, _, share in parts}
+    except ValueError as error:
+        problem = f"{short_repr(text)} has a name without a number"
+        raise argparse.ArgumentTypeError(f"{problem}; expected A=X,B=Y") from error
+
+
 def add_output(parser: Parser) -> None:
     """Adds the option of the folder of the results."""
     text = "folder of the results (default: one in results/)"

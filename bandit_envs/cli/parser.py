@@ -26,6 +26,7 @@ from bandit_envs.cli.options import (
     bound,
     one_per_core,
     split_names,
+    split_shares,
 )
 from bandit_envs.cli.table_names import ESTIMATE, OF_PREFIXES, OF_SLOTS
 from bandit_envs.logged.registry import LEARNERS
@@ -153,27 +154,27 @@ def _add_show(subcommands: Subcommands) -> None:
     parser.group("decisions").add_argument(
         "--range", type=float, nargs=2, metavar=("LOW", "HIGH"), help=text
     )
-    _add_test(parser.group("a test of variants"))
+    _add_test(parser, parser.group("a test of variants"))
 
 
-def _add_test(group: argparse._ArgumentGroup) -> None:
-    """Adds the options of a table of a test."""
-    text = "column of the variant that a user saw"
-    group.add_argument("--variant", metavar="COLUMN", help=text)
+def _add_test(parser: Parser, group: argparse._ArgumentGroup) -> None:
+    """Adds the options of a table of a test: the columns to a parser, and others to a group."""
+    text = "of a test of variants: column of the variant that a user saw"
+    parser.add_argument("--variant", metavar="COLUMN", help=text)
     text = (
         "columns of what a user did; the first one decides, and others are shown (default: reward)"
     )
-    group.add_argument("--reward", type=split_names, metavar="A,B,C", help=text)
+    parser.add_argument("--reward", type=split_names, metavar="A,B,C", help=text)
     text = "column of times, dates or days, on which variants may join and leave"
-    group.add_argument("--time", metavar="COLUMN", help=text)
+    parser.add_argument("--time", metavar="COLUMN", help=text)
     text = "variants may have been closed because of what the test has shown"
     group.add_argument("--closes-by-results", action="store_true", help=text)
     text = "the largest probability of a wrong winner (default: 0.05)"
     group.add_argument("--delta", type=float, metavar="D", help=text)
     text = "the winner may be worse than the best by so much (default: 0)"
     group.add_argument("--tolerance", type=float, metavar="X", help=text)
-    text = "how many variants there will be at most, which saves users (default: any number)"
-    group.add_argument("--planned", type=int, metavar="K", help=text)
+    text = "of the variants, in proportion, which the numbers of users should fit (default: equal)"
+    group.add_argument("--shares", type=split_shares, metavar="A=X,B=Y", help=text)
     text = "the variant that others are compared with (default: all with all)"
     group.add_argument("--control", metavar="VARIANT", help=text)
 
