@@ -180,8 +180,11 @@ class Results:
             found = read_config(self.path)
         except ValueError as error:
             return str(error)
-        if _measured(found["study"]) != _measured(self._config["study"]):
-            return f"folder {self.path} holds results of other arguments"
+        theirs = _measured(found["study"])
+        ours = _measured(self._config["study"])
+        if theirs != ours:
+            keys = [key for key in ours if theirs.get(key) != ours[key]]
+            return f"folder {self.path} holds results of other arguments: {', '.join(keys)}"
         changed = {name for name, _ in found["versions"].items() ^ self._versions.items()}
         if changed:
             here = self._versions
