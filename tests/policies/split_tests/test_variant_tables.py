@@ -156,7 +156,7 @@ def test_a_variant_open_in_evenings_alone_is_compared_with_evenings():
 def test_a_retired_variant_is_said_to_be_closed_and_what_that_assumes():
     report = compare_variants(make_users(), reward="bought", time="time")
     assert "A (closed)" in str(report)
-    assert any("needs closes_by_results" in note for note in report.notes)
+    assert any("give closes_by_results" in note for note in report.notes)
     options = {"reward": "bought", "time": "time", "closes_by_results": True}
     assert not compare_variants(make_users(), **options).notes
 
