@@ -101,8 +101,9 @@ class LoadedStudy:
 
     @property
     def unfinished(self) -> str:
-        """How many tasks have not finished, in words: "1 of 2 tasks have not finished"."""
-        return f"{self.num_missing} of {self.num_tasks} tasks have not finished"
+        """How many tasks have not finished, in words: "1 of 2 tasks has not finished"."""
+        verb = "has" if self.num_missing == 1 else "have"
+        return f"{self.num_missing} of {self.num_tasks} tasks {verb} not finished"
 
     @property
     def notes(self) -> list[str]:

@@ -352,5 +352,5 @@ def _read_study(values: Mapping[str, Any], independent_rows: object) -> Study:
 
 
 def _measured(study: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns what a study measures, without what it shows of that."""
-    return {key: study[key] for key in sorted(study.keys() - SHOWN_KEYS)}
+    """Returns what a study measures, without what it shows of that or has left out."""
+    return {key: study[key] for key in sorted(study.keys() - SHOWN_KEYS - {"failed"})}
