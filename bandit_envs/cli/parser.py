@@ -426,8 +426,8 @@ def _add_log(parser: Parser, train: str) -> None:
     text = "column that is 1 for the chosen candidate, and 0 for others (default: chosen)"
     more.add_argument("--chosen", default="chosen", metavar="COLUMN", help=text)
     text = (
-        "columns of features of the items (default: those that differ within a decision, or all "
-        "but --features)"
+        "columns of features of the items (default: those that differ within a decision, or that "
+        "have lists)"
     )
     more.add_argument("--item-features", metavar="A,B,C", help=text)
 
