@@ -54,31 +54,8 @@ class ShowHelp(argparse.Action):
         parser.exit()
 
 
-class StoreOnce(argparse.Action):
-    """Keeps the value of an option, and refuses a second one."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        """Keeps the value."""
-        given = namespace.__dict__.setdefault("_given", set())
-        if option_string is not None and self.dest in given:
-            parser.error(f"{option_string} is given twice; expected one")
-        given.add(self.dest)
-        setattr(namespace, self.dest, values)
-
-
 class Parser(argparse.ArgumentParser):
     """A parser whose errors are one line, and whose --help has what one needs first."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        for action in (None, "store"):
-            self.register("action", action, StoreOnce)
 
     def error(self, message: str) -> NoReturn:
         """Ends with the message, and says where all options are."""

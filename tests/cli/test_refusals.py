@@ -46,6 +46,10 @@ HYBRID = "contextual:model=hybrid_ridge,rule=upper_bound"
             ["evaluate", "t.csv", "--by", "a", "--by", "b", "--policy", "random"],
             "--by is given twice; expected one",
         ),
+        (
+            ["learn", "t.csv", "--output", "p.npz", "--features", "a", "--features", "b"],
+            "--features is given twice; expected one",
+        ),
         (["report", ".", "--latex", "no/t.tex"], "is no folder .*no"),
         (["run", "testbed", *ONE, "--record", "no/log.npz"], "record is .*there is no folder"),
         (
