@@ -1,12 +1,10 @@
 """Settings of all tests."""
 
-import contextlib
 import gc
-import importlib
 import os
 import re
 import signal
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
@@ -36,41 +34,41 @@ MISSING = re.compile(
 
 
 @pytest.hookimpl(hookwrapper=True)
-def pytest_collection(session):
+def pytest_collection():
     """Collects no garbage among the tests: they stay, and there are many to look at."""
     gc.disable()
-    import_from_own_place(session.config)
     yield
     gc.freeze()
     gc.enable()
 
 
-def import_from_own_place(config):
-    """Imports modules of tests from another place in each process that shares them.
-
-    All processes collect all tests in one order. In a new clone, each of them would compile every
-    module, with its assertions rewritten; so each finds what the others have compiled by then.
-    """
-    workers = getattr(config, "workerinput", None)
-    if workers is None or len(config.args) > 1:
-        return
-    folder = config.rootpath / config.args[0]
-    found = sorted(folder.rglob("test_*.py")) if folder.is_dir() else []
-    files = [file for file in found if file.parent.name != "benchmarks"]
-    number = int(workers["workerid"].removeprefix("gw"))
-    for file in files[len(files) * number // workers["workercount"] :]:
-        name = ".".join(file.relative_to(config.rootpath).with_suffix("").parts)
-        with contextlib.suppress(Exception, pytest.skip.Exception):  # pytest tells when it collects
-            importlib.import_module(name)
+def pytest_addoption(parser):
+    parser.addoption(
+        "--cases",
+        type=int,
+        metavar="N",
+        help="run at most N cases, spread over all of them, of each test that is not slow",
+    )
 
 
+@pytest.hookimpl(trylast=True)  # of the tests that -k and -m choose
 def pytest_collection_modifyitems(config, items):
-    """Leaves out what needs POSIX where the system is another one."""
-    if os.name == "posix":
-        return
-    others = [item for item in items if item.get_closest_marker("posix")]
-    config.hook.pytest_deselected(items=others)
-    items[:] = [item for item in items if not item.get_closest_marker("posix")]
+    """Leaves out what needs POSIX on another system, and cases above the number of --cases."""
+    kept = [item for item in items if os.name == "posix" or not item.get_closest_marker("posix")]
+    if (at_most := config.getoption("cases", None)) is not None:
+        kept = spread_cases(kept, at_most)
+    chosen = set(kept)
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = kept
+
+
+def spread_cases(items, at_most):
+    """Returns at most this number of quick cases of each test, spread evenly over them."""
+    cases = defaultdict(list)
+    for item in items:
+        test = item.nodeid if item.get_closest_marker("slow") else item.nodeid.partition("[")[0]
+        cases[test].append(item)
+    return [each for all_of in cases.values() for each in all_of[:: -(-len(all_of) // at_most)]]
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -46,6 +46,7 @@ FRAMEWORKS = (
 COMMANDS = {
     "bandit-envs": [sys.executable, "-m", "bandit_envs"],
     "pytest": [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"],
+    "python": [sys.executable],
 }
 NOT_RUN = ("git ", "pip ", "python -m venv ")
 

@@ -85,6 +85,7 @@ BAD_RESULTS = [
     (Shelf, "_expected_reward", None, TypeError, "object: None; expected real numbers"),
     (Shelf, "_expected_reward", np.zeros(3), ValueError, r"shape \(3,\); expected \(2,\)"),
     (Shelf, "_optimal_action", None, TypeError, "object: None; expected real numbers"),
+    (Parts, "_observe", {"a": np.zeros(2), "b": np.zeros(2)}, TypeError, "float64; .* float32"),
     (Parts, "_draw_rewards", None, TypeError, "None: found a NoneType; expected a dict"),
     (Parts, "_draw_rewards", {"a": np.zeros(2)}, ValueError, "keys are .*; expected"),
 ]

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import bandit_envs
+from tests.conftest import spread_cases
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "bandit_envs"
@@ -40,6 +41,21 @@ def jobs():
     """Returns the Pythons of each job of .ci/run, by its name."""
     listed = re.search(r"^jobs=\((.*?)\n\)", text(".ci/run"), re.MULTILINE | re.DOTALL)[1]
     return {name: rest.split() for name, rest in re.findall(r'"(\w+) ([^"]+)"', listed)}
+
+
+def test_a_job_may_run_a_few_cases_of_each_quick_test_spread_over_all_of_them():
+    def items(name, count, marks=()):
+        mark = dict.fromkeys(marks, True).get
+        return [
+            types.SimpleNamespace(nodeid=f"{name}[{number}]", get_closest_marker=mark)
+            for number in range(count)
+        ]
+
+    cases = items("test_a", 7)
+    others = [*items("test_b", 1), *items("test_c", 9, marks=["slow"])]
+    assert spread_cases([*cases, *others], at_most=3) == [cases[0], cases[3], cases[6], *others]
+    assert spread_cases([*cases, *others], at_most=2) == [cases[0], cases[4], *others]
+    assert spread_cases([*cases, *others], at_most=7) == [*cases, *others]
 
 
 def test_the_workflow_has_every_job_with_the_pythons_that_it_needs():

@@ -152,6 +152,17 @@ def test_an_image_takes_any_number_of_arms(num_arms, reward_std):
     assert green(env.render()) > 0.0
 
 
+@pytest.mark.parametrize("scale", [-0.00025, 0.0125, -99_999.0])
+def test_no_label_of_an_image_is_cut(scale):
+    pytest.importorskip("matplotlib")
+    figure = pytest.importorskip("bandit_envs.rendering.figure")
+    arms = Arms("arms", scale * np.array([1.0, -0.31, 0.17]), [1], None, 9, [0], [scale])
+    known = Knowledge("mine", arms.values, np.array([99_999.0, 2.0, 3.0]), high=arms.values)
+    for image in (figure.arms_image(arms), figure.arms_image(arms, known)):
+        for edge in (image[0], image[-1], image[:, 0], image[:, -1]):
+            assert (edge == 255).all()
+
+
 def test_each_environment_has_a_window_until_it_is_closed():
     pytest.importorskip("matplotlib").use("Agg")
     from matplotlib import pyplot  # noqa: PLC0415

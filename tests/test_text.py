@@ -23,6 +23,7 @@ from bandit_envs import (
     text,
 )
 from bandit_envs.testing import PolicyContract
+from bandit_envs.text.answers import parse_answer
 from bandit_envs.text.calls import Usage
 
 NAMES = ("blue", "green", "red")
@@ -84,7 +85,7 @@ class TestTextPolicyOfProbabilities(PolicyContract):
     ],
 )
 def test_an_answer_names_an_action(answer, action):
-    assert text.parse_answer(answer, NAMES) == action
+    assert parse_answer(answer, NAMES) == action
 
 
 @pytest.mark.parametrize(
@@ -92,7 +93,7 @@ def test_an_answer_names_an_action(answer, action):
 )
 def test_what_cannot_be_read_is_refused(answer):
     with pytest.raises(text.UnreadableAnswerError):
-        text.parse_answer(answer, NAMES)
+        parse_answer(answer, NAMES)
 
 
 def test_told_probabilities_are_read():
@@ -164,8 +165,8 @@ def test_bad_scenarios_are_refused(change, message):
 
 def test_a_name_that_is_part_of_another_is_told_apart():
     names = text.ADVERTS.names_of(12)
-    assert text.parse_answer("<Answer>advert 1</Answer>", names) == 0
-    assert text.parse_answer("Show advert 11 now", names) == 10
+    assert parse_answer("<Answer>advert 1</Answer>", names) == 0
+    assert parse_answer("Show advert 11 now", names) == 10
 
 
 def test_prompts_tell_what_was_played():
@@ -419,7 +420,7 @@ def test_all_rows_that_could_not_be_read_are_asked_again(tmp_path):
 
 def test_a_model_that_repeats_itself_is_read_in_time():
     started = time.perf_counter()
-    assert text.parse_answer("<Answer>" * 50_000 + "red</Answer>" + "<answer>" * 9, ["red"]) == 0
+    assert parse_answer("<Answer>" * 50_000 + "red</Answer>" + "<answer>" * 9, ["red"]) == 0
     assert time.perf_counter() - started < 5.0
 
 

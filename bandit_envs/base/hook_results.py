@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from bandit_envs.arrays import Array, Floats, Mask, as_numbers, check_array, check_result
+from bandit_envs.arrays import Array, Floats, Mask, Rng, as_numbers, check_array, check_result
 from bandit_envs.base.actions import ActionKind
 from bandit_envs.base.checks import check_table, short_repr
 from bandit_envs.nests import Nest, map_structure
@@ -51,13 +52,15 @@ def check_run_optimum(owner: str, found: RunOptimum, num_steps: int) -> RunOptim
 def check_observation(
     owner: str, observation: Nest, spec: Nest, batch_shape: tuple[int, ...]
 ) -> None:
-    """Raises TypeError or ValueError for a wrong structure or shape, or NaN."""
+    """Raises TypeError or ValueError for a wrong structure, dtype or shape, or NaN."""
     what = f"{owner}._observe returned"
 
     def check(leaf: ArraySpec, found: object) -> None:
         if not isinstance(found, np.ndarray):
             raise TypeError(f"{what} {short_repr(found)}; expected an array")
         check_array(what, found, batch_shape + leaf.shape)
+        if found.dtype != leaf.dtype:
+            raise TypeError(f"{what} an array of {found.dtype}; expected {leaf.dtype}")
 
     _by_leaf(what, check, observation, spec)
 
@@ -130,6 +133,11 @@ def check_state(owner: str, hook: str, state: object, before: object) -> None:
     """Raises TypeError if a hook returned None for the state that follows another one."""
     if state is None and before is not None:
         raise TypeError(f"{owner}.{hook} returned None; expected the next state")
+
+
+def state_after(bandit: Any, rng: Rng, state: Any, action: Nest) -> Any:
+    """Returns the state that follows an action, for tests that draw it without a reward."""
+    return bandit._next_state(rng, copy.deepcopy(state), copy.deepcopy(action))
 
 
 def _by_leaf(what: str, check: Callable[[Any, Any], Any], value: Nest, spec: Nest) -> Nest:

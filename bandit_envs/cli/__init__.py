@@ -79,10 +79,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         problem = printable(error)
     except MemoryError as error:
         problem = f"the memory is full: {printable(error)}"
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         is_short = options.command in ("evaluate", "learn", "route", "watch")
         rest = "nothing was written" if is_short else f"this resumes it: {options.line}"
-        print(f"interrupted: {rest}", file=sys.stderr)
+        where = f" in {error}" if str(error) else ""
+        print(f"interrupted{where}: {rest}", file=sys.stderr)
         return INTERRUPTED
     print(f"bandit-envs: {problem}", file=sys.stderr)
     return 2

@@ -20,6 +20,9 @@ from bandit_envs.showing.tables import Grid
 
 Item = TypeVar("Item")
 
+LINES = (60.0, 600.0)
+"""Seconds between lines of progress where there is no terminal: in the first ten minutes, later."""
+
 WIDTH = None if sys.stdout.isatty() else 160  # of tables; None for that of the terminal
 
 
@@ -103,7 +106,7 @@ def describe_seconds(seconds: float) -> str:
 
 
 class StepProgress(Progress):
-    """A bar of the work that tasks have done.
+    """A bar of the work that tasks have done; without a terminal, a line now and then.
 
     Args:
         title: before the bar.
@@ -131,6 +134,7 @@ class StepProgress(Progress):
         self._steps = np.concatenate([[0], steps.cumsum()])
         self._work = np.concatenate([[0.0], work.cumsum()])
         self._count_steps = count_steps
+        self._next_line = LINES[0]
         total = float(self._work[-1])
         self.add_task(title, total=total, steps=0, all_steps=int(self._steps[-1]))
 
@@ -140,7 +144,20 @@ class StepProgress(Progress):
             steps = min(self._count_steps(), int(self._steps[-1]))
             work = float(np.interp(steps, self._steps, self._work))
             self.update(task, completed=work, steps=steps)
+        if not ERR.is_terminal:
+            self._log()
         return super().get_renderables()
+
+    def _log(self) -> None:
+        """Prints how far the work is, if it is time for the next line: for the log of a job."""
+        for task in self.tasks:
+            elapsed = task.elapsed or 0.0
+            if elapsed < self._next_line or not task.completed or task.finished:
+                continue
+            self._next_line = elapsed + LINES[elapsed >= LINES[1]]
+            steps = f"{task.fields['steps']:,} of {task.fields['all_steps']:,} steps"
+            left = elapsed * ((task.total or 0.0) / task.completed - 1.0)
+            ERR.print(f"{steps}, about {describe_seconds(left)} left")
 
 
 class RowProgress(Progress, LogObserver):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from bandit_envs import studies
+from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.saving import atomic_write, check_place
 from bandit_envs.cli.console import (
@@ -147,7 +148,7 @@ def show_study(options: argparse.Namespace, file: Path) -> None:
 def _load(options: argparse.Namespace) -> LoadedStudy:
     """Returns what has finished in a folder of results, in the view that options choose."""
     found = studies.load(options.folder, **_given(options))
-    if getattr(options, "quantiles", None) and found.num_missing == found.study.num_tasks:
+    if getattr(options, "quantiles", None) and found.num_missing == found.num_tasks:
         raise ValueError(f"{options.folder} has nothing that was run with --quantiles")
     return found
 
@@ -271,6 +272,24 @@ def _forecast(study: Study, given: Workers) -> None:
         parts.append(f"{found.memory / 1e6:,.0f} MB of memory for each worker")
     parts.append(f"{describe_bytes(found.disk)} of results")
     OUT.print(f"about {', '.join(parts)}", soft_wrap=True)
+    _say_what_is_slow(study, tasks, found.seconds)
+
+
+def _say_what_is_slow(study: Study, tasks: Sequence[Task], seconds: Floats) -> None:
+    """Prints which of several environments takes the most time, if it takes more than half."""
+    environments = [str(task.environment) for task in tasks]
+    totals = dict.fromkeys(environments, 0.0)
+    for environment, second in zip(environments, seconds):
+        totals[environment] += float(second)
+    slowest = max(totals, key=totals.__getitem__)
+    total = sum(totals.values())
+    if len(totals) == 1 or totals[slowest] <= 0.5 * total:
+        return
+    choice = tasks[environments.index(slowest)].environment
+    text = f"{totals[slowest] / total:.0%} of this time is for {study.environment_label(choice)}"
+    if not choice.entry.independent_rows and study.runs > 1:
+        text += ": its rows share a problem, so its runs follow one another"
+    OUT.print(text, soft_wrap=True)
 
 
 class CommandObserver(RunObserver):

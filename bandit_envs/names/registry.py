@@ -128,7 +128,8 @@ class Entry:
         for name in arguments:
             if name not in allowed and not (self.passes_on and name not in reserved):
                 expected = ", ".join(allowed) or "no parameters"
-                raise ValueError(f"{subject} has no parameter {name!r}; expected {expected}")
+                which = " that users give" if name in self.supplied else ""
+                raise ValueError(f"{subject} has no parameter {name!r}{which}; expected {expected}")
         for name, parameter in allowed.items():
             if parameter.default is parameter.empty and name not in arguments:
                 raise ValueError(f"{subject} needs a value for {name}")

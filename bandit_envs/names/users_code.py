@@ -115,6 +115,15 @@ def defined_at(made: Any, text: str) -> str:
     return ""
 
 
+@contextlib.contextmanager
+def name_in_interrupts(subject: str, *modules: str) -> Iterator[None]:
+    """Names what Ctrl-C interrupts, as an endless loop, and the line in users' `modules`."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise KeyboardInterrupt(f"{subject}{raised_at(error, *modules)}") from error
+
+
 def printable(value: object, *modules: str) -> str:
     """Returns text, or an exception and its line in users' `modules`, as a line."""
     text = describe(value) if isinstance(value, BaseException) else str(value)

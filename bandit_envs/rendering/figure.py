@@ -22,6 +22,16 @@ OPTIMAL = "#009E73"
 LAST = "#D55E00"
 KNOWN = "#0072B2"
 
+SIZE = (8.0, 4.5)
+"""The width and the height of a figure, in inches."""
+
+MARGINS = {"left": 0.1, "right": 0.985, "bottom": 0.18, "hspace": 0.08}
+"""Where the axes of every figure are. To fit them to labels takes as long as to draw, and moves
+them from picture to picture of an animation."""
+
+EXPONENTS = (-2, 5)
+"""The powers of ten between which labels of values need no factor above the axis."""
+
 
 def arms_image(arms: Arms, knowledge: Knowledge | None = None) -> NDArray[np.uint8]:
     """Draws arms as in Figure 2.1 of the book, or as bars: [height, width, 3] uint8.
@@ -30,7 +40,7 @@ def arms_image(arms: Arms, knowledge: Knowledge | None = None) -> NDArray[np.uin
         arms: what is drawn.
         knowledge: what a policy knows of them, which is drawn beside them.
     """
-    figure = Figure(figsize=(8.0, 4.5), dpi=100, layout="constrained")
+    figure = Figure(figsize=SIZE, dpi=100)
     canvas: Any = FigureCanvasAgg(figure)
     _draw(figure, arms, knowledge)
     canvas.draw()
@@ -42,7 +52,7 @@ def show_arms(arms: Arms, window: Figure | None, knowledge: Knowledge | None = N
     from matplotlib import pyplot  # noqa: PLC0415 - pyplot looks for a display
 
     if window is None or not pyplot.fignum_exists(window.number):
-        window = pyplot.figure(figsize=(8.0, 4.5), layout="constrained")
+        window = pyplot.figure(figsize=SIZE)
     window.clear()
     _draw(window, arms, knowledge)
     window.canvas.draw_idle()
@@ -52,6 +62,7 @@ def show_arms(arms: Arms, window: Figure | None, knowledge: Knowledge | None = N
 
 def _draw(figure: Figure, arms: Arms, knowledge: Knowledge | None) -> None:
     """Draws arms, what is known of them, and below how often each was chosen."""
+    figure.subplots_adjust(**MARGINS, top=0.92 if knowledge is None else 0.87)
     if knowledge is None or knowledge.counts is None:
         axis = figure.subplots()
         lowest = axis
@@ -63,9 +74,7 @@ def _draw(figure: Figure, arms: Arms, knowledge: Knowledge | None) -> None:
         handles += _draw_knowledge(axis, knowledge, knowledge.values)
     lowest.set_xlabel("Item" if len(arms.optimal) > 1 else "Action")
     lowest.xaxis.set_major_locator(MaxNLocator(20, integer=True, min_n_ticks=1))
-    figure.legend(
-        handles=handles, loc="outside lower center", ncols=5, frameon=False, columnspacing=1.4
-    )
+    figure.legend(handles=handles, loc="lower center", ncols=5, frameon=False, columnspacing=1.4)
 
 
 def _draw_counts(axis: Axes, counts: NDArray[Any]) -> None:
@@ -122,6 +131,7 @@ def _draw_arms(axis: Axes, arms: Arms, knowledge: Knowledge | None) -> list[Any]
     if arms.action and heights:
         handles += axis.plot(arms.action, heights, "o", color=LAST, markersize=8, zorder=3)
         handles[-1].set(label=last, markeredgecolor="white")
+    axis.ticklabel_format(axis="y", scilimits=EXPONENTS)
     low, high = arms.reward_limits(num_stds=3.2)
     has_estimates = knowledge is not None and knowledge.values is not None
     if has_estimates and arms.reward_std is None and low >= 0.0 and high <= 1.0:

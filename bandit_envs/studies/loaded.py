@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import typing
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -65,6 +67,7 @@ class LoadedStudy:
         self.study = study  #: the study, with what is shown of it
         self.pairs = pairs  #: what has finished of each policy in each environment
         self.num_missing = num_missing  #: how many tasks have not finished
+        self.num_tasks = study.num_tasks  #: how many tasks there are
         #: texts of environments and policies with a model for each run
         self.row_by_row = row_by_row
         self.changing = dict(changing or {})  #: environments whose actions change the state
@@ -98,8 +101,9 @@ class LoadedStudy:
 
     @property
     def unfinished(self) -> str:
-        """How many tasks have not finished, in words: "1 of 2 tasks have not finished"."""
-        return f"{self.num_missing} of {self.study.num_tasks} tasks have not finished"
+        """How many tasks have not finished, in words: "1 of 2 tasks has not finished"."""
+        verb = "has" if self.num_missing == 1 else "have"
+        return f"{self.num_missing} of {self.num_tasks} tasks {verb} not finished"
 
     @property
     def notes(self) -> list[str]:
@@ -145,11 +149,13 @@ class LoadedStudy:
         """Returns the differences of the runs of all other policies to one, as arrays."""
         return compare_to(self.find_policy(baseline), self.study, self.pairs)
 
-    def find_policy(self, text: str | None) -> PolicyChoice:
+    def find_policy(self, text: str | None, name: str = "baseline") -> PolicyChoice:
         """Returns the policy that a text names, or without one the first of the study.
 
-        The text is a policy as the study has it, or what only one policy of the study has: a label
-        or an id.
+        Args:
+            text: a policy as the study has it, or what only one policy of the study has: a label or
+                an id.
+            name: of the argument, in the error of a text that names none.
         """
         policies = self.study.policy
         if text is None:
@@ -160,7 +166,7 @@ class LoadedStudy:
             if len(found) == 1:
                 return found[0]
         expected = ", ".join(map(str, found or policies))
-        raise ValueError(f"baseline is {text}; expected one of {expected}")
+        raise ValueError(f"{name} is {text}; expected one of {expected}")
 
     def _has_label(self, policy: PolicyChoice, text: str) -> bool:
         """Whether figures or tables show a policy by a text."""
@@ -209,14 +215,41 @@ class LoadedStudy:
         study = self.study.shown(**view)
         if study.quantiles and not self.study.quantiles:
             raise ValueError("quantiles are not kept; expected a study that was run with quantiles")
-        return LoadedStudy(
-            self.folder,
-            study,
-            self.pairs,
-            self.num_missing,
-            row_by_row=self.row_by_row,
-            changing=self.changing,
+        return self._with(study, self.pairs)
+
+    def only(self, policies: Sequence[str]) -> LoadedStudy:
+        """Returns the results of some policies, in this order, for tables and figures of a paper.
+
+        P-values are then corrected for these policies alone, so choose them before you see the
+        results, or by the results of another seed.
+
+        Args:
+            policies: texts as `find_policy` takes them; the first is the baseline by default.
+        """
+        if self.study.paired:
+            raise ValueError(
+                "the study is paired, with an environment for each policy; expected one in which "
+                "all policies meet all environments"
+            )
+        found = [self.find_policy(text, "policy") for text in policies]
+        if not found:
+            raise ValueError("policies is empty; expected one or more")
+        chosen = {str(policy): policy for policy in found}
+        places = [str(environment) for environment in self.study.environment]
+        names = list(chosen)
+        pairs = sorted(
+            (pair for pair in self.pairs if str(pair.policy) in chosen),
+            key=lambda pair: (places.index(str(pair.environment)), names.index(str(pair.policy))),
         )
+        study = dataclasses.replace(self.study, policy=tuple(chosen.values()), failed={})
+        return self._with(study, pairs)
+
+    def _with(self, study: Study, pairs: Sequence[PairResult]) -> LoadedStudy:
+        """Returns a copy that shows results in another way, or some of them."""
+        found = copy.copy(self)
+        found.study = study
+        found.pairs = pairs
+        return found
 
     def write_figure(self, file: str | Path) -> None:
         """Writes the study's figure to a file.

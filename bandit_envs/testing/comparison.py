@@ -98,8 +98,9 @@ def _compare_parts(
     """Compares the parts of two objects, by their places."""
     __tracebackhide__ = True
     if actual.keys() != expected.keys():
-        places = f"{', '.join(actual)}; expected {', '.join(expected)}"
-        raise AssertionError(f"{name} has the parts {places}")
+        more = ", ".join(place for place in actual if place not in expected) or "none"
+        lacking = ", ".join(place for place in expected if place not in actual) or "none"
+        raise AssertionError(f"{name} has other parts: too many: {more}; missing: {lacking}")
     for place, part in actual.items():
         _compare(part, expected[place], name + place, seen)
 

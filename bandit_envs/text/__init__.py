@@ -9,7 +9,6 @@ from bandit_envs.text.answers import (
     ActionProbabilities,
     OneAction,
     UnreadableAnswerError,
-    parse_answer,
 )
 from bandit_envs.text.calls import AnswerCache, Meter
 from bandit_envs.text.history import LastRounds, Summary
@@ -30,5 +29,4 @@ __all__ = [
     "Summary",
     "TextPolicy",
     "UnreadableAnswerError",
-    "parse_answer",
 ]

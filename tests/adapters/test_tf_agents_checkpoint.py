@@ -313,7 +313,7 @@ def test_runs_that_are_killed_go_on_bit_for_bit(tmp_path):
             tf_py_environment.TFPyEnvironment(
                 adapter.as_tf_agents(RandomActionMask(adapter.from_tf_agents(Ones()), 0.5))
             ),
-            "environment is Ones of from_tf_agents",
+            "Ones of from_tf_agents, .* such as a port of it",
         ),
     ],
 )

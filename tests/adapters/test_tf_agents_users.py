@@ -18,7 +18,13 @@ from bandit_envs import (
     RegretMetric,
     StepDriver,
 )
-from bandit_envs.adapters.tf_agents import BanditPyEnvironment, as_tf_agents, from_tf_agents
+from bandit_envs.adapters.tf_agents import (
+    BanditPyEnvironment,
+    as_tf_agents,
+    as_tf_environment,
+    from_tf_agents,
+    optimal_reward_fn,
+)
 from bandit_envs.logged import LogRecorder
 from bandit_envs.testing import assert_identical
 from bandit_envs.wrappers import RandomActionMask, RescaleReward
@@ -183,10 +189,50 @@ def test_a_function_of_its_means_that_returns_something_else_is_refused(means, e
         from_tf_agents(BatchOfSigns(), expected_rewards=means).reset()
 
 
+class SomeSigns(BatchOfSigns):
+    """Rows have the first one, two, three and two of the signs."""
+
+    def __init__(self, as_mask):
+        super().__init__()
+        self._seen = "observation" if as_mask else "global"
+        name = "mask" if as_mask else "num_actions"
+        spec = array_spec.ArraySpec((3,) if as_mask else (), np.int32)
+        self._observation_spec = {self._seen: self._observation_spec, name: spec}
+        counts = np.array([1, 2, 3, 2], np.int32)
+        mask = (np.arange(3) < counts[:, np.newaxis]).astype(np.int32)
+        self._offered = {name: mask if as_mask else counts}
+
+    def _observe(self):
+        return {self._seen: super()._observe(), **self._offered}
+
+    def means(self, observation):
+        return observation[self._seen] * np.arange(3)
+
+
+@pytest.mark.parametrize("as_mask", [False, True])
+def test_actions_that_are_not_available_are_refused_and_are_not_the_optimum(as_mask):
+    env = from_tf_agents(SomeSigns(as_mask), expected_rewards=SomeSigns.means)
+    seen = env.reset().observation
+    signs = np.asarray(next(iter(seen.values())), float)
+    largest = np.array([[0.0], [1.0], [2.0], [1.0]])
+    best = np.where(signs > 0.0, largest, 0.0) * signs
+    np.testing.assert_array_equal(env.optimal_reward(), best[:, 0])
+    np.testing.assert_array_equal(np.isneginf(env.expected_rewards()).sum(axis=1), [2, 1, 0, 1])
+    env.step([0, 1, 2, 1])
+    with pytest.raises(ValueError, match=r"action\[0\] is 1; expected one that is available"):
+        env.step([1, 1, 2, 1])
+
+
 def test_it_becomes_an_environment_of_tf_agents_again():
     adapted = as_tf_agents(from_tf_agents(Signs()))
     assert adapted.reset().is_first().all()
     assert adapted.step(np.array([1])).is_last().all()
+
+
+@pytest.mark.parametrize("function", [as_tf_agents, as_tf_environment, optimal_reward_fn])
+def test_where_one_of_this_package_is_expected_a_message_says_how_to_make_it(function):
+    with pytest.raises(TypeError, match=r"such as from_tf_agents\(env\)$"):
+        function(Signs())
 
 
 def test_an_environment_with_longer_episodes_is_refused_when_it_steps():

@@ -19,6 +19,7 @@ from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.metrics import QUANTITIES
 from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.policies.registry import POLICIES
+from bandit_envs.studies.running import forecast
 from tests.command_line import (
     CONTEXTUAL,
     SMALL,
@@ -45,7 +46,7 @@ pytest.importorskip("rich")
 pytest.importorskip("matplotlib")
 
 from bandit_envs.cli import studies
-from bandit_envs.cli.console import StepProgress
+from bandit_envs.cli.console import ERR, StepProgress
 
 FILES = {"config.json", "curves.npy", "figure.png", "runs.csv", "summary.csv", "tasks"}
 FIGURE_2_2 = ["greedy", "epsilon_greedy:epsilon=0.01", "epsilon_greedy:epsilon=0.1"]
@@ -390,6 +391,22 @@ def test_progress_weighs_tasks_by_what_they_cost():
     assert (task.fields["steps"], task.completed, task.total) == (5, 1.0, 4.0)
 
 
+def test_progress_writes_lines_to_the_log_of_a_job(capsys, monkeypatch):
+    now = [0.0]
+    done = [0]
+    monkeypatch.setattr(ERR, "get_time", lambda: now[0])
+    progress = StepProgress("2 tasks", np.array([600, 600]), np.ones(2), lambda: done[0])
+    for second in range(0, 3600, 20):
+        now[0] = second
+        done[0] = second // 3
+        list(progress.get_renderables())
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "20 of 1,200 steps, about 59.0 minutes left"
+    assert lines[9] == "200 of 1,200 steps, about 50.0 minutes left"
+    assert lines[10].startswith("400 of 1,200 steps")
+    assert len(lines) == 14
+
+
 def test_a_dry_run_counts_tasks_and_does_nothing(tmp_path):
     code, out, _ = sweep(tmp_path, CONTEXTUAL, "--dry-run", "--workers", "1")
     assert code == 0
@@ -398,6 +415,20 @@ def test_a_dry_run_counts_tasks_and_does_nothing(tmp_path):
     assert "of memory for each worker" in out
     assert re.search(r"\d+\.\d kB of results", out)
     assert [file.name for file in tmp_path.iterdir()] == ["study.toml"]
+
+
+def test_a_dry_run_says_which_environment_takes_most_of_the_time(tmp_path, monkeypatch):
+    def cost(task, seconds):
+        return forecast.Cost(0.0, 9.0 if "batch_size=20" in str(task.environment) else 1.0)
+
+    monkeypatch.setattr(forecast, "_try", cost)
+    text = CONTEXTUAL.replace(
+        "batch_size = [1, 20]", 'batch_size = [1, 20]\nlabel = "{batch_size} users"'
+    )
+    _, out, _ = sweep(tmp_path, text, "--dry-run")
+    assert "90% of this time is for 20 users: its rows share a problem" in out
+    _, out, _ = sweep(tmp_path, CONTEXTUAL.replace("[1, 20]", "20"), "--dry-run")
+    assert "of this time" not in out
 
 
 @pytest.mark.parametrize("title", ["a [/b] [red]b :smile:", "costs $5 to $10", "a $\\\\foo{$ b"])

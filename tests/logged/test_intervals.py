@@ -316,7 +316,7 @@ def test_a_heavy_tail_of_weights_is_warned_of_if_their_expectation_is_not_known(
     policy = np.full((20_000, 2), 0.5)
     log = BanditLog(np.ones((20_000, 1)), action, reward, logged, 2)
     found = problems_of(InversePropensityScoring(), log, policy)
-    assert any("heavy tail (Pareto k is 0." in text for text in found)
+    assert any("heavy tail (their Pareto k is 0." in text for text in found)
     log = BanditLog(np.ones((20_000, 1)), action, reward, logged, 2, action_probabilities=table)
     assert not problems_of(InversePropensityScoring(), log, policy)
 

@@ -114,6 +114,20 @@ def test_one_note_names_the_actions_that_some_decisions_could_not_draw(tmp_path)
     assert note.endswith("Estimates of other policies leave out these decisions.")
 
 
+def test_probability_0_is_noted_once_draws_of_small_probabilities_are_missing(tmp_path):
+    """Red has the probability 0.99 at first and 0.005 after the upgrade: no draw proves nothing."""
+    for action in (0, 1):
+        path = tmp_path / "a.db"
+        policy = ConstantPolicy(action, num_actions=3, seed=0)
+        if action == 1:
+            DecisionService.upgrade(path, policy)
+        with DecisionService(path, policy, NAMES, epsilon=0.015, seed=0) as service:
+            serve(service, 60)
+            report = service.report()
+    assert report.actions[0].weight + 4.0 * report.actions[0].weight_error < 1.0
+    assert not any("probability 0" in note for note in report.notes)
+
+
 def test_other_policies_wait_for_the_first_rewards(tmp_path):
     pytest.importorskip("matplotlib")
     with open_arms(tmp_path) as service:

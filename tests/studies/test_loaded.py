@@ -141,3 +141,56 @@ def test_without_matplotlib_figures_name_the_extra(folder, tmp_path, monkeypatch
     for draw in (loaded.plot, lambda: loaded.write_figure(tmp_path / "figure.png")):
         with pytest.raises(ModuleNotFoundError, match=r"matplotlib is not installed; .*\[cli\]"):
             draw()
+
+
+def test_a_study_may_show_some_policies_in_another_order(folder):
+    loaded = load(folder)
+    names = [str(policy) for policy in reversed(loaded.study.policy)][:2]
+    part = loaded.only(names)
+    assert [str(policy) for policy in part.study.policy] == names
+    assert list(part.summary.policy[:2]) == names
+    assert set(part.differences().policy) == {names[1]}
+    (axes, *_) = part.plot(panels=["reward"]).axes
+    assert len(axes.get_lines()) == 2
+    whole = loaded.summary.set_index(["environment", "policy"])
+    shown = part.summary.set_index(["environment", "policy"])
+    pandas.testing.assert_frame_equal(shown, whole.loc[shown.index])
+    assert loaded.to_latex().count("random") > part.only(names[:1]).to_latex().count("random") == 0
+
+
+def test_p_values_are_corrected_for_the_policies_that_are_shown(folder):
+    part = load(folder).only(["linear_epsilon_greedy:epsilon=0.5", "random"])
+    found = part.differences()
+    pandas.testing.assert_series_equal(found.p_t_holm, found.p_t, check_names=False)
+
+
+def test_some_policies_are_named_as_a_baseline_is(folder):
+    loaded = load(folder)
+    with pytest.raises(ValueError, match="policy is thompson; expected one of random"):
+        loaded.only(["thompson"])
+    with pytest.raises(ValueError, match="policies is empty"):
+        loaded.only([])
+
+
+def test_some_policies_tell_what_has_not_finished_of_the_whole_study(tmp_path):
+    run(parse(TINY), tmp_path)
+    forget_tasks(tmp_path, {1})
+    loaded = load(tmp_path)
+    part = loaded.only(["random"])
+    assert part.unfinished == loaded.unfinished
+    assert part.shown(title="Another").unfinished == loaded.unfinished
+
+
+def test_a_paired_study_has_no_policies_to_choose_from(tmp_path):
+    text = 'paired = true\nenvironment = ["testbed:k=2"]\npolicy = ["random"]\n'
+    run(parse('title = ""\nruns = 2\nsteps = 3\n' + text), tmp_path)
+    with pytest.raises(ValueError, match="the study is paired"):
+        load(tmp_path).only(["random"])
+
+
+def test_a_policy_has_the_same_numbers_by_itself_as_among_others(tmp_path, folder):
+    text = QUANTILES.replace("[0, 0.25, 0.5, 1]", "0.5")
+    alone = text.replace('[[policy]]\nname = "random"\n', "")
+    found = run(parse(alone), tmp_path).runs
+    among = load(folder).only(["linear_epsilon_greedy:epsilon=0.5"]).runs
+    pandas.testing.assert_frame_equal(found, among, check_exact=True)

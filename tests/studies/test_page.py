@@ -128,7 +128,7 @@ def test_a_page_says_how_much_has_not_finished(tmp_path):
     run(Study.from_dict(VALUES), tmp_path)
     command_line.forget_tasks(tmp_path, [0])
     load(tmp_path).write_page(tmp_path / "page.html")
-    assert "1 of 6 tasks have not finished." in (tmp_path / "page.html").read_text("utf-8")
+    assert "1 of 6 tasks has not finished." in (tmp_path / "page.html").read_text("utf-8")
 
 
 def test_a_page_of_nothing_says_so(tmp_path):

@@ -1,5 +1,7 @@
 """A trial finds users' classes whose runs do not repeat."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ pytest.importorskip("joblib")
 pytest.importorskip("rich")
 
 from bandit_envs.policies import Policy, UCBPolicy
+from bandit_envs.studies import TasksFailedError, run
 from bandit_envs.studies.definition.study import Study
 from tests import command_line
 from tests.studies.mine import Bernoulli
@@ -62,8 +65,9 @@ BERNOULLI = "bernoulli:means=[0.1,0.5,0.7]"
 
 
 def make(policy="ucb:c=1", environment=BERNOULLI, **values):
-    """A study of one policy in one environment."""
-    named = {"environment": [environment], "policy": [policy]}
+    """A study of a policy in an environment, or of lists of them."""
+    given = {"environment": environment, "policy": policy}
+    named = {key: [each] if isinstance(each, str) else each for key, each in given.items()}
     return Study.from_dict({"title": "Repeats", "runs": 50, "steps": 30, **named, **values})
 
 
@@ -79,6 +83,29 @@ def test_a_policy_that_draws_from_a_generator_of_its_own_is_refused(policy):
 def test_an_environment_that_draws_from_a_generator_of_its_own_is_refused(name, part):
     with pytest.raises(ValueError, match=f"differ in the {part}.* of step 1; expected an environ"):
         make(environment=f"{OWN}:{name}:means=[0.1,0.9]")
+
+
+class Hidden(UCBPolicy):
+    """Draws from NumPy's global generator, and does not use it in the first steps."""
+
+    def _select(self, rng, learned, time_step):
+        np.random.random()
+        return super()._select(rng, learned, time_step)
+
+
+class FailsLater(Policy):
+    """Fails in its third step."""
+
+    def _initial(self):
+        return np.zeros(self.batch_size)
+
+    def _select(self, rng, learned, time_step):
+        if learned.max() > 1:
+            raise IndexError("third")
+        return np.zeros(self.batch_size, int)
+
+    def _learn(self, learned, trajectory):
+        return learned + 1
 
 
 @pytest.mark.parametrize("runs", [1, 50])
@@ -101,6 +128,36 @@ def test_a_pair_of_classes_is_tried_once_whatever_its_parameters(monkeypatch):
     assert len(tried) == 2 * 2
     make()
     assert len(tried) == 2 * 2
+
+
+def test_draws_that_change_no_action_yet_are_found():
+    with pytest.raises(ValueError, match=r"Hidden:c=1 in .* has drawn from np\.random; expected"):
+        make(f"{OWN}:Hidden:c=1")
+
+
+def test_policies_that_fail_or_differ_in_a_trial_do_not_stop_the_others():
+    names = ["GlobalEpsilon:c=1", "GlobalEpsilon:c=2", "Hidden:c=1", "FailsLater"]
+    failing = [f"{OWN}:{name}" for name in names]
+    found = make(policy=[*failing, "greedy", f"{OWN}:Repeats"])
+    assert [str(policy) for policy in found.policy] == ["greedy", f"{OWN}:Repeats"]
+    assert found.failed.keys() == set(failing)
+    assert "IndexError: third" in found.failed[failing[-1]]
+
+
+def test_a_policy_that_has_its_place_is_refused():
+    policies = [f"{OWN}:GlobalEpsilon:c=1", "greedy"]
+    with pytest.raises(ValueError, match="differ in the action"):
+        make(policy=policies, environment=[BERNOULLI, "testbed"], paired=True)
+
+
+def test_a_study_goes_on_where_a_policy_that_is_left_out_differs_in_another_step(
+    tmp_path,
+):
+    study = make(policy=[f"{OWN}:GlobalEpsilon:c=1", "greedy"])
+    for text in ("step 1", "step 2"):
+        told = dataclasses.replace(study, failed=dict.fromkeys(study.failed, text))
+        with pytest.raises(TasksFailedError, match=text):
+            run(told, tmp_path / "out", backend="threading")
 
 
 def test_the_command_refuses_it_before_a_run(tmp_path):

@@ -145,7 +145,11 @@ def test_a_title_is_one_line_that_a_terminal_can_show():
         ("runs = 4", "runs = 4\nexpected = 5", "expected is 5"),
         ("runs = 4", "runs = 4\nexpected = {value = 1}", r"expected is \{"),
         ('name = "random"', "", "policy is .* name"),
-        ('name = "random"', 'name = "random"\nseed = 1', "policy random has no parameter 'seed'"),
+        (
+            'name = "random"',
+            'name = "random"\nseed = 1',
+            "policy random has no parameter 'seed' that users give",
+        ),
         ("[0, 0.25, 0.5, 1]", "[[0, 1]]", r"epsilon is \[0, 1\]"),
         ("[0, 0.25, 0.5, 1]", "[1, 1.0]", "linear_epsilon_greedy:epsilon=1.0 is listed twice"),
         ("[0, 0.25, 0.5, 1]", "1979-05-27", "epsilon is .*1979"),

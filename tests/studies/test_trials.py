@@ -1,7 +1,9 @@
 """A class of a user that fails is named, with its line, and does not stop the others."""
 
 import importlib
+import re
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -115,6 +117,16 @@ def test_the_row_of_a_class_that_fails_says_so(folder):
         assert f"{name}:MyPolicy (failed)" in out
     assert "passes_on:MyPolicy " in out
     assert "_learn returned None" in out
+
+
+def test_ctrl_c_in_a_class_of_a_user_names_it_with_its_line(folder):
+    text = "raise_signal(SIGINT)"
+    code = CLASSES["forgets_to_return"].replace("learned += 1", text)
+    Path("hangs.py").write_text(f"from signal import SIGINT, raise_signal\n{code}", "utf-8")
+    policies = ("--policy", "hangs:MyPolicy", "--policy", "random")
+    outcome = run_command("run", "bernoulli", *policies, "--output", folder / "results")
+    assert outcome.code == 130
+    assert re.match(r"interrupted in policy hangs:MyPolicy \(.*hangs\.py:14\): ", outcome.err)
 
 
 def test_pages_and_tables_for_papers_name_a_class_that_fails(folder):

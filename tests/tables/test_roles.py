@@ -14,7 +14,7 @@ pandas = pytest.importorskip("pandas")
 
 ROLES = {"action", "reward", "cost", "propensity", "features", "embedding", "time", "label"}
 ROLES |= {"slot_propensity", "prefix_propensity", "slate", "slot", "example", "logger", "unit"}
-ROLES |= {"weight"}
+ROLES |= {"weight", "by"}
 ROLES |= {"decision", "item", "chosen", "item_features", "available"}
 OTHERS = {"path", "frame", "table", "batch_rows", "num_actions", "drop_missing", "only"}
 OTHERS |= {"layout", "text_features", "balance", "gather", "rewards"}

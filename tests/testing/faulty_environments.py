@@ -6,6 +6,8 @@ import numpy as np
 
 from bandit_envs import (
     ArraySpec,
+    BanditPyEnvironment,
+    BoundedArraySpec,
     DelayedRewards,
     KArmedTestbed,
     RestedBandit,
@@ -369,6 +371,30 @@ class ForgetsItsRows(KArmedTestbed):
     independent_rows = False
 
 
+@caught_by("test_rows_of_one_problem_have_one_mean_where_they_look_alike")
+class ForgetsItsRowsWithContexts(BanditPyEnvironment):
+    """Each row keeps arms of its own, and weather tells rows apart in most steps."""
+
+    def __init__(self, **options):
+        super().__init__(BoundedArraySpec((), np.int32, 0, 1), 4, **options)
+
+    def _initial_state(self, rng):
+        arms = rng.normal(size=(self.batch_size, self.num_actions))
+        return {"weather": np.zeros(self.batch_size, np.int32), "arms": arms}
+
+    def _observe(self, state):
+        return state["weather"]
+
+    def _expected_rewards(self, state):
+        return state["arms"] + state["weather"][:, np.newaxis]
+
+    def _draw_rewards(self, rng, state, action):
+        return rng.normal(self._expected_rewards(state)[np.arange(self.batch_size), action])
+
+    def _next_state(self, rng, state, action):
+        return {**state, "weather": rng.integers(2, size=self.batch_size, dtype=np.int32)}
+
+
 @caught_by("test_the_mean_of_many_rewards_is_the_expected_reward")
 class PaysTooMuchLater(DelayedRewards):
     """The reward that arrives is too large."""
@@ -403,6 +429,15 @@ class WearsOutInSilence(KArmedTestbed):
 
     def _next_state(self, rng, state, action):
         return state - np.eye(self.num_actions, dtype=state.dtype)[action]
+
+
+@caught_by("test_actions_change_the_state_only_if_the_environment_says_so")
+class WearsOutBehindRewards(WearsOutInSilence):
+    """Each action draws another number of times for its reward, so generators never agree."""
+
+    def _draw_rewards(self, rng, state, action):
+        rng.random(action @ self.num_actions ** np.arange(self.batch_size))
+        return super()._draw_rewards(rng, state, action)
 
 
 class Tired(Wrapper):

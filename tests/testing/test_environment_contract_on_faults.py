@@ -3,6 +3,7 @@
 import inspect
 import pickle
 
+import numpy as np
 import pytest
 
 from bandit_envs import DelayedRewards, KArmedTestbed
@@ -52,6 +53,18 @@ def test_functions_of_an_environment_must_be_at_module_level():
 def test_a_hook_that_writes_into_its_state_is_named(fault):
     with pytest.raises(AssertionError, match=r"a hook of .* wrote into `state`"):
         getattr(contract_for(fault), HOOKS)()
+
+
+class BroadcastsWrongly(KArmedTestbed):
+    """The shapes of two arrays do not fit."""
+
+    def _expected_rewards(self, state):
+        return state * np.ones((5, 1))
+
+
+def test_another_error_of_a_hook_is_not_called_writing():
+    with pytest.raises(ValueError, match="could not be broadcast together"):
+        getattr(contract_for(BroadcastsWrongly), HOOKS)()
 
 
 def test_a_contract_without_make_environment_fails():

@@ -14,7 +14,12 @@ import tensorflow as tf
 from numpy.typing import DTypeLike
 from tf_agents.environments import py_environment, tf_py_environment
 
-from bandit_envs.adapters.tf_agents.environment import STEPPING, TFAgentsEnvironment, is_endless
+from bandit_envs.adapters.tf_agents.environment import (
+    STEPPING,
+    TFAgentsEnvironment,
+    is_endless,
+    remedy_for,
+)
 from bandit_envs.adapters.tf_agents.numpy_calls import as_it_is, numpy_function
 from bandit_envs.arrays import Array
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
@@ -103,7 +108,8 @@ def _bandit_of(env: AnyEnvironment) -> AnyBandit:
     if isinstance(env, TFAgentsEnvironment):
         env = env.wrapped_env()
     if not isinstance(env, PyEnvironment):
-        raise TypeError(f"env is {env!r}; expected an environment of bandit_envs, adapted or not")
+        expected = "expected an environment of bandit_envs, adapted or not"
+        raise TypeError(f"env is {env!r}; {expected}{remedy_for(env)}")
     if not isinstance(env, (BanditPyEnvironment, Wrapper)) or not is_endless(env):
         raise ValueError(f"{env.name} has a horizon; expected a bandit without one")
     return env

@@ -75,7 +75,9 @@ class TrackableEnvironment(tf.train.experimental.PythonState):
         bandit = environment.pyenv.wrapped_env().unwrapped
         if isinstance(bandit, UsersBandit):
             found = f"environment is {bandit.name} of from_tf_agents, which no file can hold"
-            raise TypeError(f"{found}; expected an environment of this package")
+            raise TypeError(
+                f"{found}; expected an environment of this package, such as a port of it"
+            )
         self._environment = environment
 
     def get_state(self) -> TrackedState:

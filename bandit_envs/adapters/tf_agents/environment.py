@@ -208,6 +208,15 @@ def as_tf_agents(env: PyEnvironment) -> TFAgentsEnvironment:
     return TFAgentsBanditEnvironment(env) if is_endless(env) else TFAgentsEnvironment(env)
 
 
+def remedy_for(env: Any) -> str:
+    """Returns how an environment of TF-Agents becomes one of this package, for an error message."""
+    if isinstance(env, TFAgentsEnvironment):
+        return ", such as its wrapped_env()"
+    if isinstance(env, py_environment.PyEnvironment):
+        return ", such as from_tf_agents(env)"
+    return ""
+
+
 def warn_of_misuse(env: PyEnvironment) -> None:
     """Warns the caller of its caller of what agents of TF-Agents cannot learn from.
 
@@ -216,7 +225,7 @@ def warn_of_misuse(env: PyEnvironment) -> None:
     """
     if isinstance(env, (py_environment.PyEnvironment, tf_environment.TFEnvironment)):
         found = f"env is a {type(env).__name__}, which is an environment of TF-Agents already"
-        raise TypeError(f"{found}; expected a PyEnvironment of bandit_envs")
+        raise TypeError(f"{found}; expected a PyEnvironment of bandit_envs{remedy_for(env)}")
     if not isinstance(env, PyEnvironment):
         raise TypeError(f"env is {env!r}; expected a PyEnvironment of bandit_envs")
     if env.independent_rows and env.batch_size > 1:

@@ -16,9 +16,9 @@ from tf_agents.environments import py_environment
 from tf_agents.specs import array_spec, tensor_spec
 from tf_agents.trajectories import time_step as ts
 
-from bandit_envs.arrays import Array, Rng, as_numbers, check_array
+from bandit_envs.arrays import Array, Mask, Rng, as_numbers, check_array
 from bandit_envs.base.actions import ActionKind
-from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, available_actions
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.kind_of_actions import kind_of_actions
 from bandit_envs.nests import Nest, map_structure
@@ -40,12 +40,16 @@ def from_tf_agents(
     With `expected_rewards`, regret is exact. The function is called after each reset and step, with
     the environment as it is then: it may read what is hidden, such as weights that drift.
 
+    An observation says which actions are available, as for `BanditPyEnvironment`: it is a dict with
+    `num_actions`, or with `mask` beside `observation`. Others are refused, and the optimum leaves
+    them out.
+
     Args:
         env: a `PyEnvironment` of TF-Agents, batched or not, each of whose steps ends an episode, as
             those of its `BanditPyEnvironment` do. From now on, use it through the result only.
         expected_rewards: a function of the environment and its observation [B, ...], which draws
-            nothing, and returns the mean reward of each action: [B, K]. A method of the class will
-            do, such as `Mine.means`. By default, the means are unknown.
+            nothing, and returns the mean reward of each action, available or not: [B, K]. A method
+            of the class will do, such as `Mine.means`. By default, the means are unknown.
 
     >>> import numpy as np
     >>> from tf_agents.bandits.environments import bandit_py_environment
@@ -115,6 +119,9 @@ class UsersBandit(BanditPyEnvironment[_UsersState]):
 
     def _observe(self, state: _UsersState) -> Nest:
         return self._observation_of(state.time_step)
+
+    def _available(self, state: _UsersState) -> Mask | None:
+        return available_actions(self._observe(state), self.action_kind.num_actions)
 
     def _expected_rewards(self, state: _UsersState) -> Array:
         return super()._expected_rewards(state) if state.means is None else state.means

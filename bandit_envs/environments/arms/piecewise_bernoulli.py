@@ -151,7 +151,9 @@ def piecewise_bernoulli(
     """Arms that pay 1 or 0, with probabilities that change at certain times.
 
     `problem` is one of SMPyBandits' problems 0 to 5, or 6, with the abrupt changes of Garivier &
-    Moulines. It spreads over so many `steps`; its last piece stays. Each reset starts it again.
+    Moulines: means of 0.5, 0.3 and 0.4, the last of which is 0.9 from 30% to 50% of the steps. It
+    spreads over so many `steps`; its last piece stays. Each reset starts it again.
+    `environments.arms.piecewise_bernoulli.PROBLEMS` has the means of all.
 
     Source: SMPyBandits; for problem 5, Cao et al. (2019); for 6, Garivier & Moulines (2011).
     """

@@ -74,7 +74,7 @@ def find_few_rows(weights: WeightSums) -> Iterator[str]:
     elif weights.expected_squares is None:
         shape = weights.tail.shape()
         if shape > HEAVY and weights.share_of_largest() > DECISIVE:
-            found = f"the largest weights have a heavy tail (Pareto k is {shape:.2f})"
+            found = f"the largest weights have a heavy tail (their Pareto k is {shape:.2f})"
             yield f"{found}; the estimate is unreliable"
 
 

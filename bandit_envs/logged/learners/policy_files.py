@@ -188,7 +188,8 @@ class SavedPolicy:
         """
         if self.encoding is None:
             problem = "the policy has learned from no table, so columns have no names"
-            raise ValueError(f"{problem}; expected features as arrays, for what `make` returns")
+            advice = "`read_policy(path).make(observation_spec)` decides by arrays, in Python"
+            raise ValueError(f"{problem}; {advice}")
         return scan_candidates(
             table,
             self.encoding,

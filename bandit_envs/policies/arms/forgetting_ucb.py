@@ -121,7 +121,7 @@ class SlidingWindowUCBPolicy(IndexPolicy):
 
     Args:
         window: the number of steps. For c changes in T steps, 2 sqrt(T ln T / c) fits.
-        xi: as in `DiscountedUCBPolicy`.
+        xi: how much it explores, above 0; multiply it by b^2 for rewards from 0 to b.
         **options: `num_actions`, `batch_size`, `seed` and `count_pending`, as in `Policy`.
 
     Source: Garivier & Moulines (2011).

@@ -17,6 +17,9 @@ FEWEST = 30
 ERRORS = 4.0
 """A low weight is noted if it is so many standard errors below 1."""
 
+MISSING = 7.0
+"""It is noted if at least so many draws are missing: by chance, 7 are with probability 0.001."""
+
 
 class FileFacts(NamedTuple):
     """What a file says in a few rows."""
@@ -53,9 +56,21 @@ def find_notes(
         if decisions.is_too_often(action):
             problem = f"{name} was drawn more often than its probabilities can explain"
             yield f"{problem}: they are wrong."
-        elif are_fixed and row.decisions >= FEWEST and row.weight + ERRORS * row.weight_error < 1.0:
+        elif are_fixed and _is_too_rare(action, row, decisions):
             rare.append(name)
     if rare:
         problem = "probability 0 in some decisions, or logged probabilities that are too large"
         what = "Values" if facts.has_contexts else "Estimates of other policies"
         yield f"{', '.join(rare)}: {problem}. {what} leave out these decisions."
+
+
+def _is_too_rare(action: int, row: ActionReport, decisions: DecisionSums) -> bool:
+    """Whether an action was drawn less often than its probabilities can explain.
+
+    Where it was not drawn, its probability may be as small as the smallest of the file. Until draws
+    of such a probability must have come, a weight below 1 tells nothing.
+    """
+    if row.decisions < FEWEST or row.weight + ERRORS * row.weight_error >= 1.0:
+        return False
+    elsewhere = (1.0 - row.weight) * decisions.available[:, action].sum()
+    return bool(elsewhere * decisions.smallest >= MISSING)

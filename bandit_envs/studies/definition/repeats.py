@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
 
 from bandit_envs.drivers import StepDriver
 from bandit_envs.environments.environment_choice import EnvironmentChoice
-from bandit_envs.names.users_code import name_in_errors
+from bandit_envs.names.users_code import name_in_errors, name_in_interrupts
 from bandit_envs.nests import Nest, flatten
 from bandit_envs.policies.delayed import learner
 from bandit_envs.policies.policy_choice import PolicyChoice
@@ -25,11 +25,18 @@ TRIED_RUNS = 8
 TRIED_STEPS = 8
 """They have at most so many steps."""
 
+EXPECTED = "draws are from the rng that its hooks are given, not from np.random"
+"""What keeps a class from repeating itself if it is not so."""
+
 DRAWN = (("observation", "an environment"), ("action", "a policy"), ("reward", "an environment"))
 """What a step has, in the order in which it is made, and what makes it."""
 
 
-def check_repeats(pairs: Sequence[ChosenPair], runs: int, steps: int) -> None:
+class ChangingPolicyError(ValueError):
+    """A user's policy does not repeat itself."""
+
+
+def find_failing(pairs: Sequence[ChosenPair], runs: int, steps: int) -> Mapping[str, str]:
     """Tries each pair of classes twice, if one of them is a user's.
 
     Args:
@@ -37,18 +44,42 @@ def check_repeats(pairs: Sequence[ChosenPair], runs: int, steps: int) -> None:
         runs: of the study.
         steps: of the study.
 
+    Returns:
+        what is wrong with users' policies whose trials fail or differ, or that draw from
+        `np.random`, by their texts.
+
     Raises:
-        ValueError: the trials differ, as of a class that draws from `np.random`.
+        ValueError: an environment fails or differs.
     """
     tried = set()
+    found: dict[str, str] = {}
     for environment, policy in pairs:
         names = (environment.name, policy.name)
         modules = [*environment.modules, *policy.modules]
         if modules and names not in tried:
             tried.add(names)
-            with name_in_errors(f"policy {policy} in environment {environment}", *modules):
-                first = _try((environment, policy), runs, steps)
-                _check_same(first, _try((environment, policy), runs, steps))
+            subject = f"policy {policy} in environment {environment}"
+            try:
+                with name_in_interrupts(subject, *modules), name_in_errors(subject, *modules):
+                    _check_repeats((environment, policy), runs, steps)
+            except ValueError as error:
+                changes = isinstance(error.__cause__, ChangingPolicyError)
+                if environment.is_users and not changes:
+                    raise
+                same_class = [each for _, each in pairs if each.name == policy.name]
+                alike = same_class if changes else [policy]
+                found.update({str(each): str(error) for each in alike})
+    return found
+
+
+def _check_repeats(pair: ChosenPair, runs: int, steps: int) -> None:
+    """Raises ValueError if two trials differ, or if their classes draw from `np.random`."""
+    before = np.random.get_state(legacy=False)
+    first = _try(pair, runs, steps)
+    _check_same(first, _try(pair, runs, steps))
+    if not _are_equal(np.random.get_state(legacy=False), before):
+        error = ChangingPolicyError if pair[1].is_users else ValueError
+        raise error(f"a trial has drawn from np.random; expected a class that repeats: {EXPECTED}")
 
 
 def _try(pair: ChosenPair, runs: int, steps: int) -> list[Trajectory]:
@@ -73,8 +104,8 @@ def _check_same(first: list[Trajectory], second: list[Trajectory]) -> None:
         for field, maker in DRAWN:
             if not _are_equal(getattr(one, field), getattr(other, field)):
                 found = f"two runs with one seed differ in the {field} of step {number}"
-                draws = "draws are from the rng that its hooks are given, not from np.random"
-                raise ValueError(f"{found}; expected {maker} that repeats itself: {draws}")
+                error = ChangingPolicyError if field == "action" else ValueError
+                raise error(f"{found}; expected {maker} that repeats itself: {EXPECTED}")
 
 
 def _are_equal(first: Nest, second: Nest) -> bool:

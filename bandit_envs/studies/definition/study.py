@@ -37,7 +37,7 @@ from bandit_envs.studies.definition.keys import (
     resolve_metrics,
     resolve_panels,
 )
-from bandit_envs.studies.definition.repeats import check_repeats
+from bandit_envs.studies.definition.repeats import find_failing
 from bandit_envs.studies.definition.trials import try_policies
 from bandit_envs.studies.definition.user_modules import digest_modules
 
@@ -158,7 +158,8 @@ class Study:
 
         Raises:
             TypeError, ValueError: a key is missing, unknown or has a wrong value. The error names
-                the key. Or two runs of a user's class with one seed differ.
+                the key. Or two runs of a user's environment, or of all policies, with one seed
+                differ.
         """
         check_keys("the study", values, cls)
         given = {**defaults(cls), "panels": None, **values}
@@ -175,8 +176,21 @@ class Study:
             policies, given["failed"] = try_policies(environments, rules.items, given["runs"])
         digest_modules([*environments, *policies])  # a study must not begin with old code
         study = cls._checked(given, environments, policies, find_unknown_metrics)
-        check_repeats(study.pairs(), study.runs, study.steps)
-        return study
+        return study._without_failing()
+
+    def _without_failing(self) -> Study:
+        """Returns the study without users' policies whose trials fail or do not repeat.
+
+        Raises:
+            ValueError: an environment fails, no policy is left, or each policy has its place.
+        """
+        failing = find_failing(self.pairs(), self.runs, self.steps)
+        if not failing:
+            return self
+        policies = tuple(policy for policy in self.policy if str(policy) not in failing)
+        if self.paired or self.expected or not policies:
+            raise ValueError(next(iter(failing.values())))
+        return dataclasses.replace(self, policy=policies, failed={**self.failed, **failing})
 
     @classmethod
     def read(cls, values: Mapping[str, Any], independent_rows: Mapping[str, bool]) -> Study:

@@ -12,7 +12,7 @@ from bandit_envs.base.checks import short_repr
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.names.registry import UsersCodeError
-from bandit_envs.names.users_code import printable
+from bandit_envs.names.users_code import name_in_interrupts, printable
 from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.policies.row_by_row import check_learns_by_row, shares_a_model
 from bandit_envs.studies.definition.keys import (
@@ -58,17 +58,25 @@ def try_policies(
     policies = check_choices(PolicyChoice, usable if errors else items)
     for policy in filter(lambda choice: choice.is_users, policies):
         try:
-            with warnings.catch_warnings():  # the study's own trial repeats them
-                warnings.simplefilter("ignore")
-                find_unknown_metrics(environments, [policy])
-            for environment in environments if runs != 1 else ():
-                is_kept_apart(environment, policy)
+            with name_in_interrupts(f"policy {policy}", *policy.modules):
+                _try_policy(environments, policy, runs)
         except ValueError as error:
             errors[str(policy)] = error
     acting = tuple(policy for policy in policies if str(policy) not in errors)
     if not acting:
         raise next(iter(errors.values()))
     return TriedPolicies(acting, {text: printable(str(error)) for text, error in errors.items()})
+
+
+def _try_policy(
+    environments: Sequence[EnvironmentChoice], policy: PolicyChoice, runs: object
+) -> None:
+    """Lets a policy take a step. Raises ValueError if it fails, or if its runs would share rows."""
+    with warnings.catch_warnings():  # the study's own trial repeats them
+        warnings.simplefilter("ignore")
+        find_unknown_metrics(environments, [policy])
+    for environment in environments if runs != 1 else ():
+        is_kept_apart(environment, policy)
 
 
 def is_kept_apart(

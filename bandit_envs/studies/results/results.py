@@ -180,8 +180,11 @@ class Results:
             found = read_config(self.path)
         except ValueError as error:
             return str(error)
-        if _measured(found["study"]) != _measured(self._config["study"]):
-            return f"folder {self.path} holds results of other arguments"
+        theirs = _measured(found["study"])
+        ours = _measured(self._config["study"])
+        if theirs != ours:
+            keys = [key for key in ours if theirs.get(key) != ours[key]]
+            return f"folder {self.path} holds results of other arguments: {', '.join(keys)}"
         changed = {name for name, _ in found["versions"].items() ^ self._versions.items()}
         if changed:
             here = self._versions
@@ -349,5 +352,5 @@ def _read_study(values: Mapping[str, Any], independent_rows: object) -> Study:
 
 
 def _measured(study: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns what a study measures, without what it shows of that."""
-    return {key: study[key] for key in sorted(study.keys() - SHOWN_KEYS)}
+    """Returns what a study measures, without what it shows of that or has left out."""
+    return {key: study[key] for key in sorted(study.keys() - SHOWN_KEYS - {"failed"})}
