@@ -4,7 +4,7 @@ import argparse
 import math
 import os
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bandit_envs.base.checks import short_repr
 from bandit_envs.cli.help import Parser
@@ -17,6 +17,22 @@ class Workers(NamedTuple):
     backend: str
     workers: int
     address: str | None = None
+
+
+class StoreOnce(argparse.Action):
+    """Keeps what an option names, and refuses to replace it by more of the kind."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Keeps it."""
+        if getattr(namespace, self.dest) is not None:
+            parser.error(f"{option_string} is given twice; expected one")
+        setattr(namespace, self.dest, values)
 
 
 def add_policies(parser: Parser, text: str) -> None:

@@ -158,6 +158,16 @@ def test_files_in_batches_have_the_same_rewards(folder):
     assert (len(earlier), len(later)) == (2, 3)
 
 
+@pytest.mark.parametrize(("time", "told"), [(" 08:00:00", True), ("", False)])
+def test_rewards_that_stand_twice_are_counted(tmp_path, time, told):
+    decisions().to_csv(tmp_path / "log.csv", index=False)
+    sales = CONVERSIONS.assign(when=CONVERSIONS["when"] + time)
+    table = RewardTable(pd.concat([sales, sales[:2]]), window="2d")
+    scan = scan_log(tmp_path / "log.csv", **NAMES, rewards=table, time="when", features="age")
+    text = "rewards with the decision, the time and the value of another: 2, which count, too"
+    assert (text in scan.remarks()) == told
+
+
 def test_evaluate_takes_it_and_says_what_counts(folder):
     path = str(folder / "conversions.parquet")
     log = read_log(folder / "log", **NAMES, rewards=path, features="age")

@@ -386,7 +386,20 @@ class JoinedRewards:
             lines.append(f"rewards before or too long after their decision: {found.outside}")
         if found.foreign:
             lines.append(f"rewards of no decision of the log: {found.foreign}")
+        again = self._count_again()
+        if again:
+            same = "with the decision, the time and the value of another"
+            lines.append(f"rewards {same}: {again}, which count, too")
         return lines
+
+    def _count_again(self) -> int:
+        """Returns how many rewards are the same as another one; 0 if times of day are not known."""
+        if self.are_dates:
+            return 0
+        order = np.lexsort((self.values, self.times, self.ids))
+        columns = [column[order] for column in (self.ids, self.times, self.values)]
+        is_same = np.all([column[1:] == column[:-1] for column in columns], axis=0)
+        return int(np.count_nonzero(is_same))
 
 
 def _times_of(frame: DataFrame, name: str | None) -> Floats:
