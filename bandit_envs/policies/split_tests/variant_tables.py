@@ -26,6 +26,7 @@ from bandit_envs.tables.cells import (
     as_times,
     cells_of,
     find_places,
+    find_zones,
     parse_number,
     parse_time,
     read_reals,
@@ -243,6 +244,12 @@ def _read_times(frame: DataFrame, name: str) -> tuple[Array, bool]:
         if np.isfinite(numbers).all():
             return numbers, False
     check_column(frame, name, ~np.isnat(times), "a time such as 2024-12-31 23:59, or a number")
+    zones = find_zones(cells)
+    if "" in zones and len(zones) > 1:
+        found = (
+            f"column {name!r} has times without a zone, and some in {name_some(sorted(zones)[1:])}"
+        )
+        raise ValueError(f"{found}; expected all in one way, as days begin by the clock shown")
     return times.astype(np.int64).astype(np.float64), True
 
 

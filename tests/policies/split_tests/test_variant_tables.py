@@ -105,6 +105,14 @@ def test_files_of_days_are_the_same_as_one_table(tmp_path):
     assert str(compare_variants(users.sample(frac=1.0, random_state=0), **options)) == str(one)
 
 
+def test_times_with_and_without_a_zone_are_not_mixed():
+    users = make_users()
+    users["time"] = users["time"].astype(str)
+    users.loc[users.index[-1], "time"] += "+01:00"
+    with pytest.raises(ValueError, match=r"without a zone, and some in '\+0100'"):
+        compare_variants(users, reward="bought", time="time")
+
+
 def test_other_rewards_have_intervals_and_decide_nothing():
     users = make_users()
     alone = compare_variants(users, reward="bought", time="time")
