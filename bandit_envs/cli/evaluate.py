@@ -7,7 +7,7 @@ from pathlib import Path
 from bandit_envs import evaluations
 from bandit_envs.base.saving import refuse_links
 from bandit_envs.cli.console import ERR, OUT, RowProgress
-from bandit_envs.cli.log_options import names_slates, open_log, open_slates, read_training
+from bandit_envs.cli.log_options import names_slates, open_log, open_slate_log, read_training
 from bandit_envs.cli.printed_tables import show_estimates
 from bandit_envs.cli.studies import folder_of
 from bandit_envs.cli.table_names import split_pattern
@@ -46,7 +46,7 @@ def _evaluate(options: argparse.Namespace) -> Evaluation:
     train, until = read_training(options.train)
     with RowProgress() as progress:
         return evaluations.evaluate(
-            open_slates(options) if names_slates(options) else open_log(options),
+            open_slate_log(options) if names_slates(options) else open_log(options),
             options.policy,
             options.estimator,
             train=train,

@@ -78,7 +78,7 @@ def names_slates(options: argparse.Namespace) -> bool:
     return "," in options.action or is_of_slots
 
 
-def open_slates(options: argparse.Namespace) -> SlateLog:
+def open_slate_log(options: argparse.Namespace) -> SlateLog:
     """Returns the log of slates that the options name.
 
     Raises:
@@ -116,9 +116,7 @@ def open_slates(options: argparse.Namespace) -> SlateLog:
         raise ValueError(f"{error}; {advice}") from error
 
 
-def _propensity(
-    options: argparse.Namespace, named: NamedPropensities, logger: str | None
-) -> Propensity:
+def _propensity(named: NamedPropensities, logger: str | None) -> Propensity:
     """Returns the propensities that the options name: a column, a number or several columns."""
     if named.column is None:
         if logger is not None:
@@ -175,7 +173,7 @@ def _scan(options: argparse.Namespace, named: NamedPropensities) -> FileScan:
         BATCH_ROWS,
         action=options.action,
         reward=options.reward,
-        propensity=_propensity(options, named, logger),
+        propensity=_propensity(named, logger),
         features=named_features(options),
         num_actions=options.num_actions,
         drop_missing=options.drop_missing,

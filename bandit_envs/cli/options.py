@@ -20,7 +20,7 @@ class Workers(NamedTuple):
 
 
 class StoreOnce(argparse.Action):
-    """Keeps what an option names, and refuses to replace it by more of the kind."""
+    """Keeps the value of an option, and refuses a second one."""
 
     def __call__(
         self,
@@ -29,7 +29,7 @@ class StoreOnce(argparse.Action):
         values: Any,
         option_string: str | None = None,
     ) -> None:
-        """Keeps it."""
+        """Keeps the value; ends with an error if there is one already."""
         if getattr(namespace, self.dest) is not None:
             parser.error(f"{option_string} is given twice; expected one")
         setattr(namespace, self.dest, values)

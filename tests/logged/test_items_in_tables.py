@@ -70,7 +70,7 @@ def test_columns_without_a_role_are_those_of_the_other_features(options):
     assert read(long_frame(), **options) == read(long_frame())
 
 
-def test_a_column_that_never_changes_in_a_decision_is_none_of_the_items(tmp_path):
+def test_a_column_that_never_changes_in_a_decision_is_no_feature_of_items(tmp_path):
     frame = long_frame()
     frame["user"] = "user of " + frame["decision"]
     assert read(frame, features="hour") == read(long_frame())

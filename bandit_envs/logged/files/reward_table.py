@@ -308,7 +308,7 @@ class JoinedRewards:
         if zones and self.zones and self.zones.isdisjoint(zones):
             own = name_some(sorted(zones))
             found = f"zones of times are {own} in the log, and {name_some(sorted(self.zones))}"
-            expected = "expected one zone in both, and '' is none"
+            expected = "expected one zone in both, where '' is a time without a zone"
             raise ValueError(f"{found} in {self.source.name}; {expected}")
 
     def match(self, frame: DataFrame) -> Matches:

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 KINDS = 20
-"""With fewer different rows in a day, chance may repeat each of them equally often."""
+"""A day with fewer different rows is not noted: chance may repeat each of them equally often."""
 
 NAMED = 3
-"""So many days are named in a note."""
+"""How many days a note names at most."""
 
 
 def name_date(day: int) -> str:
@@ -55,7 +55,8 @@ def note_repeated_days(frame: DataFrame, days: Indices) -> Iterator[str]:
         if len(counts) >= KINDS and np.gcd.reduce(counts) > 1:
             repeated.append(day)
     if repeated:
-        yield f"Each row of {_name_days(np.array(repeated))} is there more than once: is a file?"
+        found = f"Each row of {_name_days(np.array(repeated))} is there more than once"
+        yield f"{found}: perhaps a file was read twice."
 
 
 def _name_days(days: Indices) -> str:

@@ -46,7 +46,7 @@ class ItemSearch:
         context: columns of the context.
         items: columns of the items.
         undecided: columns that are of the items if they differ in the rows of a decision.
-        takes_same: whether the others of these are of the context, or are left out.
+        takes_same: whether those that do not differ are of the context; else they are left out.
     """
 
     def __init__(

@@ -317,7 +317,10 @@ def test_days_without_rows_and_days_that_came_twice_are_told():
     assert "No rows on 2024-03-07." in gap.notes
     twice = pandas.concat([users, users[users["day"] == 3]])
     report = compare_variants(twice, reward="bought", time="time")
-    assert "Each row of 2024-03-07 is there more than once: is a file?" in report.notes
+    assert (
+        "Each row of 2024-03-07 is there more than once: perhaps a file was read twice."
+        in report.notes
+    )
 
 
 def test_a_table_whose_variants_joined_says_what_is_wrong_without_times():
