@@ -210,6 +210,8 @@ class ServiceReport:
 
     def explain(self) -> Iterator[str]:
         """Yields what the numbers of the tables are."""
+        yield "waiting: decisions of the period that still wait for a reward."
+        yield "rewards: those that came in the period, also for earlier decisions."
         yield f"share: of the decisions in which the {self.noun} was available."
         if self.num_items is not None:
             yield "new items: the share of the decisions for items first offered in this period."
