@@ -234,7 +234,8 @@ class ServiceReport:
         what = f"0 where another {self.noun} was drawn"
         yield f"weight: the mean of 1 / probability, {what}. If all"
         yield "  probabilities are above 0 and were logged right, it differs from 1 by chance alone"
-        yield "  (± its standard error)."
+        yield "  (± its standard error, which is too small while only likely draws of it are in"
+        yield "  the file)."
 
     def plot(self) -> Figure:
         """Returns a figure of shares, values and weights over time."""
