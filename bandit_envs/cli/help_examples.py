@@ -29,8 +29,9 @@ EXAMPLES = {
         "bandit-envs show results/study --output study.html",
         "bandit-envs show shop.sqlite --range 0 1 --policy random",
         "bandit-envs show users.csv --variant seen --reward bought,minutes --time day",
-        "bandit-envs show users.csv --variant seen --reward bought --time day --planned 3"
-        " --closes-by-results --delta 0.1 --tolerance 0.02 --control red",
+        "bandit-envs show users.csv --variant seen --reward bought --time day"
+        " --closes-by-results --delta 0.1 --tolerance 0.02 --control red"
+        " --shares red=2,blue=1,green=1",
     ),
     "watch": (
         "bandit-envs watch testbed:k=5 --policy ucb:c=1 --steps 30 --output lesson.gif",

@@ -54,6 +54,10 @@ def open_log(options: argparse.Namespace) -> AnyLog:
     name = named.model
     if name is None:
         return found
+    if options.item is not None:
+        problem = "--propensity is estimate, and actions are items"
+        expected = "expected the column of the probabilities with which they were chosen"
+        raise ValueError(f"{problem}; {expected}")
     if name != LOGISTIC:
         if read_training(options.train)[1] is not None:
             raise ValueError("a classifier of propensities takes no time in --train")
@@ -143,7 +147,9 @@ def _scan_with_advice(options: argparse.Namespace, named: NamedPropensities) -> 
         lacks_propensity = f"no column {DEFAULT!r}" in str(error)
         names_others = options.features is not None or options.action != "action"
         if lacks_propensity and named.column == DEFAULT and names_others:
-            advice = "--propensity names it, or --propensity estimate estimates what it lacks"
+            advice = "--propensity names it"
+            if options.item is None:
+                advice += ", or --propensity estimate estimates what it lacks"
             raise ValueError(f"{error}; {advice}") from error
         path, _ = split_pattern(options.log.absolute())
         names = [options.action, options.reward, named.column]

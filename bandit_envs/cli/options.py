@@ -4,7 +4,7 @@ import argparse
 import math
 import os
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bandit_envs.base.checks import short_repr
 from bandit_envs.cli.help import Parser
@@ -17,6 +17,22 @@ class Workers(NamedTuple):
     backend: str
     workers: int
     address: str | None = None
+
+
+class StoreOnce(argparse.Action):
+    """Keeps what an option names, and refuses to replace it by more of the kind."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Keeps it."""
+        if getattr(namespace, self.dest) is not None:
+            parser.error(f"{option_string} is given twice; expected one")
+        setattr(namespace, self.dest, values)
 
 
 def add_policies(parser: Parser, text: str) -> None:
@@ -66,6 +82,23 @@ def bound(text: str) -> float:
 def split_names(text: str) -> list[str]:
     """Returns the names in a text with commas; none if it is empty."""
     return [name for name in text.split(",") if name]
+
+
+def split_shares(text: str) -> dict[str, float]:
+    """Returns the numbers of names in a text with commas.
+
+    Raises:
+        argparse.ArgumentTypeError: a name has no number.
+
+    >>> split_shares("red=2,blue=1")
+    {'red': 2.0, 'blue': 1.0}
+    """
+    parts = [part.rpartition("=") for part in split_names(text)]
+    try:
+        return {name: float(share) for name, _, share in parts}
+    except ValueError as error:
+        problem = f"{short_repr(text)} has a name without a number"
+        raise argparse.ArgumentTypeError(f"{problem}; expected A=X,B=Y") from error
 
 
 def add_output(parser: Parser) -> None:

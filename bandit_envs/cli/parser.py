@@ -16,6 +16,7 @@ from bandit_envs.cli.help import (
 )
 from bandit_envs.cli.help_examples import EXAMPLES
 from bandit_envs.cli.options import (
+    StoreOnce,
     add_latex,
     add_output,
     add_overwrite,
@@ -26,6 +27,7 @@ from bandit_envs.cli.options import (
     bound,
     one_per_core,
     split_names,
+    split_shares,
 )
 from bandit_envs.cli.table_names import ESTIMATE, OF_PREFIXES, OF_SLOTS
 from bandit_envs.logged.registry import LEARNERS
@@ -153,27 +155,27 @@ def _add_show(subcommands: Subcommands) -> None:
     parser.group("decisions").add_argument(
         "--range", type=float, nargs=2, metavar=("LOW", "HIGH"), help=text
     )
-    _add_test(parser.group("a test of variants"))
+    _add_test(parser, parser.group("a test of variants"))
 
 
-def _add_test(group: argparse._ArgumentGroup) -> None:
-    """Adds the options of a table of a test."""
-    text = "column of the variant that a user saw"
-    group.add_argument("--variant", metavar="COLUMN", help=text)
+def _add_test(parser: Parser, group: argparse._ArgumentGroup) -> None:
+    """Adds the options of a table of a test: the columns to a parser, and others to a group."""
+    text = "of a test of variants: column of the variant that a user saw"
+    parser.add_argument("--variant", metavar="COLUMN", help=text)
     text = (
         "columns of what a user did; the first one decides, and others are shown (default: reward)"
     )
-    group.add_argument("--reward", type=split_names, metavar="A,B,C", help=text)
+    parser.add_argument("--reward", type=split_names, metavar="A,B,C", help=text)
     text = "column of times, dates or days, on which variants may join and leave"
-    group.add_argument("--time", metavar="COLUMN", help=text)
+    parser.add_argument("--time", metavar="COLUMN", help=text)
     text = "variants may have been closed because of what the test has shown"
     group.add_argument("--closes-by-results", action="store_true", help=text)
     text = "the largest probability of a wrong winner (default: 0.05)"
     group.add_argument("--delta", type=float, metavar="D", help=text)
     text = "the winner may be worse than the best by so much (default: 0)"
     group.add_argument("--tolerance", type=float, metavar="X", help=text)
-    text = "how many variants there will be at most, which saves users (default: any number)"
-    group.add_argument("--planned", type=int, metavar="K", help=text)
+    text = "of the variants, in proportion, which the numbers of users should fit (default: equal)"
+    group.add_argument("--shares", type=split_shares, metavar="A=X,B=Y", help=text)
     text = "the variant that others are compared with (default: all with all)"
     group.add_argument("--control", metavar="VARIANT", help=text)
 
@@ -221,7 +223,7 @@ def _add_evaluate(subcommands: Subcommands) -> None:
         "also a table for the rows of each value of a column, such as a feature, or step; or of "
         "each day, week, month or year of a column of dates, as DATE:month"
     )
-    parser.group("estimates").add_argument("--by", metavar="COLUMN", help=text)
+    parser.group("estimates").add_argument("--by", action=StoreOnce, metavar="COLUMN", help=text)
     _add_slates(parser)
     text = "replace the estimates in the folder (default: refuse, or a new folder in results/)"
     parser.group("results").add_argument("--overwrite", action="store_true", help=text)
@@ -343,7 +345,9 @@ def _add_route(subcommands: Subcommands) -> None:
 def _add_outcomes(parser: Parser) -> None:
     """Adds the options of tables of outcomes."""
     text = 'columns of the features of requests, or patterns such as "e*"; texts become features'
-    parser.add_argument("--features", type=split_names, metavar="A,B,C", help=text)
+    parser.add_argument(
+        "--features", action=StoreOnce, type=split_names, metavar="A,B,C", help=text
+    )
     text = "columns of scores, which name the models; of a table with a line for each answer, one"
     parser.add_argument("--reward", type=split_names, metavar="A,B,C", help=text)
     text = 'columns of costs, or a pattern such as "{}_cost" with the names of the models'
@@ -353,9 +357,9 @@ def _add_outcomes(parser: Parser) -> None:
     text = "column of the names of the models, of a table with a line for each answer"
     parser.group("the table").add_argument("--action", metavar="COLUMN", help=text)
     text = "column that says whose a request is, such as user: intervals and hold-outs are by units"
-    parser.group("the table").add_argument("--unit", metavar="COLUMN", help=text)
+    parser.group("the table").add_argument("--unit", action=StoreOnce, metavar="COLUMN", help=text)
     text = "also show each value of a column of whole numbers or texts"
-    parser.group("the table").add_argument("--by", metavar="COLUMN", help=text)
+    parser.group("the table").add_argument("--by", action=StoreOnce, metavar="COLUMN", help=text)
     text = "the table is one of these, whose columns are known"
     parser.group("the table").add_argument(
         "--layout", choices=("routerbench", "routerarena"), help=text
@@ -394,9 +398,9 @@ def _add_log(parser: Parser, train: str) -> None:
     )
     parser.add_argument("--propensity", action="append", metavar="COLUMN|P", help=text)
     text = 'columns of features in your table (default: all others; "" for none)'
-    parser.add_argument("--features", metavar="A,B,C", help=text)
+    parser.add_argument("--features", action=StoreOnce, metavar="A,B,C", help=text)
     text = "column of your table that says whose a row is, such as user: intervals are by units"
-    parser.group("the log").add_argument("--unit", metavar="COLUMN", help=text)
+    parser.group("the log").add_argument("--unit", action=StoreOnce, metavar="COLUMN", help=text)
     text = (
         "table of rewards, such as conversions: it has the columns of --decision and --reward, and "
         "the sum for a decision counts, 0 without any"
@@ -426,10 +430,10 @@ def _add_log(parser: Parser, train: str) -> None:
     text = "column that is 1 for the chosen candidate, and 0 for others (default: chosen)"
     more.add_argument("--chosen", default="chosen", metavar="COLUMN", help=text)
     text = (
-        "columns of features of the items (default: those that differ within a decision, or all "
-        "but --features)"
+        "columns of features of the items (default: those that differ within a decision, or that "
+        "have lists)"
     )
-    more.add_argument("--item-features", metavar="A,B,C", help=text)
+    more.add_argument("--item-features", action=StoreOnce, metavar="A,B,C", help=text)
 
 
 def _add_list(subcommands: Subcommands) -> None:

@@ -157,7 +157,7 @@ def _caption_of_gains(rows: Sequence[EstimateRow]) -> str | None:
         return None
     number = max(counts.values())
     corrected = "" if number == 1 else f", corrected by Holm for {number} comparisons"
-    return f"p: of no gain{corrected}"
+    return f"p: of a gain of 0{corrected}"
 
 
 def _caption(found: LoadedStudy) -> str:

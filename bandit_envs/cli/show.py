@@ -18,7 +18,7 @@ OF_TESTS = (
     "closes_by_results",
     "delta",
     "tolerance",
-    "planned",
+    "shares",
     "control",
 )
 """The options of tests of variants, as `compare_variants` calls them."""

@@ -125,6 +125,10 @@ class Contender(abc.ABC):
                 does not learn.
         """
 
+    def count_rows_seen(self, log: OpenLog) -> int:
+        """Returns from how many of the first rows of a log it has learned before."""
+        return 0
+
     def _train(self, policy: Policy, log: OpenLog, training_rows: int | None) -> Candidate:
         """Returns a policy that has learned from the first rows, if it can."""
         if not policy.can_learn or training_rows is None:
@@ -197,7 +201,7 @@ class SavedContender(Contender):
             if self.encoding is not None:
                 spec = spec_of_rows(see_as(self.encoding, first_batch(log)))
             policy = self.saved.make(spec, env.batch_size or 1, 0)
-            start = self._count_rows_seen(log)
+            start = self.count_rows_seen(log)
             if start >= log.size:
                 raise ValueError(f"it has learned from all {log.size} rows; no row is left")
         return Candidate(
@@ -210,19 +214,18 @@ class SavedContender(Contender):
             remarks=find_new_names(self.encoding, log.summary.encoding),
         )
 
+    def count_rows_seen(self, log: OpenLog) -> int:
+        rows = self.saved.rows_learned
+        if not 0 < rows <= log.size:
+            return 0
+        return rows if log.summarize(rows).identify() == self.saved.log else 0
+
     def _check_number(self, log: OpenLog) -> None:
         """Raises ValueError if actions without names are not as many as those of a log."""
         number = self.saved.sizes["num_actions"]
         if self.saved.sizes["action_dim"] is None and number != log.summary.num_actions:
             expected = f"expected {log.summary.num_actions}, as the log"
             raise ValueError(f"policy has {number} actions; {expected}")
-
-    def _count_rows_seen(self, log: OpenLog) -> int:
-        """Returns from how many of the first rows it has learned: 0 of another log."""
-        rows = self.saved.rows_learned
-        if not 0 < rows <= log.size:
-            return 0
-        return rows if log.summarize(rows).identify() == self.saved.log else 0
 
 
 @dataclasses.dataclass(frozen=True)

@@ -40,7 +40,7 @@ class EstimateRow(NamedTuple):
     gain_high: float
     gain_standard_error: float
     gain_rows: int  # that the gain is of; 0 of the baseline
-    p_value: float  # of no gain, by Holm corrected for the number of comparisons
+    p_value: float  # of a gain of 0, by Holm corrected for the number of comparisons
 
 
 class Gain(NamedTuple):

@@ -181,18 +181,11 @@ def evaluate(
         )
         kind.check_arguments(asked)
         rows = None
-        arranged = opened
         if kind.learns and train is not None:
             rows = training.count_before_others(opened)
-            arranged = training.arrange(opened)
-        candidates = [kind.enter(contender, arranged, rows) for contender in contenders]
-        if not any(each.start for each in candidates) and arranged is not opened:
-            # No policy has learned from units, so rows keep their order.
-            candidates = [kind.enter(contender, opened, rows) for contender in contenders]
+        opened, candidates = _enter(kind, contenders, opened, training, rows)
         left_out = rows if training.is_given and rows is not None else 0
         evaluated_from = _find_starts(candidates, all_rows, left_out)
-        if any(evaluated_from):
-            opened = arranged
         if kind.learns:
             for contender, start in zip(contenders, evaluated_from):
                 if isinstance(contender, GivenPolicy):
@@ -281,6 +274,42 @@ def _find_features(
     if by_policies or by_estimators:
         return None
     return [] if segmentation is None else segmentation.find_feature(features)
+
+
+def _enter(
+    kind: LogKind,
+    contenders: Sequence[Contender],
+    log: OpenLog,
+    training: Training,
+    rows: int | None,
+) -> tuple[OpenLog, list[Candidate]]:
+    """Returns the log in the order in which policies have learned from its first rows, and these.
+
+    Args:
+        kind: of the actions.
+        contenders: the policies.
+        log: in its own order.
+        training: the rows from which policies learn.
+        rows: how many these are; None if no policy learns.
+
+    Raises:
+        ValueError: some policies have learned from units, and a file from the first rows.
+    """
+    arranged = log if rows is None else training.arrange(log)
+    candidates = [kind.enter(contender, arranged, rows) for contender in contenders]
+    if arranged is log:
+        return log, candidates
+    if not training.is_given and not any(each.start for each in candidates):
+        # No policy has learned from units, so rows keep their order.
+        return log, [kind.enter(contender, log, rows) for contender in contenders]
+    for contender, candidate in zip(contenders, candidates):
+        seen = 0 if candidate.start else contender.count_rows_seen(log)
+        if seen:
+            problem = f"policy {contender.name} has learned from the first {seen} rows of the log"
+            others = "train is a share of its units"
+            expected = "expected a cut by time, as until='day=2024-12-31', or --train"
+            raise ValueError(f"{problem}, and {others}; {expected} day=2024-12-31")
+    return arranged, candidates
 
 
 def _find_starts(candidates: Sequence[Candidate], all_rows: bool, left_out: int) -> list[int]:

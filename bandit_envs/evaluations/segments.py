@@ -137,7 +137,8 @@ class Segmentation:
             if self.column in encoding.of_items().names:
                 found += ", a feature of items, of which a decision has several"
         names = [] if encoding is None else encoding.names
-        raise ValueError(f"{found}; expected a column of {[*names, *known][:SHOWN]}")
+        expected = f"expected a column of {[*names, *known][:SHOWN]}"
+        raise ValueError(f"{found}; {expected}, or of dates with a period, as day:month")
 
 
 @dataclasses.dataclass(frozen=True)

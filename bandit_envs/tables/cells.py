@@ -45,7 +45,8 @@ PLAIN_TIME = "0000-00-00 00:00:00"
 """How most times are written, with any digits in place of 0."""
 
 DATE_WIDTH = 10
-WIDTHS = (DATE_WIDTH, 16, 19)
+PLAIN_WIDTH = len(PLAIN_TIME)
+WIDTHS = (DATE_WIDTH, 16, PLAIN_WIDTH)
 """After how many characters of it a date or a time may end."""
 
 
@@ -119,6 +120,33 @@ def as_times(cells: Array) -> NDArray[np.datetime64]:
         return times
     places = dict(zip(different, range(len(different))))
     return times[np.fromiter(map(places.__getitem__, objects), np.intp, len(objects))]
+
+
+def find_zones(cells: Array) -> set[str]:
+    """Returns the zones in which times of day are written, such as +0100; "" for no zone.
+
+    >>> sorted(find_zones(np.array(["2024-12-31", "2024-12-31 23:59", "2024-12-31 23:59Z"])))
+    ['', '+0000']
+    """
+    if cells.dtype.kind not in "OU":
+        return {""} if cells.dtype.kind == "M" else set()
+    found = map(_zone_of, dict.fromkeys(cells.tolist()))
+    return {zone for zone in found if zone is not None}
+
+
+def _zone_of(cell: Any) -> str | None:
+    """Returns the zone in which a time is written; None for a date, and for what is no time."""
+    if isinstance(cell, datetime.datetime):
+        return f"{cell:%z}"
+    if not isinstance(cell, str):
+        return None
+    if cell[PLAIN_WIDTH - 3 : PLAIN_WIDTH - 2] == ":" and len(cell) == PLAIN_WIDTH:
+        return ""  # as most are, and without a regular expression
+    match = TIME.fullmatch(cell.strip())
+    if match is None or match[2] is None:
+        return None
+    zone = (match[5] or "").replace("Z", "+0000").replace(":", "")
+    return zone.ljust(5, "0") if zone else ""
 
 
 def _parse_plain_times(cells: Sequence[Any]) -> NDArray[np.datetime64] | None:

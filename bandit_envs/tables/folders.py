@@ -111,9 +111,12 @@ def _walk(folder: Path, root: Path, known: dict[Identity, str]) -> Iterator[tupl
 
 
 def _is_hidden(name: str) -> bool:
-    """Whether a name is of a file or folder that is not data. A key may begin with "_"."""
+    """Whether a name is of a file or folder that is not data, such as a page of HTML.
+
+    A key may begin with "_".
+    """
     is_named_hidden = name.startswith(".") or (name.startswith("_") and "=" not in name)
-    return is_named_hidden or is_companion(name)
+    return is_named_hidden or name.endswith(".html") or is_companion(name)
 
 
 def _matches(name: str, pattern: str) -> bool:

@@ -137,7 +137,7 @@ def test_gains_over_the_logged_policy_are_shown_beside_values(evaluate, recorded
         gain = float(row["gain"])
         assert gain == pytest.approx(float(row["value"]) - logged.value)
         assert f"{gain:+.4f} ({float(row['gain_low']):+.4f} to " in outcome.out
-    assert "p: of no gain, corrected by Holm for 2 comparisons" in outcome.out
+    assert "p: of a gain of 0, corrected by Holm for 2 comparisons" in outcome.out
     outcome, found = evaluate(recorded, *specs, "--estimator", "snips", "--baseline", "random")
     assert [row["gain_rows"] for row in found] == ["0", "600"]
     assert "gain over random" in outcome.out
@@ -709,6 +709,18 @@ def test_a_table_without_propensities_is_told_how_to_estimate_them(tmp_path):
         code, _, err = run(*command)
         assert code == 2
         assert "--propensity estimate" in err
+
+
+def test_propensities_of_items_are_not_estimated(tmp_path):
+    long_frame().drop(columns="propensity").to_csv(tmp_path / "a.csv", index=False)
+    roles = ("--decision", "decision", "--item", "item", "--features", "hour")
+    command = ("evaluate", tmp_path / "a.csv", *roles, "--policy", "random")
+    code, _, err = run(*command)
+    assert code == 2
+    assert err.endswith("--propensity names it\n")
+    code, _, err = run(*command, "--propensity", "estimate")
+    assert code == 2
+    assert "--propensity is estimate, and actions are items; expected the column of" in err
 
 
 def test_a_classifier_of_propensities_says_which_rows_are_left_out(tmp_path):

@@ -42,6 +42,14 @@ HYBRID = "contextual:model=hybrid_ridge,rule=upper_bound"
         (["learn", "t.csv", "--output", "p.npz", "--logger", "by"], "learn --help all shows all"),
         (["run", "testbed", "--quantiles", "0.1", "2"], "quantiles is 2"),
         (["evaluate", "log.npz", "--fail-below", "nan"], "--fail-below: invalid bound"),
+        (
+            ["evaluate", "t.csv", "--by", "a", "--by", "b", "--policy", "random"],
+            "--by is given twice; expected one",
+        ),
+        (
+            ["learn", "t.csv", "--output", "p.npz", "--features", "a", "--features", "b"],
+            "--features is given twice; expected one",
+        ),
         (["report", ".", "--latex", "no/t.tex"], "is no folder .*no"),
         (["run", "testbed", *ONE, "--record", "no/log.npz"], "record is .*there is no folder"),
         (

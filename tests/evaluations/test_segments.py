@@ -170,7 +170,7 @@ def test_a_column_of_texts_of_a_table_cuts_a_log(tmp_path):
 @pytest.mark.parametrize(
     ("by", "message"),
     [
-        ("town", r"by is 'town'; expected a column of \['action', 'reward', "),
+        ("town", r"by is 'town'; expected a column of \['action', 'reward', .* day:month"),
         ("x", "the column x has .*; segments are of whole numbers or texts"),
     ],
 )

@@ -137,6 +137,19 @@ def test_what_was_learned_from_the_first_rows_is_evaluated_on_the_others(path, t
     found = evaluate(scan(path, unit="user"), str(tmp_path / "policy.npz"), "snips")
     assert found.rows[1].rows == 4500
     assert not found.rows[1].warnings
+    assert found.rows[0].value == pytest.approx(table_of_users()["reward"][1500:].mean())
+    assert "Learned from the first 1500 rows, and frozen then: " in "\n".join(found.notes)
+
+
+@pytest.mark.parametrize("options", [{}, {"train": 0.5}])
+def test_learning_from_units_beside_what_was_learned_from_the_first_rows_is_refused(
+    path, tmp_path, options
+):
+    learn(scan(path), "direct_method", train=0.25).write(tmp_path / "policy.npz")
+    policies = {"early": str(tmp_path / "policy.npz"), "online": "lin_ucb"}
+    problem = r"policy early has learned from the first 1500 rows .* expected a cut by time"
+    with pytest.raises(ValueError, match=problem):
+        evaluate(scan(path, unit="user"), policies, "snips", **options)
 
 
 def test_numbers_have_intervals_by_units():

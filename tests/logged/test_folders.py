@@ -146,6 +146,7 @@ def test_hidden_files_and_folders_are_left_out(reader, tmp_path):
         ".DS_Store",
         "_temporary/b.csv",
         ".x/b.csv",
+        "a.html",
     ):
         put_below(tmp_path, name, "no table")
     READERS[reader](tmp_path)

@@ -70,6 +70,17 @@ def test_columns_without_a_role_are_those_of_the_other_features(options):
     assert read(long_frame(), **options) == read(long_frame())
 
 
+def test_a_column_that_never_changes_in_a_decision_is_none_of_the_items(tmp_path):
+    frame = long_frame()
+    frame["user"] = "user of " + frame["decision"]
+    assert read(frame, features="hour") == read(long_frame())
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    remarks = scan_log(tmp_path / "log.csv", features="hour", **LONG).remarks()
+    assert "column 'user' is not used; --unit user, or unit='user'" in "\n".join(remarks)
+    named = scan_log(tmp_path / "log.csv", features="hour", unit="user", **LONG)
+    assert "is not used" not in "\n".join(named.remarks())
+
+
 def test_a_table_may_have_no_context():
     log = read(long_frame().drop(columns="hour"))
     assert log.observation["global"].shape == (6, 0)

@@ -158,6 +158,34 @@ def test_files_in_batches_have_the_same_rewards(folder):
     assert (len(earlier), len(later)) == (2, 3)
 
 
+@pytest.mark.parametrize(("own", "other"), [("", "Z"), ("+02:00", "Z"), ("+02", "")])
+def test_times_of_two_zones_are_refused(own, other):
+    logs = decisions()
+    logs["when"] += " 12:00" + own
+    sales = CONVERSIONS.assign(when=CONVERSIONS["when"] + " 13:30" + other)
+    with pytest.raises(ValueError, match="expected one zone in both"):
+        from_frame(logs, **NAMES, rewards=RewardTable(sales, window="2d"), time="when")
+
+
+def test_a_zone_may_be_written_in_several_ways():
+    logs = decisions()
+    logs["when"] = pd.to_datetime(logs["when"] + " 12:00", utc=True)
+    sales = CONVERSIONS.assign(when=CONVERSIONS["when"] + " 13:30Z")
+    table = RewardTable(sales, window="2d")
+    log = from_frame(logs, **NAMES, rewards=table, time="when", features="age")
+    assert log.reward.tolist() == [0.0, 4.0, 0.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize(("time", "told"), [(" 08:00:00", True), ("", False)])
+def test_rewards_that_stand_twice_are_counted(tmp_path, time, told):
+    decisions().to_csv(tmp_path / "log.csv", index=False)
+    sales = CONVERSIONS.assign(when=CONVERSIONS["when"] + time)
+    table = RewardTable(pd.concat([sales, sales[:2]]), window="2d")
+    scan = scan_log(tmp_path / "log.csv", **NAMES, rewards=table, time="when", features="age")
+    text = "rewards with the decision, the time and the value of another: 2, which count, too"
+    assert (text in scan.remarks()) == told
+
+
 def test_evaluate_takes_it_and_says_what_counts(folder):
     path = str(folder / "conversions.parquet")
     log = read_log(folder / "log", **NAMES, rewards=path, features="age")

@@ -198,7 +198,7 @@ def _explain_in_latex(found: Shown, rows: Sequence[EstimateRow]) -> Iterator[str
     yield f"{LOGGED}: the policy that made the log, with its mean reward."
     if any(row.gain_rows for row in rows):
         yield "A gain is estimated from the same rows."
-        yield "$p$: of no gain, corrected by Holm for the number of comparisons."
+        yield "$p$: of a gain of 0, corrected by Holm for the number of comparisons."
     number = sum(bool(row.warnings) for row in rows)
     if number:
         yield f"Estimates with reasons to distrust them: {number} of {len(rows)}."

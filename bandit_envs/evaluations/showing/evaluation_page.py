@@ -133,5 +133,5 @@ def _explain(found: Shown) -> Iterator[str]:
     yield f"{first}, whose value is its mean reward. Intervals hold with probability {level} each."
     other = "the logged one" if found.baseline == LOGGED else found.baseline
     gain = f"A gain is how much more a policy would have earned than {other}"
-    corrected = "P-values are of no gain, corrected by Holm for the number of comparisons"
+    corrected = "P-values are of a gain of 0, corrected by Holm for the number of comparisons"
     yield f"{gain}, from the same rows. {corrected}."

@@ -192,7 +192,7 @@ def _subtract_left_out(terms: Terms, others: Terms) -> Floats | None:
 
 
 def p_value_of(gain: Estimate) -> float:
-    """Returns the p-value of no gain, at least 1e-9; where few rows decide, at least 0.001.
+    """Returns the p-value of a gain of 0, at least 1e-9; where few rows decide, at least 0.001.
 
     It is below 0.05 exactly if `gain.interval(0.95)` leaves out 0, and so on, so that it allows
     for skewed rows and heavy tails as the interval does. Few rows decide if the gain has less than

@@ -85,8 +85,8 @@ def from_frame(
         item: the column of the items, if actions are items with features. There is no `action`.
         chosen: the column that is 1 for the chosen candidate, and 0 for others.
         item_features: the columns of the features of the items; `features` are those of the
-            context. If one of them is None, it is all columns that have no other role; if both are,
-            features are the columns that are the same in all rows of each decision.
+            context. None takes the columns without another role that differ in the rows of a
+            decision, or that have lists; if `features` is None, too, they are the others.
         gather: whether rows of a decision may stand anywhere. All are read into memory.
         available: the column of the actions that were available in each row: lists, which are JSON
             in CSV, such as `["hats", "shoes"]`. By default, all were.

@@ -102,7 +102,8 @@ class ItemScan(UsersScan):
             of_chosen=(*roles.all_of("reward"), *roles.all_of("propensity")),
             gather=gather,
         )
-        known = ItemSearch(table, *_find_features(roles, lists, table)).find()
+        columns_found = _find_features(roles, lists, table)
+        known = ItemSearch(table, *columns_found, takes_same=roles.are_all).find()
         context = tuple(known.encoding.names)
         same = [name for role in OF_WHOLE for name in roles.all_of(role)]
         scan = cls(
@@ -338,9 +339,9 @@ def _find_features(
     named = roles.all_of("item_features")
     rest = roles.features if roles.are_all else roles.rest(lists.found)
     if not isinstance(table, ListTable):
-        if roles.are_all and not named:
-            return (), (), rest
-        return roles.features, named or rest, ()
+        if named:
+            return roles.features, named, ()
+        return () if roles.are_all else roles.features, (), rest
     context = [name for name in roles.features if not (roles.are_all and name in lists)]
     for name in context:
         if name in lists:

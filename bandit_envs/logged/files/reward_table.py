@@ -16,8 +16,8 @@ from bandit_envs.arrays import Floats, Indices, Mask
 from bandit_envs.logged.files.reward_export import NOT_KNOWN, Export
 from bandit_envs.logged.files.scan import BATCH_ROWS
 from bandit_envs.logged.files.unit_columns import read_units
-from bandit_envs.tables.cells import read_reals, read_seconds
-from bandit_envs.tables.errors import check_column
+from bandit_envs.tables.cells import cells_of, find_zones, read_reals, read_seconds
+from bandit_envs.tables.errors import check_column, name_some
 from bandit_envs.tables.folders import find_parts
 from bandit_envs.tables.missing import MissingValues
 from bandit_envs.tables.parts import FramePart, Part
@@ -188,6 +188,7 @@ class JoinedRewards:
         values: the rewards, [m].
         survey: of the log.
         export: when the rewards were exported; of no meaning without a window.
+        zones: in which the times of the rewards are written, as `find_zones` has them.
     """
 
     source: RewardTable
@@ -198,6 +199,7 @@ class JoinedRewards:
     values: Floats
     survey: Survey = NOT_SURVEYED
     export: Export = NOT_KNOWN
+    zones: frozenset[str] = frozenset()
 
     @classmethod
     def read(cls, source: RewardTable, columns: RewardColumns) -> JoinedRewards:
@@ -220,6 +222,7 @@ class JoinedRewards:
         ids = [np.empty(0, np.int64)]
         times = [np.empty(0)]
         values = [np.empty(0)]
+        zones: set[str] = set()
         for part in source.parts():
             with part.reading():
                 check_column_names("the table of rewards", names, part.column_names())
@@ -227,6 +230,7 @@ class JoinedRewards:
                     MissingValues.from_frame(frame, names, part.name).check_none()
                     ids.append(read_units(frame, columns.decision))
                     times.append(_times_of(frame, columns.time))
+                    zones |= _zones_of(frame, columns.time)
                     values.append(read_reals(frame, columns.reward))
         joined = np.concatenate(ids)
         when = np.concatenate(times)
@@ -238,6 +242,7 @@ class JoinedRewards:
             ids=joined[order],
             times=when[order],
             values=np.concatenate(values)[order],
+            zones=frozenset(zones),
         )
 
     def of_log(self) -> list[str]:
@@ -272,6 +277,7 @@ class JoinedRewards:
         survey = NOT_SURVEYED
         seen = np.zeros(len(self.ids), np.bool_)
         for frame in frames:
+            self._check_zones(_zones_of(frame, self.columns.time))
             matches = self.match(frame)
             rows, places, is_counted = matches
             known, counts = np.unique(places, return_counts=True)
@@ -293,6 +299,17 @@ class JoinedRewards:
             raise ValueError(f"{found} in column {self.columns.decision!r}; expected the same ids")
         survey = survey._replace(foreign=int(np.count_nonzero(~seen)))
         return dataclasses.replace(self, survey=survey)
+
+    def _check_zones(self, zones: set[str]) -> None:
+        """Raises ValueError if decisions and rewards are in different zones: ages would be wrong.
+
+        Zones that have one in common pass, as those of summer and winter.
+        """
+        if zones and self.zones and self.zones.isdisjoint(zones):
+            own = name_some(sorted(zones))
+            found = f"zones of times are {own} in the log, and {name_some(sorted(self.zones))}"
+            expected = "expected one zone in both, and '' is none"
+            raise ValueError(f"{found} in {self.source.name}; {expected}")
 
     def match(self, frame: DataFrame) -> Matches:
         """Returns which rewards the rows of a log have."""
@@ -386,9 +403,27 @@ class JoinedRewards:
             lines.append(f"rewards before or too long after their decision: {found.outside}")
         if found.foreign:
             lines.append(f"rewards of no decision of the log: {found.foreign}")
+        again = self._count_again()
+        if again:
+            same = "with the decision, the time and the value of another"
+            lines.append(f"rewards {same}: {again}, which count, too")
         return lines
+
+    def _count_again(self) -> int:
+        """Returns how many rewards are the same as another one; 0 if times of day are not known."""
+        if self.are_dates:
+            return 0
+        order = np.lexsort((self.values, self.times, self.ids))
+        columns = [column[order] for column in (self.ids, self.times, self.values)]
+        is_same = np.all([column[1:] == column[:-1] for column in columns], axis=0)
+        return int(np.count_nonzero(is_same))
 
 
 def _times_of(frame: DataFrame, name: str | None) -> Floats:
     """Returns the times in a column, in seconds: [n]; 0 if none is read."""
     return np.zeros(len(frame)) if name is None else read_seconds(frame, name)
+
+
+def _zones_of(frame: DataFrame, name: str | None) -> set[str]:
+    """Returns the zones in which the times in a column are written; none if none is read."""
+    return set() if name is None else find_zones(cells_of(frame, name))

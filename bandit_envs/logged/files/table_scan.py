@@ -17,7 +17,6 @@ from bandit_envs.logged.files.log_roles import LoggerColumns, LogRoles
 from bandit_envs.logged.files.scan import BATCH_ROWS, are_parquet
 from bandit_envs.logged.files.users_scan import UsersScan
 from bandit_envs.logged.log import BanditLog
-from bandit_envs.logged.rows.likely_units import describe_unused, is_called_unit
 from bandit_envs.tables.cells import (
     cells_of,
     read_categories,
@@ -130,7 +129,6 @@ class TableScan(UsersScan):
 
     def remarks(self) -> list[str]:
         lines = super().remarks()
-        lines += map(describe_unused, self._find_unused_units())
         if self.loggers is not None:
             found = f"logging policies: {self.loggers}"
             if self.loggers.balance:
@@ -179,12 +177,6 @@ class TableScan(UsersScan):
         if self.time is not None and self.time not in self.features:
             names.append(self.time)
         return names
-
-    def _find_unused_units(self) -> list[str]:
-        """Returns the columns without a role that are called as units are, if there are none."""
-        if self.roles.all_of("unit"):
-            return []
-        return [name for name in self._find_left_out() if is_called_unit(name)]
 
     @property
     def unread(self) -> str:

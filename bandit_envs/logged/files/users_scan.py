@@ -14,6 +14,7 @@ from bandit_envs.logged.files.reward_table import JoinedRewards
 from bandit_envs.logged.files.scan import Scan
 from bandit_envs.logged.files.unit_columns import read_units
 from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.rows.likely_units import describe_unused, is_called_unit
 from bandit_envs.tables.cells import read_seconds
 from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.missing import MissingValues
@@ -78,7 +79,14 @@ class UsersScan(Scan):
             lines.append(self.find_missing().describe_left_out())
         if self.rewards is not None:
             lines += self.rewards.remarks()
-        return [*lines, *self.doubts]
+        return [*lines, *self.doubts, *map(describe_unused, self._find_unused_units())]
+
+    def _find_unused_units(self) -> list[str]:
+        """Returns the columns without a role that are called as units are, if there are none."""
+        if self.roles.all_of("unit"):
+            return []
+        left_out = self.roles.rest(self.parts.found[0].column_names())
+        return [name for name in left_out if is_called_unit(name)]
 
     def with_dates(self: UsersScanType, name: str) -> UsersScanType:
         column = name or self.time

@@ -12,6 +12,9 @@ from bandit_envs.arrays import Floats, Indices, Mask
 STAKES = 2.0 ** -np.arange(1, 9)
 """2^-j, j = 1..8."""
 
+CONCENTRATIONS = (100.0, 1_000.0, 10_000.0)
+"""How near to the shares a wrong split may be, as numbers of users."""
+
 
 class PairBets(NamedTuple):
     """What bets on pairs of variants have earned; updated in place.
@@ -140,10 +143,12 @@ class PairBets(NamedTuple):
 def split_evidence(counts: Floats, shares: Floats) -> float:
     """Returns ln E that users were not split in the shares: an alarm is above ln(1 / alpha).
 
-        ln E = ln Gamma(c) - ln Gamma(c + n)
-               + sum_k ln Gamma(c pi_k + n_k) - ln Gamma(c pi_k) - n_k ln pi_k,    c = 100
+        ln E(c) = ln Gamma(c) - ln Gamma(c + n)
+                  + sum_k ln Gamma(c pi_k + n_k) - ln Gamma(c pi_k) - n_k ln pi_k
 
-    It holds whenever one looks. That of several periods is the sum over them.
+    E is the mean over c = 100, 1,000 and 10,000: the larger c, the smaller the differences from the
+    shares that it sees best. It holds whenever one looks. That of several strata is the sum over
+    them.
 
     Args:
         counts: n_k, the users of each open variant of a period, [k].
@@ -151,8 +156,13 @@ def split_evidence(counts: Floats, shares: Floats) -> float:
 
     Source: Lindon & Malek, Anytime-valid Inference for Multinomial Count Data (2022).
     """
-    c = 100.0
     parts = shares / shares.sum()
+    logs = [_log_evidence(counts, parts, c) for c in CONCENTRATIONS]
+    return float(np.logaddexp.reduce(logs)) - math.log(len(logs))
+
+
+def _log_evidence(counts: Floats, parts: Floats, c: float) -> float:
+    """Returns ln E(c) of counts [k], where parts [k] sum to 1."""
     found = math.lgamma(c) - math.lgamma(c + float(counts.sum()))
     for count, share in zip(counts.tolist(), parts.tolist()):
         found += math.lgamma(c * share + count) - math.lgamma(c * share) - count * math.log(share)

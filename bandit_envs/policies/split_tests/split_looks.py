@@ -145,5 +145,6 @@ def report_of(sums: SplitSums, confidence: float = 0.95, control: int | None = N
         periods=tuple(looks.size_rows),
         open=tuple(looks.is_open.tolist()),
         log_split=sums.split_evidence(),
+        expected_users=tuple(sums.expected_users().tolist()),
         notes=tuple(looks.notes()),
     )

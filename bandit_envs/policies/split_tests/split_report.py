@@ -73,6 +73,7 @@ class SplitReport(BestArmReport):
     periods: tuple[PeriodRow, ...] = ()  #: the daily sizes
     open: tuple[bool, ...] = ()  #: whether each variant is open at the end
     log_split: float = 0.0  #: ln E that users are not split in the shares
+    expected_users: tuple[float, ...] = ()  #: of each variant, if the split were exact; of tables
     notes: tuple[str, ...] = ()  #: what the numbers assume, and what speaks against them
 
     @property
@@ -86,7 +87,7 @@ class SplitReport(BestArmReport):
         return self.log_split > -math.log(FALSE_ALARM)
 
     def __str__(self) -> str:
-        parts = [self.headline(), to_text(self.variants_table())]
+        parts = ["\n".join(self.summary()), to_text(self.variants_table())]
         parts += [f"{self.differences_title()}\n{to_text(self.differences_table(), texts=2)}"]
         parts += ["\n".join([*self.explain(), self.split_line(), *self.notes])]
         return "\n\n".join(parts)
@@ -100,6 +101,25 @@ class SplitReport(BestArmReport):
         when = f"after {users}" if self.stopped_at is None else f"at the end of {self.stopped_at}"
         near = f", or at most {self.tolerance:g} worse than the best" if self.tolerance else ""
         return f"stopped {when}; best: {name}{near}"
+
+    def summary(self) -> list[str]:
+        """Returns who won and when, and by how much if somebody has won."""
+        winner = self.winner
+        is_open = dict(zip(self.names, self.open or (True,) * len(self.names)))
+        rows = [
+            row
+            for row in self.differences
+            if row.metric == self.metrics[0] and row.first == winner and is_open[row.second]
+        ]
+        known = [row for row in rows if np.isfinite(row.low)]
+        if not known:
+            return [self.headline()]
+        nearest = min(known, key=lambda row: row.difference)
+        interval = interval_text(f"{nearest.low:+.4f}", f"{nearest.high:+.4f}")
+        pair = f"{visible(nearest.first)} - {visible(nearest.second)}"
+        which = "" if len(known) == 1 else ", the smallest difference"
+        numbers = f"{nearest.difference:+.4f}, interval {interval}"
+        return [self.headline(), f"{visible(nearest.metric)} of {pair}{which}: {numbers}"]
 
     def variants_table(self) -> Grid:
         """Returns the headings, and a row for each variant."""
@@ -147,8 +167,17 @@ class SplitReport(BestArmReport):
         if self.is_split_wrong:
             odds = np.exp(min(self.log_split, 700.0))
             problem = f"Users are NOT split in the shares: {odds:.3g} to 1 against them"
-            return f"{problem}. Find out why before you believe the rest."
+            return f"{problem}{self._furthest()}. Find out why before you believe the rest."
         return "Split: the numbers of users fit the shares."
+
+    def _furthest(self) -> str:
+        """Returns which variant's number of users fits its share worst, if it is known."""
+        if not self.expected_users:
+            return ""
+        expected = np.array(self.expected_users)
+        place = int((np.abs(self.counts - expected) / np.sqrt(expected)).argmax())
+        numbers = f"{self.counts[place]:,.0f} in place of {expected[place]:,.0f}"
+        return f", most of all {visible(self.names[place])} with {numbers}"
 
     def explain(self) -> Iterator[str]:
         """Yields what the numbers are."""
@@ -158,7 +187,8 @@ class SplitReport(BestArmReport):
         yield "Differences compare users of the same periods; means do not."
         if self.has_stopped:
             yield "At a stop, differences of the winner are somewhat too large on average."
-            yield "Their intervals hold. They may reach 0, as they have two sides."
+            yield "Their intervals hold. They cover both directions of all pairs."
+            yield "A stop needs less, so one of them may contain 0."
 
     def sections(self) -> list[Section]:
         """Returns the parts of a page that shows the report."""
@@ -178,5 +208,5 @@ class SplitReport(BestArmReport):
 
     def write_page(self, file: str | os.PathLike[str]) -> None:
         """Writes the report as a page of HTML."""
-        page = make_page("Test of variants", [self.headline()], self.sections())
+        page = make_page("Test of variants", self.summary(), self.sections())
         atomic_write(Path(file), [page.encode()])

@@ -123,8 +123,8 @@ def have_paid(payers: Floats, has_amounts: Mask | bool) -> Mask:
 
 def note_closed(names: str) -> str:
     """Returns the note of a report on variants that were closed."""
-    problem = f"{names} closed: the bound holds if results did not decide it"
-    return f"{problem}; else give closes_by_results."
+    problem = f"{names} closed: give closes_by_results if results were the reason"
+    return f"{problem}; errors are more frequent without it."
 
 
 def list_differences(

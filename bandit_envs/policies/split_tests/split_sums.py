@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -143,8 +144,35 @@ class SplitSums:
         return found
 
     def split_evidence(self) -> float:
-        """Returns ln E that users were not split in the shares."""
-        total = 0.0
+        """Returns ln E that users were not split in the shares.
+
+            E = (E(all users) + sum_d E(d) / (d (d + 1)) + 1 / (D + 1)) / 2
+
+        The first part sees a split that is somewhat wrong on all days. It takes the users of the
+        same open variants together. The others see one that is wrong on one of the D days.
+        """
+        users_of: dict[bytes, Floats] = {}
         for each in self.strata.values():
-            total += split_evidence(each.counts[each.is_open], self.shares[each.is_open])
+            open_set = each.is_open.tobytes()
+            users_of[open_set] = users_of.get(open_set, 0.0) + each.counts
+        steady = 0.0
+        for open_set, users in users_of.items():
+            is_open = np.frombuffer(open_set, np.bool_)
+            steady += split_evidence(users[is_open], self.shares[is_open])
+        parts = [steady]
+        periods = self.periods().values()
+        for number, strata in enumerate(periods, start=1):
+            of_period = 0.0
+            for each in strata:
+                of_period += split_evidence(each.counts[each.is_open], self.shares[each.is_open])
+            parts.append(of_period - math.log(number * (number + 1)))
+        parts.append(-math.log(len(periods) + 1))
+        return float(np.logaddexp.reduce(parts)) - math.log(2.0)
+
+    def expected_users(self) -> Floats:
+        """Returns how many users of each variant there would be if the split were exact: [K]."""
+        total = np.zeros(len(self.names))
+        for each in self.strata.values():
+            parts = np.where(each.is_open, self.shares, 0.0)
+            total += each.counts.sum() * parts / parts.sum()
         return total

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,6 +11,11 @@ import numpy as np
 from bandit_envs.arrays import Array, Floats, Indices, Mask
 from bandit_envs.base.checks import as_list, check_confidence, short_repr
 from bandit_envs.names.visible import visible
+from bandit_envs.policies.split_tests.day_notes import (
+    name_date,
+    note_missing_days,
+    note_repeated_days,
+)
 from bandit_envs.policies.split_tests.split_looks import report_of
 from bandit_envs.policies.split_tests.split_report import SplitReport
 from bandit_envs.policies.split_tests.split_rule import SplitRule
@@ -22,6 +26,7 @@ from bandit_envs.tables.cells import (
     as_times,
     cells_of,
     find_places,
+    find_zones,
     parse_number,
     parse_time,
     read_reals,
@@ -112,6 +117,9 @@ def compare_variants(
         named += [each for each in (opened, closed) if isinstance(each, str)]
         _check_columns(frame, [each for each in named if each is not None])
         users = _read_users(frame, variant, metrics, time, period)
+        if planned is not None and planned < len(users.names):
+            expected = f"expected at least {len(users.names)}, as many as column {variant!r} has"
+            raise ValueError(f"planned is {planned}; {expected}")
         if threshold == "proven":
             fits = (users.rewards[0] >= 0.0) & (users.rewards[0] <= 1.0)
             check_column(frame, metrics[0], fits, "a number from 0 to 1, as threshold is proven")
@@ -120,13 +128,21 @@ def compare_variants(
             high=_read_ends(frame, "closed", closed, users, variant),
         )
         _check_inside(frame, users, given)
+        notes: list[str] = []
+        if users.are_dates:
+            columns = [each for each in (variant, *metrics, time, period) if each is not None]
+            notes += note_missing_days(users.days)
+            notes += note_repeated_days(frame[columns], users.days)
     place = None if control is None else _find(control, users.names, "control")
     sums = SplitSums(rule, users.names, metrics, _find_shares(shares, users.names))
-    windows, notes = _fill(users, given, sums.shares)
+    windows, assumed = _fill(users, given, sums.shares)
+    notes += assumed
     for stratum, is_open, rows in _strata(users, windows, sums.shares):
         sums.add(stratum, is_open, users.actions[rows], users.rewards[:, rows])
     report = report_of(sums, confidence, place)
     notes += _note_days(users, windows, given)
+    if report.is_split_wrong and time is None:
+        notes.append("Without times, all variants count as open for all users.")
     return dataclasses.replace(report, notes=(*report.notes, *notes))
 
 
@@ -165,6 +181,11 @@ class Users(NamedTuple):
     def day_length(self) -> float:
         """How long a day is."""
         return DAY if self.are_dates else 1.0
+
+    @property
+    def days(self) -> Indices:
+        """The numbers of their days: [n]."""
+        return np.floor(self.times / self.day_length).astype(np.int64)
 
 
 class Windows(NamedTuple):
@@ -223,6 +244,12 @@ def _read_times(frame: DataFrame, name: str) -> tuple[Array, bool]:
         if np.isfinite(numbers).all():
             return numbers, False
     check_column(frame, name, ~np.isnat(times), "a time such as 2024-12-31 23:59, or a number")
+    zones = find_zones(cells)
+    if "" in zones and len(zones) > 1:
+        found = (
+            f"column {name!r} has times without a zone, and some in {name_some(sorted(zones)[1:])}"
+        )
+        raise ValueError(f"{found}; expected all in one way, as days begin by the clock shown")
     return times.astype(np.int64).astype(np.float64), True
 
 
@@ -299,7 +326,7 @@ def _strata(
     low, high = windows
     ends = np.unique(np.concatenate([low, high[np.isfinite(high)]]))
     segments = np.searchsorted(ends, users.times, side="right")
-    days = np.floor(users.times / users.day_length).astype(np.int64)
+    days = users.days
     parts, codes = np.unique(users.parts, return_inverse=True)
     order = np.lexsort((users.times, codes, segments, days))
     keys = np.stack([days, segments, codes], axis=1)[order]
@@ -365,4 +392,4 @@ def _name_day(day: int, users: Users) -> str:
     """Returns the name of a day."""
     if not users.are_dates:
         return str(day) if users.has_times else WHOLE
-    return str(datetime.date(1970, 1, 1) + datetime.timedelta(days=day))
+    return name_date(day)

@@ -256,7 +256,7 @@ class ServiceReport:
         sentences = "\n".join(self.explain()).replace("\n  ", " ").splitlines()
         notes = [*sentences, *self.notes]
         if self.test is not None:
-            summary = [self.test.headline(), *summary]
+            summary = [*self.test.summary(), *summary]
         sections = [
             *([] if self.test is None else self.test.sections()),
             Section(f"{self.noun.capitalize()}s", table=self.actions_table(), notes=notes),

@@ -214,7 +214,8 @@ def scan_candidates(
     if item is not None:
         source = open_candidates(parts=parts, lists=lists, decision=decision, item=item)
         source = dataclasses.replace(source, context=context)
-        most = ItemSearch(source, (), encoding.of_items().names, ()).find().most
+        names = encoding.of_items().names
+        most = ItemSearch(source, (), names, (), takes_same=False).find().most
     problems = [*_find_new_texts(source, encoding)]
     scan = CandidateScan(
         table=source,

@@ -45,8 +45,8 @@ class ItemSearch:
         table: which is read once, or twice if a column has both texts and numbers.
         context: columns of the context.
         items: columns of the items.
-        undecided: columns that are of the context if they are the same in all rows of each
-            decision, and else of the items.
+        undecided: columns that are of the items if they differ in the rows of a decision.
+        takes_same: whether the others of these are of the context, or are left out.
     """
 
     def __init__(
@@ -55,11 +55,14 @@ class ItemSearch:
         context: Sequence[str],
         items: Sequence[str],
         undecided: Sequence[str],
+        *,
+        takes_same: bool,
     ) -> None:
         self._table = table
         self._context = context
         self._items = items
         self._undecided = undecided
+        self._takes_same = takes_same
         self._cells: dict[str, CellCounts] = {}
         self._varying: set[str] = set()
         self._numbers: dict[str, int] = {}
@@ -139,7 +142,8 @@ class ItemSearch:
 
     def _encoding(self) -> TableEncoding:
         """Returns how the columns become numbers."""
-        context = [*self._context, *(n for n in self._undecided if n not in self._varying)]
+        same = [name for name in self._undecided if name not in self._varying]
+        context = [*self._context, *same] if self._takes_same else self._context
         items = [*self._items, *(n for n in self._undecided if n in self._varying)]
         if not items:
             expected = "item_features=[...] or --item-features, which names columns of the items"

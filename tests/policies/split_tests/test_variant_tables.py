@@ -105,6 +105,14 @@ def test_files_of_days_are_the_same_as_one_table(tmp_path):
     assert str(compare_variants(users.sample(frac=1.0, random_state=0), **options)) == str(one)
 
 
+def test_times_with_and_without_a_zone_are_not_mixed():
+    users = make_users()
+    users["time"] = users["time"].astype(str)
+    users.loc[users.index[-1], "time"] += "+01:00"
+    with pytest.raises(ValueError, match=r"without a zone, and some in '\+0100'"):
+        compare_variants(users, reward="bought", time="time")
+
+
 def test_other_rewards_have_intervals_and_decide_nothing():
     users = make_users()
     alone = compare_variants(users, reward="bought", time="time")
@@ -272,3 +280,73 @@ def test_a_shift_of_all_rewards_and_their_scale_change_a_report_by_rounding_alon
             np.testing.assert_allclose(np.sort(ends), np.sort(wanted), atol=1e-6)
     means = np.array(report.means) / factor - shift
     np.testing.assert_allclose(means, plain.means, atol=1e-6)
+
+
+def test_a_split_that_loses_some_users_on_all_days_is_told_and_by_whom():
+    users = make_users(days=21, size=3000)
+    lost = (users["variant"] == "C") & (np.arange(len(users)) % 10 == 0)
+    report = compare_variants(users[~lost], reward="bought", time="time")
+    assert report.is_split_wrong
+    expected = report.expected_users[report.names.index("C")]
+    assert f"most of all C with {report.counts[2]:,.0f} in place of {expected:,.0f}" in str(report)
+    assert not compare_variants(users, reward="bought", time="time").is_split_wrong
+
+
+def test_a_split_that_is_wrong_on_one_day_is_told():
+    users = make_users(days=21, size=3000)
+    lost = (users["variant"] == "C") & (users["day"] == 4) & (np.arange(len(users)) % 3 == 0)
+    assert compare_variants(users[~lost], reward="bought", time="time").is_split_wrong
+
+
+def test_equal_shares_are_seldom_called_wrong():
+    alarms = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        days = np.repeat(np.arange(10), 300)
+        users = pandas.DataFrame({"variant": rng.choice(list("ABC"), 3000), "reward": 0})
+        users["time"] = days
+        alarms += compare_variants(users, time="time").is_split_wrong
+    assert alarms <= 2
+
+
+def test_days_without_rows_and_days_that_came_twice_are_told():
+    users = make_users()
+    report = compare_variants(users, reward="bought", time="time")
+    assert not any("rows on" in note or "Each row" in note for note in report.notes)
+    gap = compare_variants(users[users["day"] != 3], reward="bought", time="time")
+    assert "No rows on 2024-03-07." in gap.notes
+    twice = pandas.concat([users, users[users["day"] == 3]])
+    report = compare_variants(twice, reward="bought", time="time")
+    assert "Each row of 2024-03-07 is there more than once: is a file?" in report.notes
+
+
+def test_a_table_whose_variants_joined_says_what_is_wrong_without_times():
+    report = compare_variants(make_users(), reward="bought")
+    assert report.is_split_wrong
+    assert "Without times, all variants count as open for all users." in report.notes
+
+
+def test_too_few_planned_variants_are_told_with_the_number_that_there_were():
+    with pytest.raises(ValueError, match="planned is 3; expected at least 5, as many as column"):
+        compare_variants(make_users(), reward="bought", time="time", planned=3)
+
+
+def test_the_summary_has_the_smallest_difference_of_the_winner_to_an_open_variant():
+    report = compare_variants(make_users(), reward="bought", time="time", planned=5)
+    assert report.winner == "C"
+    rows = [row for row in report.differences if row.first == "C" and row.second != "A"]
+    nearest = min(rows, key=lambda row: row.difference)
+    headline, line = report.summary()
+    assert headline == report.headline()
+    assert line.startswith(f"bought of C - {nearest.second}, the smallest difference: +0.0")
+    assert f"interval {nearest.low:+.4f} to {nearest.high:+.4f}" in line
+    early = compare_variants(make_users(days=1), reward="bought", time="time")
+    assert not early.has_stopped
+    assert early.summary() == [early.headline()]
+
+
+def test_the_summary_has_the_difference_to_a_control():
+    options = {"reward": "bought", "time": "time", "planned": 5}
+    report = compare_variants(make_users(), control="B", **options)
+    assert report.summary()[1].startswith("bought of C - B: +0.0")
+    assert len(compare_variants(make_users(), control="C", **options).summary()) == 1
