@@ -139,7 +139,7 @@ class CellReader:
         if not is_good.all():
             row, place = divmod(int(np.argmin(is_good)), len(names))
             found = f"{label(row)}[{names[place]!r}] is {short_repr(rows[row][names[place]])}"
-            raise ValueError(f"{found}; expected a finite number")
+            raise ValueError(f"{found}; expected a finite number, at most {WIDEST:g} in size")
         return numbers.reshape(len(rows), len(names))
 
     def _refuse_names(self, label: str, row: Mapping[Any, Any]) -> None:
@@ -278,5 +278,7 @@ def _read_array(context: Any) -> Floats:
         raise ValueError(f"context has shape {array.shape}; expected one row of features")
     features = array.astype(np.float64)
     if not (np.abs(features) <= WIDEST).all():
-        raise ValueError(f"context is {short_repr(context)}; expected finite numbers")
+        raise ValueError(
+            f"context is {short_repr(context)}; expected finite numbers, at most {WIDEST:g} in size"
+        )
     return features

@@ -305,7 +305,7 @@ class DecisionService:
 
     def reward_many(self, rewards: Iterable[tuple[str, float]]) -> list[bool]:
         """Returns what `reward` does for pairs of an id and a value, which are written at once."""
-        pairs = [(_check_id(name), value) for name, value in rewards]
+        pairs = [(_check_id(name), value) for name, value in _check_pairs("rewards", rewards)]
         with self._transaction():
             are_new = [self._reward(name, value) for name, value in pairs]
             self._keeper.finish()
@@ -329,7 +329,8 @@ class DecisionService:
 
     def measure_many(self, measures: Iterable[tuple[str, Mapping[str, float]]]) -> list[bool]:
         """Returns what `measure` does for pairs of an id and values, which are written at once."""
-        pairs = [(_check_id(name), _check_measures(values)) for name, values in measures]
+        given = _check_pairs("measures", measures)
+        pairs = [(_check_id(name), _check_measures(values)) for name, values in given]
         with self._transaction():
             return [self._measure(name, values) for name, values in pairs]
 
@@ -562,6 +563,16 @@ class DecisionService:
             self._is_warned = True
             problem = "an action was drawn with the probability 1: the log tells nothing of others"
             warnings.warn(f"{problem}; epsilon=0.05 gives each a chance", stacklevel=3)
+
+
+def _check_pairs(argument: str, rows: Any) -> list[tuple[Any, Any]]:
+    """Returns pairs of an id and what the decision gets; TypeError for what is no pair."""
+    pairs = [*rows]
+    for place, pair in enumerate(pairs):
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            expected = "expected a tuple of an id and a value"
+            raise TypeError(f"{argument}[{place}] is {short_repr(pair)}; {expected}")
+    return [(name, value) for name, value in pairs]
 
 
 def _check_id(name: Any) -> str:

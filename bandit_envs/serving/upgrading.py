@@ -7,12 +7,13 @@ import dataclasses
 import json
 import os
 
+from bandit_envs.base.checks import short_repr
 from bandit_envs.logged.files.served.decision_file import parse_range
 from bandit_envs.policies import Policy
 from bandit_envs.serving.keepers import LearningKeeper
 from bandit_envs.serving.laws import make_law
 from bandit_envs.serving.learner_lock import LearnerLock
-from bandit_envs.serving.offers import width_of
+from bandit_envs.serving.offers import has_item_features, width_of
 from bandit_envs.serving.opening import (
     ServiceArguments,
     check_known,
@@ -93,9 +94,12 @@ def _check_fits(store: Store, policy: Policy, encoding: TableEncoding) -> None:
             raise ValueError(f"{problem}; expected a policy of {expected}")
         encoding = dataclasses.replace(encoding, actions=names[: policy.num_actions])
     check_known(policy, encoding)
+    found = width_of(policy)
+    if encoding.item_features and found is not None and not has_item_features(policy):
+        problem = f"policy is {short_repr(policy)}, which reads no features of items"
+        raise ValueError(f"{problem}; expected one for those that {store.path} has")
     if encoding.features or encoding.item_features:
         return
-    found = width_of(policy)
     expected_width = store.read_width()
     if None not in (found, expected_width) and found != expected_width:
         problem = f"observation_spec has {found} features of a context"

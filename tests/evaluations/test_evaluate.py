@@ -209,6 +209,18 @@ def test_gains_may_be_over_another_policy(log, all_rows):
     assert math.isnan(ucb.p_value)
 
 
+def test_what_rounding_alone_tells_apart_is_no_gain():
+    rng = np.random.default_rng(0)
+    rewards = rng.random(600)
+    propensities = np.full(600, 0.9 / 8 + 0.1 / 8)
+    for rounded in (propensities, np.nextafter(propensities, 1.0)):
+        even = BanditLog(
+            np.ones((600, 1)), rng.integers(8, size=600), rewards, rounded, num_actions=8
+        )
+        row = evaluate(even, "random", "ips").rows[1]
+        assert (row.gain, row.gain_low, row.gain_high, row.p_value) == (0.0, 0.0, 0.0, 1.0)
+
+
 def test_p_values_are_corrected_for_the_number_of_policies(log):
     texts = ["random", "constant:number=0", "constant:number=1", "constant:number=2"]
     found = evaluate(log, texts, ["ips", "snips"])

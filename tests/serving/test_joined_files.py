@@ -122,6 +122,18 @@ def test_items_join_by_name_and_rows_by_the_widest(tmp_path):
     assert [log.encoding.items[number] for number in chosen] == ["offer-2", second.action]
 
 
+def test_an_older_file_comes_first_whatever_its_name_is(folder):
+    expected = read_log(folder)
+    (folder / "2026-01.sqlite").rename(folder / "old.sqlite")
+    log = read_log(folder)
+    assert log.action_names == expected.action_names
+    np.testing.assert_array_equal(log.reward, expected.reward)
+    (dated,) = scan_log(folder / "2026-02.sqlite").with_dates("")
+    middle = str(np.datetime64(int(dated.time.min() * 1e6), "us"))
+    earlier, later = scan_log(folder, time="time").split(middle)
+    assert (len(earlier), len(later)) == (360, 360)
+
+
 def test_times_cut_a_folder(folder):
     earlier, later = scan_log(folder, time="time").split("2000-01-01")
     assert (len(earlier), len(later)) == (0, 720)

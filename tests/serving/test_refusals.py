@@ -46,6 +46,22 @@ def test_unknown_ids_and_wrong_rewards_change_nothing(tmp_path):
         assert service.reward(decision.id, 1.0)
 
 
+@pytest.mark.parametrize(
+    ("rewards", "found"),
+    [({"visit": 1.0}, "'visit'"), (("visit", 1.0), "'visit'"), ([("visit",)], r"\('visit',\)")],
+    ids=["dict", "one-pair", "no-value"],
+)
+def test_rewards_that_are_no_pairs_are_refused(tmp_path, rewards, found):
+    with open_arms(tmp_path) as service:
+        service.decide(id="visit")
+        expected = f"0\\] is {found}; expected a tuple of an id and a value"
+        with pytest.raises(TypeError, match=rf"rewards\[{expected}"):
+            service.reward_many(rewards)
+        with pytest.raises(TypeError, match=rf"measures\[{expected}"):
+            service.measure_many(rewards)
+        assert service.reward_many([["visit", 1.0]]) == [True]
+
+
 def test_a_reward_that_the_policy_does_not_take_is_refused_in_a_batch_too(tmp_path):
     with open_shop(tmp_path, contextual(model=Logistic()), learn_every=10) as service:
         decision = service.decide(CONTEXT)

@@ -198,6 +198,13 @@ def test_a_service_of_items_is_upgraded(tmp_path):
         assert len(service.log()) == 21
 
 
+def test_a_service_of_items_is_not_upgraded_to_a_policy_of_fixed_actions(tmp_path):
+    with open_offers(tmp_path) as service:
+        service.reward(service.decide(CONTEXT, actions=ITEMS).id, 1.0)
+    with pytest.raises(ValueError, match=r"policy is Context.*, which reads no features of items"):
+        DecisionService.upgrade(tmp_path / "shop.sqlite", contextual())
+
+
 def test_an_upgrade_to_the_policy_at_work_changes_nothing(path, tmp_path):
     assert not DecisionService.upgrade(path, arms())
     assert DecisionService.upgrade(path, better())

@@ -179,6 +179,10 @@ def test_the_web_service_that_ranks_goes_on_after_kills(folder):
             other = [{"id": "x", "features": [{"price": 1.0, "kind": "news"}]}]
             assert ask_to_rank(client, start, actions=other).status_code == 422
             assert ask_to_rank(client, 99, contextFeatures=[]).status_code == 422
+            twice = other * 2
+            for wrong in (twice, [{"id": "x"}], [{"features": []}], [{"id": "x", "features": [3]}]):
+                assert ask_to_rank(client, 99, actions=wrong).status_code == 422
+            assert client.post(address, json={"val": 1.0}).status_code == 422
     log = read_log(folder / "rank.sqlite")
     items = [log.encoding.items[log.item[row, log.action[row]]] for row in range(40)]
     assert items == [answers[user]["rewardActionId"] for user in range(40)]

@@ -69,9 +69,10 @@ def scan_log(
             one of Vowpal Wabbit's dsjson, which ends in .dsjson or .json, as `read_dsjson` reads
             it; or a folder of such files, also in folders inside it, which are taken in the order
             of their names; or a file of decisions, which ends in .sqlite, .sqlite3 or .db, or a
-            folder of such files, in which an action of the same name is the same. Names of
-            folders such as day=2, as pandas and Hive write them, are columns of a table; where they
-            are numbers, these say the order.
+            folder of such files, in which an action of the same name is the same, and which are
+            taken in the order of their first decisions. Names of folders such as day=2, as pandas
+            and Hive write them, are columns of a table; where they are numbers, these say the
+            order.
         batch_rows: the most rows of a batch. The last batch of a file may have fewer.
         action: the column of the actions, as for `from_frame`.
         reward: the column of the rewards.

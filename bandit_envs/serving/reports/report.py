@@ -210,6 +210,8 @@ class ServiceReport:
 
     def explain(self) -> Iterator[str]:
         """Yields what the numbers of the tables are."""
+        yield "waiting: decisions of the period that still wait for a reward."
+        yield "rewards: those that came in the period, also for earlier decisions."
         yield f"share: of the decisions in which the {self.noun} was available."
         if self.num_items is not None:
             yield "new items: the share of the decisions for items first offered in this period."
@@ -232,7 +234,8 @@ class ServiceReport:
         what = f"0 where another {self.noun} was drawn"
         yield f"weight: the mean of 1 / probability, {what}. If all"
         yield "  probabilities are above 0 and were logged right, it differs from 1 by chance alone"
-        yield "  (± its standard error)."
+        yield "  (± its standard error, which is too small while only likely draws of it are in"
+        yield "  the file)."
 
     def plot(self) -> Figure:
         """Returns a figure of shares, values and weights over time."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator
 
 from bandit_envs.logged.files.scan import BATCH_ROWS, Scan, times_of_batches
+from bandit_envs.logged.files.served.decision_file import DecisionFile
 from bandit_envs.logged.files.served.joined_files import JoinedFiles
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.tables.parts import FilePart, Parts
@@ -20,7 +22,7 @@ class DecisionScan(Scan):
     rewards: a log that grows begins with the rows that it had.
 
     Args:
-        parts: the files, in the order of their names.
+        parts: the files, in the order of their first decisions.
         decisions: what they held.
         batch_rows: the most rows of a batch.
         time: the column of times by which `split` cuts: `time`, when the rewards came, in UTC; or
@@ -41,7 +43,8 @@ class DecisionScan(Scan):
         cls, parts: Parts[FilePart], batch_rows: int = BATCH_ROWS, time: str | None = None
     ) -> DecisionScan:
         """Returns a scan of what files of decisions hold now."""
-        return cls(parts, JoinedFiles.open(parts.found), batch_rows, time)
+        ordered = sorted(parts.found, key=_time_of_first)
+        return cls(Parts(ordered, parts.left_out), JoinedFiles.open(ordered), batch_rows, time)
 
     def __iter__(self) -> Iterator[BanditLog]:
         for number in range(len(self.parts.found)):
@@ -64,3 +67,9 @@ class DecisionScan(Scan):
                 yield from self.decisions.files[number].scan_times(self.batch_rows, part.name)
             else:
                 yield from times_of_batches(self.scan_part(number), name, part.name, part.keys)
+
+
+def _time_of_first(part: FilePart) -> float:
+    """Returns the time of the first decision of a file; infinity if there is none."""
+    first = DecisionFile.open(part.file).find_first_decision()
+    return math.inf if first is None else first[1]
