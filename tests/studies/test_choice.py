@@ -172,7 +172,7 @@ def test_a_former_id_of_a_policy_is_answered_too():
         ("qqq", "expected an id, all of which"),
         ("", "expected an id, all of which"),
         ("ucb:d=2", "'d'; expected c"),
-        ("ucb:num_actions=2", "'num_actions'; expected c"),
+        ("ucb:num_actions=2", "'num_actions' that users give; expected c"),
         ("greedy:epsilon=0.1", "'epsilon'; expected initial_value, step_size"),
         ("ucb", "needs a value for c"),
         ("ucb:", "needs a value for c"),
