@@ -24,7 +24,7 @@ def generator(seed: Seed) -> np.random.Generator:
 
 
 def seed_of(rng: np.random.Generator) -> int:
-    """Returns the integer from which `generator` makes `rng` as it is now; -1 if there is none."""
+    """Returns the integer from which `generator` makes `rng` as it is now; -1 if unknown."""
     entropy: Any = getattr(rng.bit_generator._seed_seq, "entropy", None)  # type: ignore[attr-defined]
     if not isinstance(entropy, int):
         return -1

@@ -63,7 +63,7 @@ def _check_router(options: argparse.Namespace, prices: Sequence[float] | None) -
 def _check_one_price(
     options: argparse.Namespace, prices: Sequence[float] | None, option: str
 ) -> None:
-    """Raises ValueError if an option is given that is of one price, and there are others."""
+    """Raises ValueError if routers learn at several prices, and an option needs one."""
     if options.budget is None and (prices is None or len(prices) != 1):
         raise ValueError(f"{option} is of one price; expected --budget, or one of --prices")
 

@@ -177,6 +177,7 @@ def _csv_of(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
 
 
 def _cell_of(cell: Any) -> Any:
+    """Returns a cell of CSV: a text that is no formula, or a number; "" for NaN."""
     if isinstance(cell, str):
         return text_cell(cell)
     return "" if cell != cell else cell  # NaN

@@ -110,7 +110,7 @@ class Trial:
 
     @functools.cached_property
     def _routed_to_best(self) -> Routed | None:
-        """What the best single model gets on the held-out requests; None if there is none."""
+        """What the best single model gets on the held-out requests; None if `best` is None."""
         return None if self.best is None else self._follow(self.best)
 
     def _follow(self, number: int) -> Routed:

@@ -38,7 +38,7 @@ def explain(best: str | None, has_budget: bool) -> str:
     """Returns what the numbers of the tables are.
 
     Args:
-        best: the name of the best single model; None if there is none.
+        best: the name of the best single model; None if no model keeps to the budget.
         has_budget: whether it keeps to a budget.
     """
     if best is None:
@@ -56,7 +56,7 @@ def grid_of(
     Args:
         points: to show.
         models: the names of the models.
-        best: the name of the best single model; None if there is none.
+        best: the name of the best single model; None if no model keeps to the budget.
         confidence: the probability that an interval holds.
     """
     level = f"{100.0 * confidence:.4g}% interval"

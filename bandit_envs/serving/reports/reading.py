@@ -219,7 +219,7 @@ def _read_facts(file: DecisionFile) -> FileFacts:
 def _report_test(
     file: DecisionFile, shown: ShownActions, at_work: PolicyRow, measures: Sequence[str]
 ) -> SplitReport | None:
-    """Returns what the test that is at work has found, also of further rewards; None if none is."""
+    """Returns what a test at work has found, also of further rewards; None without a test."""
     test = make_test(at_work.test, file)
     if test is None:
         return None

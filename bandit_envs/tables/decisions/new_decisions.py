@@ -47,7 +47,7 @@ class CandidateBatch(NamedTuple):
             table, from 0.
         observation: what a policy sees: [n, d]; `observation` and `mask` of sets of actions; or
             `global`, `per_arm` and `mask` of items.
-        items: [n, K], the names of the items, "" where there is none; None if actions are no items.
+        items: [n, K], the names of the items, "" behind the last; None if actions are not items.
         mask: [n, K], where there is an item, or which actions are available; None if all are.
     """
 
@@ -146,7 +146,7 @@ class CandidateScan:
         return CandidateBatch(names, observation, padded, mask)
 
     def _read_available(self, frame: DataFrame) -> Mask:
-        """Returns which actions are available, [n, K]; ValueError if there is none in a row."""
+        """Returns which actions are available, [n, K]; ValueError if a row has no action."""
         name = str(self.available)
         mask = read_sets(frame, name, self.encoding.actions, self.most)
         check_column(frame, name, np.asarray(mask.any(axis=1)), "at least one action")

@@ -70,6 +70,6 @@ class DecisionScan(Scan):
 
 
 def _time_of_first(part: FilePart) -> float:
-    """Returns the time of the first decision of a file; infinity if there is none."""
+    """Returns the time of the first decision of a file; infinity if it has no decision."""
     first = DecisionFile.open(part.file).find_first_decision()
     return math.inf if first is None else first[1]
