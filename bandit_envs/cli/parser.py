@@ -31,6 +31,7 @@ from bandit_envs.cli.options import (
 )
 from bandit_envs.cli.table_names import ESTIMATE, OF_PREFIXES, OF_SLOTS
 from bandit_envs.logged.registry import LEARNERS
+from bandit_envs.tables.roles import ROLES
 
 DESCRIPTION = "Compare policies on bandits, and evaluate them on logs."
 
@@ -389,9 +390,9 @@ def _add_log(parser: Parser, train: str) -> None:
         "--train", metavar="F|COLUMN=VALUE", help=text
     )
     text = "column of actions: numbers from 0, names or prices; several of slates (default: action)"
-    parser.add_argument("--action", default="action", metavar="COLUMN", help=text)
+    parser.add_argument("--action", default=ROLES["action"].default, metavar="COLUMN", help=text)
     text = "column of rewards; several of slates (default: reward)"
-    parser.add_argument("--reward", default="reward", metavar="COLUMN", help=text)
+    parser.add_argument("--reward", default=ROLES["reward"].default, metavar="COLUMN", help=text)
     text = (
         f"column of propensities, or one number for all rows; or {ESTIMATE} or {ESTIMATE}:MODEL, "
         "by a logistic regression or a classifier of scikit-learn (default: propensity)"
@@ -428,7 +429,7 @@ def _add_log(parser: Parser, train: str) -> None:
     text = "column of the items; there is no --action then"
     more.add_argument("--item", metavar="COLUMN", help=text)
     text = "column that is 1 for the chosen candidate, and 0 for others (default: chosen)"
-    more.add_argument("--chosen", default="chosen", metavar="COLUMN", help=text)
+    more.add_argument("--chosen", default=ROLES["chosen"].default, metavar="COLUMN", help=text)
     text = (
         "columns of features of the items (default: those that differ within a decision, or that "
         "have lists)"

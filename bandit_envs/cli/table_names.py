@@ -6,6 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bandit_envs.cli.options import split_names
+from bandit_envs.tables.roles import ROLES
+
+PROPENSITY = str(ROLES["propensity"].default)
+"""The column of propensities, if no option names another column."""
 
 ESTIMATE = "estimate"
 """What --propensity says of a table without propensities."""
@@ -18,9 +22,6 @@ OF_PREFIXES = "prefix:"
 
 LOGISTIC = "logistic"
 """The model of propensities that is not one of scikit-learn."""
-
-DEFAULT_COLUMN = "propensity"
-"""The column of propensities, if no option names another column."""
 
 
 class NamedPropensities(NamedTuple):
@@ -50,7 +51,7 @@ def read_propensity(options: argparse.Namespace) -> NamedPropensities:
     Raises:
         ValueError: it names two columns, numbers or models.
     """
-    given: list[str] = options.propensity or [DEFAULT_COLUMN]
+    given: list[str] = options.propensity or [PROPENSITY]
     slots: Sequence[str] = ()
     prefixes: Sequence[str] = ()
     others = []

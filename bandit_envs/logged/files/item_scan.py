@@ -32,7 +32,7 @@ from bandit_envs.tables.decisions.search import ItemSearch, open_candidates
 from bandit_envs.tables.errors import bad_value, name_row
 from bandit_envs.tables.missing import OF_DECISIONS, MissingValues
 from bandit_envs.tables.parts import Part, Parts, keep_small
-from bandit_envs.tables.roles import Roles, check_column_names
+from bandit_envs.tables.roles import Roles, check_column_names, describe_role
 from bandit_envs.tables.times import TimesOfRows
 
 if TYPE_CHECKING:
@@ -386,7 +386,7 @@ def open_table(
     """
     if not columns.are_of_items:
         if gather:
-            raise ValueError("gather is True; expected item, the column of items")
+            raise ValueError(f"gather is True; expected {describe_role('item')}")
         return TableScan.open(
             name,
             parts,

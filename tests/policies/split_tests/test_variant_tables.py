@@ -182,8 +182,12 @@ def test_amounts_wait_for_payers():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"reward": "nothing"}, "there is no column 'nothing'"),
-        ({"time": "variant"}, "column 'variant' is 'B' in line 2; expected a time"),
+        ({"reward": "nothing"}, "it has no column 'nothing'"),
+        ({"period": "bought"}, "column 'bought' has two roles, reward and period"),
+        (
+            {"variant": "day", "time": "variant"},
+            "column 'variant' is 'B' in line 2; expected a time",
+        ),
         ({"control": "Z"}, "control is 'Z'; expected one of"),
         ({"shares": {"A": 1.0}}, "expected a number above 0 for each variant"),
         ({"opened": {"E": "2024-03-16"}}, "shows 'E' before it opened"),
