@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from bandit_envs.arrays import Floats
-from bandit_envs.logged.log import BanditLog, require_numbered_actions
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import require_numbered_actions
 from bandit_envs.nests import Nest, flatten, map_structure
 from bandit_envs.policies import FirstPolicy, Policy, RandomPolicy
 from bandit_envs.policies.contextual import ContextualPolicy

@@ -16,7 +16,9 @@ from bandit_envs.logged.columns import as_column, check_each
 from bandit_envs.logged.estimators.estimate import Estimate
 from bandit_envs.logged.files.frames import from_frame
 from bandit_envs.logged.intervals.influence import normal_interval
-from bandit_envs.logged.log import BanditLog, concatenate, require_equal_rows
+from bandit_envs.logged.joining import concatenate
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import require_equal_rows
 from bandit_envs.metrics.statistics import exceed_chi_squared
 from bandit_envs.rounding import is_rounding
 from bandit_envs.tables.cells import cells_of

@@ -12,7 +12,8 @@ import numpy as np
 
 from bandit_envs.arrays import Array, Floats, Indices
 from bandit_envs.base.bandit_py_environment import available_actions
-from bandit_envs.logged.log import BanditLog, concatenate
+from bandit_envs.logged.joining import concatenate
+from bandit_envs.logged.log import BanditLog
 from bandit_envs.logged.rows.hashes import hash_text
 from bandit_envs.logged.rows.likely_units import Repeats, count_repeats, merge_repeats
 from bandit_envs.logged.rows.row_order import RowOrder

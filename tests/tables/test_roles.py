@@ -11,7 +11,7 @@ from bandit_envs.logged import from_frame, read_log, scan_log
 from bandit_envs.logged.files import read_slates
 from bandit_envs.logged.files.log_roles import LogColumns
 from bandit_envs.logged.files.reward_table import RewardTable
-from bandit_envs.logged.learners.policy_files import SavedPolicy
+from bandit_envs.logged.learners.saved_policy import SavedPolicy
 from bandit_envs.policies.split_tests.variant_tables import compare_variants
 from bandit_envs.tables.decisions.new_decisions import scan_candidates
 from bandit_envs.tables.roles import ROLES, Roles, is_given

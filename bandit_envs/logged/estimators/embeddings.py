@@ -30,7 +30,8 @@ from bandit_envs.logged.estimators.estimate import Estimate
 from bandit_envs.logged.estimators.sums.ratio_sums import compared_columns, free_columns
 from bandit_envs.logged.estimators.terms import Terms
 from bandit_envs.logged.features import NO_NAMES, flat_features_of, have_no_names
-from bandit_envs.logged.log import BanditLog, require_numbered_actions
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import require_numbered_actions
 from bandit_envs.policies.scikit_learn.model import name_failing_estimator
 
 

@@ -5,22 +5,21 @@ from __future__ import annotations
 import abc
 import dataclasses
 import math
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandit_envs.arrays import Array, Floats, as_numbers
+from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import check_number
-from bandit_envs.logged.columns import check_distributions, check_reward_range
 from bandit_envs.logged.estimators.estimate import Estimate, EstimateSums
 from bandit_envs.logged.estimators.sums.ratio_sums import compared_columns, free_columns
 from bandit_envs.logged.estimators.sums.unlogged_actions import ActionSums
 from bandit_envs.logged.estimators.terms import Terms
+from bandit_envs.logged.estimators.weighed_rows import WeighedRows, expect_squares, weigh_rows
 from bandit_envs.logged.features import have_no_names
-from bandit_envs.logged.log import BanditLog, require_numbered_actions, require_propensities
+from bandit_envs.logged.log import BanditLog
 
-ROWS_IN_CACHE = 8192  # whose tables stay in the processor's cache
 OTHER_ROWS = "the logging policies seem to have met other contexts, or other times; do not balance"
 SMALLEST = 1e-200  # replaces a shrinkage of 0, to avoid a division by zero
 
@@ -125,7 +124,7 @@ class Estimator(abc.ABC):
             left_out=left_out,
             actions=actions,
             estimator=repr(self),
-            expected_squares=_expect_squares(log, np.asarray(probabilities)),
+            expected_squares=expect_squares(log, np.asarray(probabilities)),
             unchanged=unchanged,
             compared=_compare_own(log, rows),
             assumption=OTHER_ROWS,
@@ -373,45 +372,6 @@ class SubGaussianDR(SubGaussianIPS):
     needs_predictions = True
 
 
-class WeighedRows(NamedTuple):
-    """What estimators know of n rows: arrays [n]."""
-
-    probability: Floats  # of the logged action under the policy
-    weights: Floats  # that probability / propensity
-    direct: Floats  # sum_a pi(a | x) q(x, a)
-    residual: Floats  # r - q(x, a), for the logged action
-
-
-def weigh_rows(
-    log: BanditLog, probabilities: ArrayLike, predicted_rewards: ArrayLike | None = None
-) -> WeighedRows:
-    """Returns what estimators know of the rows, from tables [n, K]; without predictions, q is 0."""
-    table = _as_table("probabilities", probabilities, log)
-    predicted = None
-    if predicted_rewards is not None:
-        predicted = _as_table("predicted_rewards", predicted_rewards, log)
-    size = len(log)
-    probability = np.empty(size)
-    direct = np.zeros(size)
-    residual = log.reward
-    if predicted is not None:
-        residual = residual.copy()
-    for start in range(0, size, ROWS_IN_CACHE):
-        rows = slice(start, start + ROWS_IN_CACHE)
-        chances = np.ascontiguousarray(table[rows], np.float64)
-        logged = (np.arange(len(chances)), log.action[rows])
-        check_distributions("probabilities", chances, start)
-        probability[rows] = chances[logged]
-        if predicted is not None:
-            means = np.ascontiguousarray(predicted[rows], np.float64)
-            direct[rows] = np.einsum("nk,nk->n", chances, means)
-            check_reward_range("the mean of predicted_rewards", direct[rows], start)
-            residual[rows] -= means[logged]
-    return WeighedRows(
-        probability, probability / require_propensities(log).propensity, direct, residual
-    )
-
-
 def _compare_own(log: BanditLog, rows: WeighedRows) -> Floats | None:
     """Returns columns that compare each row's own propensity with that of a mixture: [5, n].
 
@@ -421,31 +381,6 @@ def _compare_own(log: BanditLog, rows: WeighedRows) -> Floats | None:
         return None
     own = free_columns(rows.probability / log.own_propensity, rows.residual)
     return compared_columns(own, rows.weights[np.newaxis], rows.residual)
-
-
-def _expect_squares(log: BanditLog, table: Array) -> Floats | None:
-    """Returns sum_a pi(a | x)^2 / pi_b(a | x) of the rows [n]; None if the log has no pi_b."""
-    logged = log.action_probabilities
-    if logged is None:
-        return None
-    found = np.empty(len(log))
-    for start in range(0, len(log), ROWS_IN_CACHE):
-        rows = slice(start, start + ROWS_IN_CACHE)
-        chances = np.ascontiguousarray(table[rows], np.float64)
-        with np.errstate(divide="ignore", over="ignore"):
-            ratios = np.divide(chances, logged[rows], out=np.zeros_like(chances), where=chances > 0)
-            found[rows] = np.einsum("nk,nk->n", ratios, chances)
-    return found
-
-
-def _as_table(name: str, value: ArrayLike, log: BanditLog) -> Array:
-    """Returns an array of numbers [n, K]."""
-    table = as_numbers(f"{name} is", value)
-    num_actions = require_numbered_actions(log).num_actions
-    shape = (len(log), num_actions)
-    if table.shape != shape:
-        raise ValueError(f"{name} has shape {table.shape}; expected {shape}")
-    return table
 
 
 def _check_limit(name: str, value: float) -> None:

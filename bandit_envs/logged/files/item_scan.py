@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from bandit_envs.arrays import Array, Floats, Mask
 from bandit_envs.logged.columns import TOLERANCE, BadValueError
 from bandit_envs.logged.files.log_roles import LogRoles
-from bandit_envs.logged.files.scan import BATCH_ROWS
-from bandit_envs.logged.files.table_scan import TableScan
 from bandit_envs.logged.files.users_scan import UsersScan
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.names.visible import visible
@@ -32,7 +30,7 @@ from bandit_envs.tables.decisions.search import ItemSearch, open_candidates
 from bandit_envs.tables.errors import bad_value, name_row
 from bandit_envs.tables.missing import OF_DECISIONS, MissingValues
 from bandit_envs.tables.parts import Part, Parts, keep_small
-from bandit_envs.tables.roles import Roles, check_column_names, describe_role
+from bandit_envs.tables.roles import Roles, check_column_names
 from bandit_envs.tables.times import TimesOfRows
 
 if TYPE_CHECKING:
@@ -357,51 +355,3 @@ def _find_features(
 def _place_in_part(name: str, rows: CandidateRows, number: int) -> str:
     """Says where a decision begins in a file."""
     return f"{name_row(rows.candidates, int(rows.starts[number]))} of {name}"
-
-
-def open_table(
-    name: str,
-    parts: Parts[Part],
-    columns: LogRoles,
-    *,
-    num_actions: int | None = None,
-    drop_missing: bool = False,
-    batch_rows: int = BATCH_ROWS,
-    gather: bool = False,
-) -> TableScan | ItemScan:
-    """Returns the log in a table of a user, whose actions are items if a column has items.
-
-    Args:
-        name: what messages call the table.
-        parts: of the table.
-        columns: what they are.
-        num_actions: the number of actions; None for items.
-        drop_missing: whether decisions that miss values are left out.
-        batch_rows: the most rows of a batch.
-        gather: whether the rows of a decision among items may stand anywhere.
-
-    Raises:
-        ValueError: `TableScan.open` or `ItemScan.open` refuses the table; or an argument is for the
-            other kind of table.
-    """
-    if not columns.are_of_items:
-        if gather:
-            raise ValueError(f"gather is True; expected {describe_role('item')}")
-        return TableScan.open(
-            name,
-            parts,
-            columns,
-            num_actions=num_actions,
-            drop_missing=drop_missing,
-            batch_rows=batch_rows,
-        )
-    if num_actions is not None:
-        raise ValueError(f"num_actions is {num_actions}; expected None, as the table says it")
-    return ItemScan.open(
-        name,
-        parts,
-        columns,
-        drop_missing=drop_missing,
-        batch_rows=batch_rows,
-        gather=gather,
-    )

@@ -14,6 +14,7 @@ from typing import Any
 
 from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write, check_format, load_state, save_state
+from bandit_envs.logged.columns import COLUMNS
 from bandit_envs.logged.files.column_layout import (
     FORMAT,
     TableLayout,
@@ -28,7 +29,9 @@ from bandit_envs.logged.files.column_layout import (
 )
 from bandit_envs.logged.files.frames import KEY, to_frame
 from bandit_envs.logged.files.scan import BATCH_ROWS, Scan, are_parquet, times_of_batches
-from bandit_envs.logged.log import COLUMNS, BanditLog, concatenate, require_plain_actions
+from bandit_envs.logged.joining import concatenate
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import require_plain_actions
 from bandit_envs.tables.csv_files import read_first_line, scan_csv
 from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.errors import errors_that_name

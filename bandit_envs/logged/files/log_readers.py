@@ -10,7 +10,6 @@ from typing import TypeAlias
 
 from bandit_envs.base.checks import check_integer
 from bandit_envs.logged.files.dsjson.dsjson_scan import DsjsonScan
-from bandit_envs.logged.files.item_scan import open_table
 from bandit_envs.logged.files.log_files import (
     DSJSON_SUFFIXES,
     LOG_SUFFIXES,
@@ -19,10 +18,12 @@ from bandit_envs.logged.files.log_files import (
     is_written,
 )
 from bandit_envs.logged.files.log_roles import LogColumns, LogRoles, find_given
+from bandit_envs.logged.files.open_table import open_table
 from bandit_envs.logged.files.scan import BATCH_ROWS
 from bandit_envs.logged.files.served.decision_scan import DecisionScan
 from bandit_envs.logged.files.users_scan import UsersScan
-from bandit_envs.logged.log import BanditLog, concatenate
+from bandit_envs.logged.joining import concatenate
+from bandit_envs.logged.log import BanditLog
 from bandit_envs.tables.folders import find_parts, has_files
 from bandit_envs.tables.suffixes import DECISION_SUFFIXES, TABLE_SUFFIXES
 

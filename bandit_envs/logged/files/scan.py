@@ -17,7 +17,8 @@ import numpy as np
 from bandit_envs.arrays import Array
 from bandit_envs.logged.again import Again
 from bandit_envs.logged.files.column_layout import split_log
-from bandit_envs.logged.log import BanditLog, check_log
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import check_log
 from bandit_envs.logged.summary import LogRows
 from bandit_envs.names.visible import visible
 from bandit_envs.tables.folders import NAMED

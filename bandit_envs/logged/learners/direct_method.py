@@ -15,10 +15,8 @@ from bandit_envs.logged.learners.fits.policies import (
 )
 from bandit_envs.logged.learners.fits.regressors import check_regressor, fit_regressor
 from bandit_envs.logged.learners.learner import Learner, PassOverParts, pass_here
-from bandit_envs.logged.log import (
-    BanditLog,
-    require_rows,
-)
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import require_rows
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.scikit_learn.model import (
     copy_estimator,

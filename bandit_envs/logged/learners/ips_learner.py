@@ -13,7 +13,8 @@ from bandit_envs.logged.features import context_of, has_items
 from bandit_envs.logged.learners.fits.action_sums import ridge_policy, sum_all_rewards
 from bandit_envs.logged.learners.fits.policies import greedy_policy
 from bandit_envs.logged.learners.learner import Learner, PassOverParts, pass_here
-from bandit_envs.logged.log import BanditLog, require_propensities, require_rows
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import require_propensities, require_rows
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.models import LinearScores
 from bandit_envs.policies.models.value_model import NEVER

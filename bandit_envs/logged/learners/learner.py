@@ -7,12 +7,9 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeVar
 
-from bandit_envs.logged.log import (
-    BanditLog,
-    check_log,
-    check_repeatable,
-    concatenate,
-)
+from bandit_envs.logged.joining import concatenate
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import check_log, check_repeatable
 from bandit_envs.logged.reward_models.reward_sums import (
     NumberedBatches,
     number_batches,

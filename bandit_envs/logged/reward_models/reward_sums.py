@@ -12,7 +12,9 @@ from bandit_envs.arrays import Floats, Indices, check_array
 from bandit_envs.base.checks import check_integer
 from bandit_envs.logged.columns import as_column, check_each, check_reward_range
 from bandit_envs.logged.features import features_of, has_items
-from bandit_envs.logged.log import BanditLog, check_encodings, require_numbered_actions
+from bandit_envs.logged.joining import check_encodings
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import require_numbered_actions
 from bandit_envs.logged.moments import Moments, add_moments
 from bandit_envs.logged.reward_models.ridge_regression import RidgeRegression
 from bandit_envs.logged.rows.hashes import mix

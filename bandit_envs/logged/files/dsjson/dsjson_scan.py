@@ -29,7 +29,8 @@ from bandit_envs.logged.files.dsjson.lines import (
 )
 from bandit_envs.logged.files.log_files import DSJSON_SUFFIXES
 from bandit_envs.logged.files.scan import BATCH_ROWS, Scan, times_of_batches
-from bandit_envs.logged.log import BanditLog, concatenate
+from bandit_envs.logged.joining import concatenate
+from bandit_envs.logged.log import BanditLog
 from bandit_envs.nests import Nest
 from bandit_envs.tables.cells import as_times, seconds_of
 from bandit_envs.tables.encoding import TableEncoding

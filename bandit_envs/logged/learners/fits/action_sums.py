@@ -13,7 +13,8 @@ from bandit_envs.logged.learners.fits.pairs import all_pairs, count_models, logg
 from bandit_envs.logged.learners.fits.policies import (
     policy_of_regressions,
 )
-from bandit_envs.logged.log import BanditLog, require_propensities
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import require_propensities
 from bandit_envs.logged.reward_models.reward_sums import NumberedBatches
 from bandit_envs.logged.reward_models.ridge_regression import RidgeSums
 from bandit_envs.policies.contextual import ContextualPolicy

@@ -14,7 +14,8 @@ import numpy as np
 from bandit_envs.arrays import Floats, Mask
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.logged.features import features_of, has_items, spec_of_rows
-from bandit_envs.logged.log import BanditLog, require_numbered_actions
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import require_numbered_actions
 from bandit_envs.names.visible import visible
 from bandit_envs.policies.models import Interactions, Model
 from bandit_envs.policies.models.inputs import InputReader
