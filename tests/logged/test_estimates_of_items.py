@@ -102,14 +102,12 @@ def test_one_regression_without_a_penalised_constant_predicts_all_items():
 def test_weights_of_items_may_be_those_of_their_kinds():
     log = make_fixture()
     kinds = log.observation["per_arm"][..., 1:].argmax(axis=2)
-    likelihoods = MarginalizedIPS.likelihoods_of_clusters(log, kinds)
     policy = probabilities("cheapest", log)
-    is_kind = (kinds == kinds[np.arange(6), log.action][:, np.newaxis]) & log.observation["mask"]
+    is_of_kind = kinds == kinds[np.arange(6), log.action][:, np.newaxis]
+    is_kind = is_of_kind & log.observation["mask"]
     weights = (policy * is_kind).sum(axis=1) / (log.action_probabilities * is_kind).sum(axis=1)
-    found = MarginalizedIPS().estimate(log, policy, likelihoods)
+    found = MarginalizedIPS().estimate(log, policy, is_of_kind)
     assert found.value == pytest.approx(np.mean(weights * log.reward))
-    with pytest.raises(ValueError, match="features of the actions of log change from row to row"):
-        MarginalizedIPS.likelihoods_of_clusters(log, [0, 0, 1, 1])
 
 
 def test_replay_is_refused_where_rows_offer_other_numbers_of_items():

@@ -72,7 +72,6 @@ def numbers_of(estimate):
         estimate.pareto_k,
         *estimate.interval(),
         *estimate.interval(0.8),
-        *estimate.median_of_means(0.99),
         *estimate.normal_interval(),
         *estimate.bernstein_interval(),
         *estimate.bootstrap_interval(resamples=30),

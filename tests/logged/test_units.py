@@ -22,7 +22,7 @@ from bandit_envs.logged.estimators import estimate_logged, gain_over
 from bandit_envs.logged.estimators.gains import p_value_of
 from bandit_envs.logged.estimators.kernel_estimators import KernelDR, KernelIPS, find_moved
 from bandit_envs.logged.intervals import KnownRange
-from bandit_envs.logged.intervals.blocks import buckets_of_units
+from bandit_envs.logged.intervals.blocks import RowBlocks
 from bandit_envs.logged.reward_models.regression import RewardRegression
 from bandit_envs.logged.reward_models.reward_sums import RewardSums, folds_of
 from bandit_envs.logged.rows.likely_units import describe_unused
@@ -51,7 +51,7 @@ def fixture_log():
     ],
 )
 def test_units_have_the_same_blocks_on_all_machines(unit, bucket):
-    assert buckets_of_units(as_units([unit])).tolist() == [bucket]
+    assert RowBlocks.of(0, 1, as_units([unit])).of_rows.tolist() == [bucket]
 
 
 FIXTURE = {

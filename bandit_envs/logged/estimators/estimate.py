@@ -289,13 +289,6 @@ class Estimate:
             found = found.merge(InfluenceSums.from_values(values, found.size))
         return found
 
-    def median_of_means(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Returns the smallest and the largest mean of eight blocks of rows.
-
-        See `InfluenceSums.median_of_means` for what it assumes.
-        """
-        return self.influence_sums().median_of_means(confidence)
-
     def normal_interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Returns the ends of a confidence interval, if estimates are normally distributed."""
         return normal_interval(self.value, self.standard_error, confidence)
