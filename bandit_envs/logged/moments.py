@@ -5,14 +5,25 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from bandit_envs.arrays import Floats
 
 Key = TypeVar("Key")
+AnySums = TypeVar("AnySums")
 ROWS_IN_CACHE = 16_384  # of the products of pairs of some columns
+
+
+def merge_known(left: AnySums, right: AnySums) -> AnySums:
+    """Returns the sums of the rows of both; None if one has None, or they are of two kinds."""
+    known: Any = left
+    merged: Any = None
+    if known is not None and type(left) is type(right):
+        merged = known.merge(right)
+    found: AnySums = merged
+    return found
 
 
 @dataclasses.dataclass(frozen=True)

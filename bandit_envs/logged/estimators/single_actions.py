@@ -240,8 +240,7 @@ class DirectMethod(Estimator):
         return np.zeros_like(weights)
 
 
-@dataclasses.dataclass(frozen=True)
-class DoublyRobust(Estimator):
+class DoublyRobust(InversePropensityScoring):
     """Corrects predictions: mean(sum_a pi(a | x) q(x, a) + min(w, max_weight) (r - q)).
 
     Without clipping, it is unbiased if the propensities or the predictions are right. With
@@ -255,19 +254,9 @@ class DoublyRobust(Estimator):
     """
 
     needs_predictions = True
-    max_weight: float = math.inf
-
-    def __post_init__(self) -> None:
-        _check_limit("max_weight", self.max_weight)
-
-    def _change(self, weights: Floats, probability: Floats) -> Floats:
-        return np.minimum(weights, self.max_weight)
-
-    def _derivative(self, weights: Floats) -> Floats:
-        return np.asarray(weights < self.max_weight, np.float64)
 
 
-class SelfNormalizedDR(Estimator):
+class SelfNormalizedDR(SelfNormalizedIPS):
     """Divides corrections by weights: mean(sum_a pi(a | x) q(x, a)) + sum(w (r - q)) / sum(w).
 
     It is biased in short logs; the bias vanishes as the log grows.
@@ -276,13 +265,6 @@ class SelfNormalizedDR(Estimator):
     """
 
     needs_predictions = True
-    self_normalized = True
-
-    def _change(self, weights: Floats, probability: Floats) -> Floats:
-        return weights
-
-    def _derivative(self, weights: Floats) -> Floats:
-        return np.ones_like(weights)
 
 
 @dataclasses.dataclass(frozen=True)
