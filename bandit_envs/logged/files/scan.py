@@ -52,9 +52,10 @@ class Scan(abc.ABC):
         for problem in self.doubts:
             warnings.warn(problem, stacklevel=stacklevel + 1)
 
-    @abc.abstractmethod
     def __iter__(self) -> Iterator[BanditLog]:
         """Yields the batches."""
+        for number in range(len(self.parts.found)):
+            yield from self.scan_part(number)
 
     @abc.abstractmethod
     def scan_part(self, number: int) -> Iterator[BanditLog]:

@@ -106,10 +106,6 @@ class DsjsonScan(Scan):
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "kept": None}
 
-    def __iter__(self) -> Iterator[BanditLog]:
-        for number in range(len(self.parts.found)):
-            yield from self.scan_part(number)
-
     def scan_part(self, number: int) -> Iterator[BanditLog]:
         if not self.has_dates:
             yield from self._scan_part(number)
