@@ -17,7 +17,6 @@ from bandit_envs.logged.files.dsjson.decisions import Decisions
 from bandit_envs.logged.files.dsjson.json_features import FeatureWriter
 from bandit_envs.logged.files.dsjson.line_layout import (
     DsjsonLayout,
-    KeptDecisions,
     LayoutSearch,
 )
 from bandit_envs.logged.files.dsjson.lines import (
@@ -90,7 +89,7 @@ class DsjsonScan(Scan):
     layout: DsjsonLayout
     batch_rows: int = BATCH_ROWS
     time: str | None = None
-    kept: KeptDecisions | None = dataclasses.field(default=None, repr=False, compare=False)
+    kept: Decisions | None = dataclasses.field(default=None, repr=False, compare=False)
     has_dates: bool = False
 
     @classmethod
@@ -128,9 +127,9 @@ class DsjsonScan(Scan):
         kept = self.kept
         with part.reading():
             if kept is not None:
-                maker = RowMaker(self.layout, kept.decisions)
-                stop = kept.stops[number + 1]
-                for start in range(kept.stops[number], stop, self.batch_rows):
+                maker = RowMaker(self.layout, kept)
+                first, stop = self.layout.stops[number : number + 2]
+                for start in range(first, stop, self.batch_rows):
                     yield maker.make(start, min(stop, start + self.batch_rows))
                 return
             decisions = Decisions()
@@ -160,7 +159,7 @@ class DsjsonScan(Scan):
     @property
     def num_bytes(self) -> int:
         """How much memory its rows take, at most; their text is often longer."""
-        return 8 * self.layout.num_rows * self.layout.row_numbers
+        return 8 * self.layout.stops[-1] * self.layout.row_numbers
 
     @property
     def features(self) -> Sequence[str]:  # type: ignore[override]
