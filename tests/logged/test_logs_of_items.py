@@ -73,7 +73,7 @@ GIVEN = {"num_actions": 2, "drop_missing": True, "embedding": ["x"], "gather": T
 
 @pytest.mark.parametrize(
     "name",
-    [*sorted({*LogColumns.__annotations__} - OTHERS), "num_actions", "drop_missing", "gather"],
+    sorted({*LogColumns.__annotations__} - OTHERS),
 )
 def test_what_says_the_columns_of_a_table_is_refused_for_a_written_log(tmp_path, name):
     write_log(tmp_path / "log.npz", make_log())

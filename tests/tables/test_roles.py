@@ -8,7 +8,7 @@ import pytest
 from bandit_envs.cli.parser import make_parser
 from bandit_envs.datasets import read_dataset, read_outcomes
 from bandit_envs.logged import from_frame, read_log, scan_log
-from bandit_envs.logged.files import read_slates
+from bandit_envs.logged.files import log_roles, read_slates
 from bandit_envs.logged.files.log_roles import LogColumns
 from bandit_envs.logged.files.reward_table import RewardTable
 from bandit_envs.logged.learners.saved_policy import SavedPolicy
@@ -18,7 +18,7 @@ from bandit_envs.tables.roles import ROLES, Roles, is_given
 
 pandas = pytest.importorskip("pandas")
 
-NAMED = {*LogColumns.__annotations__}
+NAMED = {*LogColumns.__annotations__} - {*log_roles.HOW}
 HOW = {"path", "frame", "table", "batch_rows", "num_actions", "drop_missing", "only", "gather"}
 HOW |= {"columns", "balance", "rewards", "layout", "text_features", "seed", "self", "encoding"}
 HOW |= {"opened", "closed", "shares", "delta", "tolerance", "threshold", "planned", "control"}
@@ -35,9 +35,11 @@ def test_every_argument_of_a_reader_is_a_role_or_says_how_to_read(read):
 
 def test_all_readers_of_logs_take_the_same_columns_with_the_same_defaults():
     parameters = inspect.signature(from_frame).parameters
-    assert {*parameters} - HOW == NAMED - HOW == {*ROLES} & NAMED
-    for role in NAMED - HOW:
+    assert {*parameters} == {"frame", *NAMED, *log_roles.HOW}
+    for role in NAMED:
         assert not is_given(role, parameters[role].default)
+    for name, default in log_roles.HOW.items():
+        assert parameters[name].default is default
     for read in (scan_log, read_log):
         with pytest.raises(TypeError, match="'rewrad' is given; expected one of action, item"):
             read("a.csv", rewrad="paid")

@@ -131,15 +131,11 @@ def from_frame(
         time=time,
         weight=weight,
         rewards=rewards,
-    )
-    scan = open_table(
-        "frame",
-        Parts([FramePart(frame)]),
-        columns,
         num_actions=num_actions,
         drop_missing=drop_missing,
         gather=gather,
     )
+    scan = open_table("frame", Parts([FramePart(frame)]), columns)
     if time is not None:
         scan = scan.with_dates(time)
     scan.warn(stacklevel=2)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from bandit_envs.arrays import Array, Floats, Mask
 from bandit_envs.logged.columns import TOLERANCE, BadValueError
 from bandit_envs.logged.files.log_roles import LogRoles
+from bandit_envs.logged.files.scan import BATCH_ROWS
 from bandit_envs.logged.files.users_scan import UsersScan
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.names.visible import visible
@@ -65,30 +66,29 @@ class ItemScan(UsersScan):
         name: str,
         parts: Parts[Part],
         columns: LogRoles,
-        *,
-        drop_missing: bool,
-        batch_rows: int,
-        gather: bool,
+        batch_rows: int = BATCH_ROWS,
     ) -> ItemScan:
         """Returns the log in a table, which is read once to find its encoding.
 
         Args:
             name: what messages call the table.
             parts: of the table.
-            columns: what they are.
-            drop_missing: whether decisions that miss values are left out.
+            columns: what they are. To gather their rows, all are read into memory.
             batch_rows: the most rows of a batch.
-            gather: whether the rows of a decision may stand anywhere; all are read into memory.
 
         Raises:
-            ValueError: a column is missing, or `ItemSearch.find` refuses what is in them.
+            ValueError: a column is missing, `ItemSearch.find` refuses what is in them, or the
+                number of actions is given.
         """
+        if columns.num_actions is not None:
+            found = f"num_actions is {columns.num_actions}"
+            raise ValueError(f"{found}; expected None, as the table says it")
         lists = ListColumns.find(parts)
         roles = columns.roles.complete(lists.found)
         with parts.found[0].reading():
             check_column_names(name, roles.names(), lists.found)
         item = roles.column_of("item")
-        if item not in lists and not gather:
+        if item not in lists and not columns.gather:
             texts = [name for role in ("decision", "item", "unit") for name in roles.all_of(role)]
             parts = keep_small(parts, roles.names(), candidate_table.TABLE_ROWS, texts)
         table = open_candidates(
@@ -98,7 +98,7 @@ class ItemScan(UsersScan):
             item=item,
             chosen=roles.column_of("chosen"),
             of_chosen=(*roles.all_of("reward"), *roles.all_of("propensity")),
-            gather=gather,
+            gather=columns.gather,
         )
         columns_found = _find_features(roles, lists, table)
         known = ItemSearch(table, *columns_found, takes_same=roles.are_all).find()
@@ -108,7 +108,7 @@ class ItemScan(UsersScan):
             parts=table.parts,
             roles=roles.with_items(context, known.encoding.of_items().names),
             batch_rows=batch_rows,
-            drop_missing=drop_missing,
+            drop_missing=columns.drop_missing,
             encoding=known.encoding,
             table=dataclasses.replace(table, context=(*context, *same), ends=known.ends),
             fewest=known.fewest,

@@ -36,9 +36,6 @@ def scan_log(
     batch_rows: int = BATCH_ROWS,
     *,
     only: str | None = None,
-    num_actions: int | None = None,
-    drop_missing: bool = False,
-    gather: bool = False,
     **columns: typing.Unpack[LogColumns],
 ) -> FileScan:
     """Returns an iterable over the batches of a log.
@@ -60,23 +57,18 @@ def scan_log(
         batch_rows: the most rows of a batch. The last batch of a file may have fewer.
         only: a pattern, such as `*.csv` or `day=2/*`, of the files of a folder that are read. By
             default, a file that is not a log is an error, unless its name begins with "." or "_".
-        num_actions: the number of actions of a table. By default, the extra pass finds the largest
-            action. If it is given, and the first batch has numbers alone, there is no such pass.
-            0 says that actions are real numbers, such as prices, and propensities their densities;
-            so they are by default, too, if most are not whole.
-        drop_missing: whether to drop rows of a table with missing values. By default, they raise a
-            ValueError that counts them.
-        gather: whether rows of a decision among items may stand anywhere; all are read into memory.
-        columns: which columns of a table are the actions, the rewards and so on: `action`,
-            `reward`, `propensity`, `features` and all others that `from_frame` explains. Of Parquet
-            files, columns without a role are not read. A decision among items may go on in the next
-            file. With `time`, `earlier, later = scan.split("2024-12-31")` cuts the log there, and
-            `evaluate` cuts it by week or month; batches of `scan.with_dates("")` have its dates. A
-            service's file has `time`: `evaluate` cuts by the times of its decisions, and `split` by
-            those of its rewards. Lines of dsjson have `Timestamp`. With `logger`, another pass
-            counts the rows of each logging policy. With `balance`, a part of the log may have other
-            proportions: `balance` of what is returned counts those of some rows, as `evaluate` and
-            `learn` do of the rows that they use.
+        columns: which columns of a table are the actions, the rewards and so on, and how it is
+            read: `action`, `reward`, `propensity`, `features` and all others that `from_frame`
+            explains. Of Parquet files, columns without a role are not read. If `num_actions` is
+            given, and the first batch has numbers alone, there is no extra pass. A decision among
+            items may go on in the next file. With `time`, `scan.split("2024-12-31")` returns the
+            rows before then and the later ones, `evaluate` cuts the log by week or month, and
+            batches of `scan.with_dates("")` have its dates. A service's file has `time`: `evaluate`
+            cuts by the times of its decisions, and `split` by those of its rewards. Lines of dsjson
+            have `Timestamp`. With `logger`, another pass counts the rows of each logging policy.
+            With `balance`, a part of the log may have other proportions: `balance` of what is
+            returned counts those of some rows, as `evaluate` and `learn` do of the rows that they
+            use.
 
     Raises:
         ValueError: there is no log, a folder has other files, or without `features`, the first file
@@ -95,9 +87,6 @@ def scan_log(
     check_integer("batch_rows", batch_rows, minimum=1)
     roles = LogRoles.of(**columns)
     given = find_given(columns)
-    given += [] if num_actions is None else ["num_actions"]
-    given += ["drop_missing"] if drop_missing else []
-    given += ["gather"] if gather else []
     time = columns.get("time")
     folder = Path(path)
     if has_files(folder, DECISION_SUFFIXES, only):
@@ -113,15 +102,7 @@ def scan_log(
         if is_written(parts.found[0]):
             _refuse_given(given, "write_log", path)
             return WrittenScan(parts, batch_rows, time)
-    return open_table(
-        "it",
-        find_parts(folder, TABLE_SUFFIXES, only),
-        roles,
-        num_actions=num_actions,
-        drop_missing=drop_missing,
-        batch_rows=batch_rows,
-        gather=gather,
-    )
+    return open_table("it", find_parts(folder, TABLE_SUFFIXES, only), roles, batch_rows)
 
 
 def _refuse_given(given: Sequence[str], writer: str, path: str | os.PathLike[str]) -> None:
@@ -140,9 +121,6 @@ def read_log(
     path: str | os.PathLike[str],
     *,
     only: str | None = None,
-    num_actions: int | None = None,
-    drop_missing: bool = False,
-    gather: bool = False,
     **columns: typing.Unpack[LogColumns],
 ) -> BanditLog:
     """Reads what `write_log` wrote, a table, or all such files in a folder, by their names' order.
@@ -155,14 +133,7 @@ def read_log(
         ValueError: a file is damaged, or changes while it is read; the message names it and the
             column.
     """
-    scan = scan_log(
-        path,
-        only=only,
-        num_actions=num_actions,
-        drop_missing=drop_missing,
-        gather=gather,
-        **columns,
-    )
+    scan = scan_log(path, only=only, **columns)
     time = columns.get("time")
     if time is not None:
         scan = scan.with_dates(time)

@@ -37,9 +37,9 @@ OF_ACTIONS = ("embedding", "logger", "available", "action")
 
 
 class LogColumns(TypedDict, total=False):
-    """What a user says of the columns of a log, as for `from_frame`.
+    """What a user says of a table that has a log, as for `from_frame`.
 
-    All but `balance` and `rewards` are roles. `ROLES` says what is left out.
+    All but the last five, `HOW`, are roles; `ROLES` has their defaults.
     """
 
     action: str
@@ -58,7 +58,19 @@ class LogColumns(TypedDict, total=False):
     features: Names | None
     balance: bool
     rewards: AnyTable | RewardTable | None
+    num_actions: int | None
+    drop_missing: bool
+    gather: bool
 
+
+HOW: Mapping[str, Any] = {
+    "balance": False,
+    "rewards": None,
+    "num_actions": None,
+    "drop_missing": False,
+    "gather": False,
+}
+"""What a user says beside roles, with the defaults."""
 
 ROLES_OF_LOGS = tuple(name for name in ROLES if name in LogColumns.__annotations__)
 """In the order in which their columns are read; features are the last."""
@@ -171,12 +183,25 @@ class LoggerColumns:
 
 
 class LogRoles(NamedTuple):
-    """What the columns of a log are, and those of several logging policies if it has some."""
+    """What the columns of a log are, and how its table is read.
+
+    Fields:
+        roles: of the columns.
+        loggers: the columns of several logging policies; None for one.
+        propensity: of all decisions; None if a column has them, or they are not known.
+        rewards: of a table of their own; None if a column has them.
+        num_actions: the number of actions; None if the table says it.
+        drop_missing: whether decisions that miss values are left out.
+        gather: whether the rows of a decision among items may stand anywhere.
+    """
 
     roles: Roles
     loggers: LoggerColumns | None
-    propensity: float | None = None  # of all decisions, if it is no column
-    rewards: JoinedRewards | None = None  # of a table of their own
+    propensity: float | None
+    rewards: JoinedRewards | None
+    num_actions: int | None
+    drop_missing: bool
+    gather: bool
 
     @classmethod
     def of(cls, **columns: typing.Unpack[LogColumns]) -> LogRoles:
@@ -209,7 +234,15 @@ class LogRoles(NamedTuple):
             own["reward"] = None
             joined = _read_rewards(named)
         features = own.pop(FEATURES)
-        return cls(Roles.of(features, SHARED, **own), loggers, constant, joined)
+        return cls(
+            roles=Roles.of(features, SHARED, **own),
+            loggers=loggers,
+            propensity=constant,
+            rewards=joined,
+            num_actions=named["num_actions"],
+            drop_missing=named["drop_missing"],
+            gather=named["gather"],
+        )
 
     @property
     def are_of_items(self) -> bool:
@@ -223,7 +256,7 @@ def find_given(columns: LogColumns) -> list[str]:
     found = [role for role in ROLES_OF_LOGS if role != "time" and is_given(role, named[role])]
     if named["propensity"] is None:
         found.remove("propensity")  # they may be missing in any log
-    return found if named["rewards"] is None else [*found, "rewards"]
+    return [*found, *(name for name, default in HOW.items() if named[name] is not default)]
 
 
 def _complete(columns: LogColumns) -> dict[str, Any]:
@@ -233,7 +266,7 @@ def _complete(columns: LogColumns) -> dict[str, Any]:
             expected = f"one of {', '.join(LogColumns.__annotations__)}"
             raise TypeError(f"{short_repr(name)} is given; expected {expected}")
     defaults = {role: ROLES[role].default for role in ROLES_OF_LOGS}
-    return {**defaults, "balance": False, "rewards": None, **columns}
+    return {**defaults, **HOW, **columns}
 
 
 def _find_others(named: Mapping[str, Any]) -> Sequence[str]:

@@ -32,6 +32,7 @@ from bandit_envs.tables.missing import MissingValues
 from bandit_envs.tables.parts import Part, Parts
 from bandit_envs.tables.roles import (
     check_column_names,
+    describe_role,
     find_unnamed,
 )
 from bandit_envs.tables.times import TimesOfRows
@@ -63,9 +64,6 @@ class TableScan(UsersScan):
         table: str,
         parts: Parts[Part],
         columns: LogRoles,
-        *,
-        num_actions: int | None = None,
-        drop_missing: bool = False,
         batch_rows: int = BATCH_ROWS,
     ) -> TableScan:
         """Returns the log in a table, which is read once to find its encoding.
@@ -74,14 +72,15 @@ class TableScan(UsersScan):
             table: what messages call it.
             parts: of the table.
             columns: what they are. Another pass counts the rows of several logging policies.
-            num_actions: the number of actions; by default, it is found.
-            drop_missing: whether rows that miss values are left out.
             batch_rows: the most rows of a batch.
 
         Raises:
-            ValueError: a column is missing, `EncodingSearch.find` refuses what is in them, or there
-                is a mixture of logging policies of real numbers.
+            ValueError: a column is missing, `EncodingSearch.find` refuses what is in them, there is
+                a mixture of logging policies of real numbers, or `gather` is for items.
         """
+        if columns.gather:
+            raise ValueError(f"gather is True; expected {describe_role('item')}")
+        num_actions = columns.num_actions
         if num_actions is not None:
             check_integer("num_actions", num_actions, minimum=0)
         first = parts.found[0]
@@ -112,7 +111,7 @@ class TableScan(UsersScan):
             batch_rows=batch_rows,
             num_actions=number,
             propensity=columns.propensity,
-            drop_missing=drop_missing,
+            drop_missing=columns.drop_missing,
             encoding=encoding,
         )
         scan = scan.with_rewards(columns.rewards, table, found)
