@@ -152,7 +152,8 @@ class ItemScan(UsersScan):
     def _scan_times(self, name: str) -> Iterator[TimesOfRows]:
         for number, part in enumerate(self.parts.found):
             for rows in self._complete_rows(number, [*self.roles.names(), name]):
-                place = functools.partial(_place_in_part, part.name, rows)
+                first = rows.candidates.iloc[rows.starts]
+                place = functools.partial(name_row, first, file=part.name)
                 yield TimesOfRows(cells_of(rows.decisions, name), place)
 
     def _scan_decisions(self, names: Sequence[str]) -> Iterator[DataFrame]:
@@ -350,8 +351,3 @@ def _find_features(
                 f"column {name!r} has no lists (JSON in CSV); expected some, as of items"
             )
     return context, named or [name for name in rest if name in lists], ()
-
-
-def _place_in_part(name: str, rows: CandidateRows, number: int) -> str:
-    """Says where a decision begins in a file."""
-    return f"{name_row(rows.candidates, int(rows.starts[number]))} of {name}"

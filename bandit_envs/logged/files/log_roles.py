@@ -145,13 +145,6 @@ class LoggerColumns:
                 raise ValueError(f"{problem}; it has {name_some(sorted(rows))}")
         return dataclasses.replace(self, rows=rows)
 
-    def with_some_rows(self, rows: Mapping[str, int]) -> LoggerColumns:
-        """Returns the same columns with how many rows of a part of the table each has.
-
-        Other rows may be of logging policies that have none of these.
-        """
-        return dataclasses.replace(self, rows=rows)
-
     def own(self, frame: DataFrame) -> Floats:
         """Returns the probabilities with which each row's own policy took the action: [n].
 

@@ -27,7 +27,7 @@ from bandit_envs.tables.cells import (
 )
 from bandit_envs.tables.decisions.lists import read_sets
 from bandit_envs.tables.encoding_search import EncodingSearch
-from bandit_envs.tables.errors import bad_value
+from bandit_envs.tables.errors import bad_value, name_row
 from bandit_envs.tables.missing import MissingValues
 from bandit_envs.tables.parts import Part, Parts
 from bandit_envs.tables.roles import (
@@ -187,7 +187,7 @@ class TableScan(UsersScan):
         if self.loggers is None or not self.loggers.balance:
             return self
         rows = self._count_loggers(self.loggers, start, stop)
-        return self._replace(loggers=self.loggers.with_some_rows(rows))
+        return self._replace(loggers=dataclasses.replace(self.loggers, rows=rows))
 
     def with_time(self, name: str) -> TableScan:
         roles = self.roles.with_time(name)
@@ -196,7 +196,7 @@ class TableScan(UsersScan):
     def _scan_times(self, name: str) -> Iterator[TimesOfRows]:
         for part in self.parts.found:
             for frame in self._complete_frames(part, [name]):
-                place = functools.partial(_place_in_frame, part.name, frame.index)
+                place = functools.partial(name_row, frame, file=part.name)
                 yield TimesOfRows(cells_of(frame, name), place)
 
     def _count_loggers(
@@ -316,8 +316,3 @@ class TableScan(UsersScan):
         )  # so that no number is read as a float
         with part.reading():
             yield from part.frames(names, self.batch_rows, texts)
-
-
-def _place_in_frame(name: str, index: Any, row: int) -> str:
-    """Says where a row of a data frame is in a file."""
-    return f"{index.name} {index[row]} of {name}"
