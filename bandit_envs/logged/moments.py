@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -186,7 +187,14 @@ def _orders_of_axes(number: int, moved: int) -> list[list[int]]:
     return orders
 
 
-def add_moments(table: dict[Key, Moments], key: Key, part: Moments) -> None:
-    """Adds the moments of more rows to those of a key in a table."""
-    known = table.get(key)
-    table[key] = part if known is None else known.merge(part)
+def add_sums(table: dict[Key, AnySums], key: Key, part: AnySums) -> None:
+    """Adds the sums of more rows to those of a key in a table."""
+    table[key] = merge_known(table[key], part) if key in table else part
+
+
+def merge_tables(left: Mapping[Key, AnySums], right: Mapping[Key, AnySums]) -> dict[Key, AnySums]:
+    """Returns the sums of the rows of both by key, of keys that either has."""
+    merged = dict(left)
+    for key, part in right.items():
+        add_sums(merged, key, part)
+    return merged

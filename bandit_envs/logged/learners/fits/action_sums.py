@@ -21,7 +21,7 @@ from bandit_envs.logged.learners.fits.policies import (
 )
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.logged.log_checks import require_propensities
-from bandit_envs.logged.moments import Moments, add_moments
+from bandit_envs.logged.moments import Moments, merge_tables
 from bandit_envs.logged.reward_models.reward_sums import NumberedBatches
 from bandit_envs.logged.reward_models.ridge_regression import RidgeRegression
 from bandit_envs.policies.contextual import ContextualPolicy
@@ -51,9 +51,7 @@ class RegressionSums:
 
     def merge(self, other: RegressionSums) -> RegressionSums:
         """Returns the sums of the rows of both."""
-        moments = dict(self.moments)
-        for model, part in other.moments.items():
-            add_moments(moments, model, part)
+        moments = merge_tables(self.moments, other.moments)
         sample = other.sample if self.sample is None else self.sample
         return RegressionSums(moments, self.logged | other.logged, sample)
 
