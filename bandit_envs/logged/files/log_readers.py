@@ -17,7 +17,7 @@ from bandit_envs.logged.files.log_files import (
     check_suffix,
     is_written,
 )
-from bandit_envs.logged.files.log_roles import LogColumns, LogRoles, find_given
+from bandit_envs.logged.files.log_roles import LogColumns, LogRoles
 from bandit_envs.logged.files.open_table import open_table
 from bandit_envs.logged.files.scan import BATCH_ROWS
 from bandit_envs.logged.files.served.decision_scan import DecisionScan
@@ -86,21 +86,20 @@ def scan_log(
     """
     check_integer("batch_rows", batch_rows, minimum=1)
     roles = LogRoles.of(**columns)
-    given = find_given(columns)
     time = columns.get("time")
     folder = Path(path)
     if has_files(folder, DECISION_SUFFIXES, only):
-        _refuse_given(given, "a DecisionService", path)
+        _refuse_given(roles.given, "a DecisionService", path)
         return DecisionScan.open(find_parts(folder, DECISION_SUFFIXES, only), batch_rows, time)
     if has_files(folder, DSJSON_SUFFIXES, only):
-        _refuse_given(given, "a logger of dsjson", path)
+        _refuse_given(roles.given, "a logger of dsjson", path)
         return DsjsonScan.open(find_parts(folder, DSJSON_SUFFIXES, only), batch_rows, time)
     if columns.get("features") is None and columns.get("item") is None:
         if not folder.is_dir() and folder.exists():
             check_suffix(folder, (*LOG_SUFFIXES, *DSJSON_SUFFIXES))
         parts = find_parts(folder, LOG_SUFFIXES, only)
         if is_written(parts.found[0]):
-            _refuse_given(given, "write_log", path)
+            _refuse_given(roles.given, "write_log", path)
             return WrittenScan(parts, batch_rows, time)
     return open_table("it", find_parts(folder, TABLE_SUFFIXES, only), roles, batch_rows)
 

@@ -186,6 +186,7 @@ class LogRoles(NamedTuple):
         num_actions: the number of actions; None if the table says it.
         drop_missing: whether decisions that miss values are left out.
         gather: whether the rows of a decision among items may stand anywhere.
+        given: what a user says of the table other than the defaults and the column of times.
     """
 
     roles: Roles
@@ -195,6 +196,7 @@ class LogRoles(NamedTuple):
     num_actions: int | None
     drop_missing: bool
     gather: bool
+    given: Sequence[str]
 
     @classmethod
     def of(cls, **columns: typing.Unpack[LogColumns]) -> LogRoles:
@@ -207,6 +209,7 @@ class LogRoles(NamedTuple):
                 items has no `action`, and the other way round.
         """
         named = _complete(columns)
+        given = _find_given(named)
         propensity = named["propensity"]
         weight = named["weight"]
         loggers = LoggerColumns.of(named["logger"], propensity, named["balance"])
@@ -220,7 +223,7 @@ class LogRoles(NamedTuple):
         own["propensity"] = None if constant is not None else propensity
         if isinstance(propensity, Mapping):
             own["propensity"] = tuple(dict.fromkeys(propensity.values()))
-        for role in _find_others(named):
+        for role in _find_others(named, given):
             own[role] = None
         joined = None
         if named["rewards"] is not None:
@@ -235,6 +238,7 @@ class LogRoles(NamedTuple):
             num_actions=named["num_actions"],
             drop_missing=named["drop_missing"],
             gather=named["gather"],
+            given=given,
         )
 
     @property
@@ -243,9 +247,8 @@ class LogRoles(NamedTuple):
         return bool(self.roles.all_of("item"))
 
 
-def find_given(columns: LogColumns) -> list[str]:
+def _find_given(named: Mapping[str, Any]) -> list[str]:
     """Returns what a user says of a table, other than the defaults and the column of times."""
-    named = _complete(columns)
     found = [role for role in ROLES_OF_LOGS if role != "time" and is_given(role, named[role])]
     if named["propensity"] is None:
         found.remove("propensity")  # they may be missing in any log
@@ -262,7 +265,7 @@ def _complete(columns: LogColumns) -> dict[str, Any]:
     return {**defaults, **HOW, **columns}
 
 
-def _find_others(named: Mapping[str, Any]) -> Sequence[str]:
+def _find_others(named: Mapping[str, Any], given: Sequence[str]) -> Sequence[str]:
     """Returns the roles of the other kind of log; ValueError if a user names a column of one."""
     others: Sequence[str] = OF_ACTIONS
     expected = f"a log of actions, as {named['item']!r} has items"
@@ -270,7 +273,7 @@ def _find_others(named: Mapping[str, Any]) -> Sequence[str]:
         others = [role for role in OF_ITEMS if role != "decision" or named["rewards"] is None]
         expected = describe_role("item")
     for role in others:
-        if is_given(role, named[role]):
+        if role in given:
             raise ValueError(f"{role} is given; expected {expected}")
     return others
 
