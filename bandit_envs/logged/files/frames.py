@@ -9,7 +9,6 @@ from bandit_envs.logged.files.column_layout import TableLayout, check_layout, jo
 from bandit_envs.logged.files.log_roles import LogRoles, Propensity
 from bandit_envs.logged.files.open_table import open_table
 from bandit_envs.logged.files.reward_table import RewardTable
-from bandit_envs.logged.joining import concatenate
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.tables.parts import FramePart, Parts
 from bandit_envs.tables.roles import Names
@@ -138,5 +137,4 @@ def from_frame(
     scan = open_table("frame", Parts([FramePart(frame)]), columns)
     if time is not None:
         scan = scan.with_dates(time)
-    scan.warn(stacklevel=2)
-    return concatenate(list(scan))
+    return scan.read()

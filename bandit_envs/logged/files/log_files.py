@@ -240,7 +240,6 @@ class WrittenScan(Scan):
             yield from _scan_written(part.file, self.batch_rows, self.reads_observation)
 
     def read(self) -> BanditLog:
-        """Returns the whole log, of which each file is read at once."""
         logs: list[BanditLog] = []
         for part in self.parts.found:
             with part.reading():

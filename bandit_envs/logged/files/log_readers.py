@@ -22,7 +22,6 @@ from bandit_envs.logged.files.open_table import open_table
 from bandit_envs.logged.files.scan import BATCH_ROWS
 from bandit_envs.logged.files.served.decision_scan import DecisionScan
 from bandit_envs.logged.files.users_scan import UsersScan
-from bandit_envs.logged.joining import concatenate
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.tables.folders import find_parts, has_files
 from bandit_envs.tables.suffixes import DECISION_SUFFIXES, TABLE_SUFFIXES
@@ -136,10 +135,4 @@ def read_log(
     time = columns.get("time")
     if time is not None:
         scan = scan.with_dates(time)
-    if isinstance(scan, WrittenScan):
-        return scan.read()
-    batches = list(scan)
-    scan.warn(stacklevel=2)
-    if isinstance(scan, DecisionScan) and not batches:
-        raise ValueError(f"{path} has no decision that has a reward")
-    return concatenate(batches)
+    return scan.read()

@@ -28,7 +28,6 @@ from bandit_envs.logged.files.dsjson.lines import (
 )
 from bandit_envs.logged.files.log_files import DSJSON_SUFFIXES
 from bandit_envs.logged.files.scan import BATCH_ROWS, Scan, times_of_batches
-from bandit_envs.logged.joining import concatenate
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.nests import Nest
 from bandit_envs.tables.cells import as_times, seconds_of
@@ -66,9 +65,7 @@ def read_dsjson(path: str | os.PathLike[str]) -> BanditLog:
     Warns:
         UserWarning: lines are left out, or have no outcome, or features have too many texts.
     """
-    scan = DsjsonScan.open(find_parts(Path(path), DSJSON_SUFFIXES))
-    scan.warn(stacklevel=3)
-    return concatenate(list(scan))
+    return DsjsonScan.open(find_parts(Path(path), DSJSON_SUFFIXES)).read()
 
 
 @dataclasses.dataclass(frozen=True)

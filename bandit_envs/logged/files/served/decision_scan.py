@@ -10,6 +10,7 @@ import numpy as np
 
 from bandit_envs.logged.files.scan import BATCH_ROWS, Scan, times_of_batches
 from bandit_envs.logged.files.served.decision_file import DecisionFile
+from bandit_envs.logged.joining import concatenate
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.logged.translation import translate_log
 from bandit_envs.nests import Nest
@@ -80,6 +81,12 @@ class DecisionScan(Scan):
             batch_rows=batch_rows,
             time=time,
         )
+
+    def read(self) -> BanditLog:
+        batches = list(self)
+        if not batches:
+            raise ValueError(f"{self.name} has no decision that has a reward")
+        return concatenate(batches)
 
     def scan_part(self, number: int) -> Iterator[BanditLog]:
         for batch in self.files[number].scan(self.batch_rows, self.has_dates):
