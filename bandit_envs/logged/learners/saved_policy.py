@@ -11,7 +11,7 @@ import numpy as np
 
 from bandit_envs.arrays import Array
 from bandit_envs.logged.features import spec_of_rows
-from bandit_envs.logged.learners.applied import Decided, decide
+from bandit_envs.logged.learners.applied import ROWS, Decided, decide_batch
 from bandit_envs.nests import Nest
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.models import Model
@@ -166,12 +166,13 @@ class SavedPolicy:
         Raises:
             ValueError: a decision misses a value, or has one of another kind.
         """
-
-        def make(observation: Nest, batch_size: int) -> Policy:
-            return self.make(spec_of_rows(observation), batch_size, seed)
-
         actions = () if self.encoding is None else self.encoding.actions
-        return decide(make, decisions, actions)
+        policy: Policy | None = None
+        for batch in decisions:
+            if len(batch.names):
+                size = min(ROWS, len(batch.names))
+                policy = policy or self.make(spec_of_rows(batch.observation), size, seed)
+                yield decide_batch(policy, batch, actions)
 
     def _make(self, observation_spec: Nest, batch_size: int, seed: Seed) -> Policy:
         """Returns what `make` does, once the sizes of observations are known to fit."""
