@@ -278,11 +278,11 @@ def test_tails_of_parts_are_those_of_the_whole():
 
 
 def problems_of(estimator, log, policy, predicted=None):
-    return estimator.sums(log, policy, predicted).find_problems()
+    return estimator.terms(log, policy, predicted).sums().find_problems()
 
 
 def test_the_expected_effective_sample_size_is_of_all_actions_of_the_logger():
-    estimate = InversePropensityScoring().sums(*short_log(knows_all=True)[:2])
+    estimate = InversePropensityScoring().terms(*short_log(knows_all=True)[:2]).sums()
     assert estimate.weights.effective_sample_size() == pytest.approx(3.560054735, abs=1e-9)
     assert estimate.weights.expected_sample_size() == pytest.approx(3.892395084, abs=1e-9)
     (text,) = [text for text in estimate.find_problems() if "effective" in text]

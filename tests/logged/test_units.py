@@ -310,8 +310,8 @@ def test_wrong_units_are_refused(unit, error, text):
 
 def test_sums_with_and_without_units_do_not_merge():
     log, policy = drawn_log(40, np.arange(40))
-    left = InversePropensityScoring().sums(log, policy)
-    right = InversePropensityScoring().sums(log.drop("unit"), policy)
+    left = InversePropensityScoring().terms(log, policy).sums()
+    right = InversePropensityScoring().terms(log.drop("unit"), policy).sums()
     with pytest.raises(ValueError, match="sums are of rows with and without units"):
         left.merge(right)
 

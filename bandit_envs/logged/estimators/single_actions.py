@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import check_number
-from bandit_envs.logged.estimators.estimate import Estimate, EstimateSums
+from bandit_envs.logged.estimators.estimate import Estimate
 from bandit_envs.logged.estimators.sums.ratio_sums import compared_columns, free_columns
 from bandit_envs.logged.estimators.sums.unlogged_actions import ActionSums
 from bandit_envs.logged.estimators.terms import Terms
@@ -64,40 +64,23 @@ class Estimator(abc.ABC):
         terms = self.terms(log, probabilities, predicted_rewards)
         return terms.sums().estimate([terms], stacklevel=3)
 
-    def sums(
-        self,
-        log: BanditLog,
-        probabilities: ArrayLike,
-        predicted_rewards: ArrayLike | None = None,
-        first_row: int = 0,
-    ) -> EstimateSums:
-        """Returns the sums of a part of a log, which merge with those of other parts.
-
-        Args:
-            log: any number of logged decisions.
-            probabilities: [n, K], as for `estimate`.
-            predicted_rewards: [n, K], as for `estimate`.
-            first_row: the number of the first row of the part in the whole log, by which rows
-                belong to the blocks of `Estimate.interval`.
-
-        >>> log = BanditLog(np.ones((900, 1)), [0, 1, 1] * 300, [1, 0, 1] * 300, [0.5] * 900)
-        >>> policy = np.full((900, 2), 0.5)
-        >>> first = InversePropensityScoring().sums(log[:300], policy[:300])
-        >>> rest = InversePropensityScoring().sums(log[300:], policy[300:], first_row=300)
-        >>> round(first.merge(rest).estimate().value, 4)
-        0.6667
-        """
-        return self.terms(log, probabilities, predicted_rewards).sums(first_row)
-
     def terms(
         self, log: BanditLog, probabilities: ArrayLike, predicted_rewards: ArrayLike | None = None
     ) -> Terms:
-        """Returns what each row adds to the estimate.
+        """Returns what each row adds to the estimate; `terms.sums()` of parts of a log merge.
 
         Args:
             log: any number of logged decisions.
             probabilities: [n, K], as for `estimate`.
             predicted_rewards: [n, K], as for `estimate`.
+
+        >>> log = BanditLog(np.ones((900, 1)), [0, 1, 1] * 300, [1, 0, 1] * 300, [0.5] * 900)
+        >>> policy = np.full((900, 2), 0.5)
+        >>> ips = InversePropensityScoring()
+        >>> first = ips.terms(log[:300], policy[:300]).sums()
+        >>> rest = ips.terms(log[300:], policy[300:]).sums(first_row=300)
+        >>> round(first.merge(rest).estimate().value, 4)
+        0.6667
         """
         if self.needs_predictions and predicted_rewards is None:
             raise ValueError(f"{type(self).__name__} needs predicted_rewards")
