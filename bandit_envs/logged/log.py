@@ -167,11 +167,6 @@ class BanditLog:
                 check_array(f"{name} has", array, shape[: array.ndim])
 
     @property
-    def is_continuous(self) -> bool:
-        """Whether actions are real numbers."""
-        return self.action_kind.is_number
-
-    @property
     def action_names(self) -> Sequence[str]:
         """The names of the actions, in the order of their numbers; () if they have none."""
         return () if self.encoding is None else self.encoding.actions
@@ -361,7 +356,7 @@ class BanditLog:
             if getattr(self, name) is not None:
                 expected = f"expected None, as actions are {self.action_kind}"
                 raise ValueError(f"{name} is of numbered actions; {expected}")
-        if self.is_continuous:
+        if self.action_kind.is_number:
             check_each("action", self.action, np.isfinite(self.action), "a finite number")
             check_reward_range("action", self.action)
 

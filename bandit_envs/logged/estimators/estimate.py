@@ -114,13 +114,6 @@ class EstimateSums:
             needs_equal_weights=self.needs_equal_weights,
         )
 
-    def standard_error(self) -> float:
-        """Returns the standard error of the estimate, of a ratio by the delta method.
-
-        With units, it is that of a jackknife over blocks of units.
-        """
-        return self.main.standard_error()
-
     @property
     def has_units(self) -> bool:
         """Whether rows belong to units, by which errors and intervals are."""
@@ -174,7 +167,7 @@ class EstimateSums:
     def find_problems(self) -> list[str]:
         """Returns the reasons to distrust the estimate."""
         value = self.main.value()
-        error = self.standard_error()
+        error = self.main.standard_error()
         unbiased = self.unbiased
         known = unbiased.standard_error if isinstance(unbiased, InfluenceSums) else error
         deviation = known * math.sqrt(self.size)
@@ -212,7 +205,7 @@ class EstimateSums:
             warnings.warn(problem, stacklevel=stacklevel)
         return Estimate(
             value=self.main.value(),
-            standard_error=self.standard_error(),
+            standard_error=self.main.standard_error(),
             effective_sample_size=self.weights.effective_sample_size(),
             max_weight=self.weights.largest,
             share_of_large_weights=self.weights.share_of_large(),

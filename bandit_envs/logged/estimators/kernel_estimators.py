@@ -276,7 +276,7 @@ def find_moved(sums: EstimateSums, bandwidth: float) -> list[str]:
         # The bias V_h - (4/3 V_(h/2) - 1/3 V_h) as a sum of the two ratios that are extrapolated.
         factors = np.array([-1.0, 1.0 / (1.0 - EXTRAPOLATION) - 1.0])
         noise = sums.unbiased.standard_error_of(factors)
-    if abs(bias) <= max(MOVED * noise, sums.standard_error()):
+    if abs(bias) <= max(MOVED * noise, sums.main.standard_error()):
         return []
     value = sums.main.value()
     near = value - bias / EXTRAPOLATION
