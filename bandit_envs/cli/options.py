@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from bandit_envs.base.checks import short_repr
 from bandit_envs.cli.help import Parser
 from bandit_envs.running.backends import BACKENDS, CLUSTERS
+from bandit_envs.tables.roles import ROLES
 
 
 class Workers(NamedTuple):
@@ -33,6 +34,19 @@ class StoreOnce(argparse.Action):
         if getattr(namespace, self.dest) is not None:
             parser.error(f"{option_string} is given twice; expected one")
         setattr(namespace, self.dest, values)
+
+
+def add_column(group: argparse._ActionsContainer, role: str, more: str, **options: Any) -> None:
+    """Adds the option of the column of a role, which has its name.
+
+    Args:
+        group: of options, or a parser.
+        role: one of `ROLES`, which says what the column is.
+        more: says more of it.
+        options: of `add_argument`.
+    """
+    text = f"column {ROLES[role].says}{more}"
+    group.add_argument(f"--{role}", **{"metavar": "COLUMN", "help": text, **options})
 
 
 def add_policies(parser: Parser, text: str) -> None:

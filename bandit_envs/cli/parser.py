@@ -17,6 +17,7 @@ from bandit_envs.cli.help import (
 from bandit_envs.cli.help_examples import EXAMPLES
 from bandit_envs.cli.options import (
     StoreOnce,
+    add_column,
     add_latex,
     add_output,
     add_overwrite,
@@ -161,14 +162,12 @@ def _add_show(subcommands: Subcommands) -> None:
 
 def _add_test(parser: Parser, group: argparse._ArgumentGroup) -> None:
     """Adds the options of a table of a test: the columns to a parser, and others to a group."""
-    text = "of a test of variants: column of the variant that a user saw"
-    parser.add_argument("--variant", metavar="COLUMN", help=text)
+    add_column(parser, "variant", ", of a test of variants")
     text = (
         "columns of what a user did; the first one decides, and others are shown (default: reward)"
     )
     parser.add_argument("--reward", type=split_names, metavar="A,B,C", help=text)
-    text = "column of times, dates or days, on which variants may join and leave"
-    parser.add_argument("--time", metavar="COLUMN", help=text)
+    add_column(parser, "time", ", or days, on which variants may join and leave")
     text = "variants may have been closed because of what the test has shown"
     group.add_argument("--closes-by-results", action="store_true", help=text)
     text = "the largest probability of a wrong winner (default: 0.05)"
@@ -216,10 +215,10 @@ def _add_evaluate(subcommands: Subcommands) -> None:
     )
     _add_log(parser, "none lets no policy learn, and all are evaluated on all rows")
     text = (
-        "column that says which of several logging policies a row is of; then --propensity has "
-        "NAME=COLUMN,NAME=COLUMN, with which probability each of them takes the logged action"
+        ", if there are several; then --propensity has NAME=COLUMN,NAME=COLUMN, with which "
+        "probability each of them takes the logged action"
     )
-    parser.group("the log").add_argument("--logger", metavar="COLUMN", help=text)
+    add_column(parser.group("the log"), "logger", text)
     text = (
         "also a table for the rows of each value of a column, such as a feature, or step; or of "
         "each day, week, month or year of a column of dates, as DATE:month"
@@ -241,12 +240,12 @@ def _add_evaluate(subcommands: Subcommands) -> None:
 def _add_slates(parser: Parser) -> None:
     """Adds the option of logs whose actions are slates."""
     text = (
-        "column that says which slot a row is of, if there is a row for each slot; then --decision "
-        "says which rows are of one slate. Of slates, --propensity may also be "
+        ", if there is a row for each slot; then --decision says which rows are of one slate. Of "
+        "slates, --propensity may also be "
         f"{OF_SLOTS}A,B, with which probabilities slots show their items, or {OF_PREFIXES}A,B, "
         "those of the items down to each slot, or both in turn"
     )
-    parser.group("actions that are slates").add_argument("--slot", metavar="COLUMN", help=text)
+    add_column(parser.group("actions that are slates"), "slot", text)
 
 
 def _add_learn(subcommands: Subcommands) -> None:
@@ -280,13 +279,9 @@ def _add_apply(subcommands: Subcommands) -> None:
     )
     parser.add_argument("table", type=Path, metavar="TABLE", help=text)
     _add_missing(parser, "the table")
-    text = "column that names the decisions (default: the numbers of the rows, from 0)"
-    parser.add_argument("--decision", metavar="COLUMN", help=text)
-    text = (
-        "column of the items, if the table has one row for each candidate of a decision; or of "
-        "lists of them"
-    )
-    parser.add_argument("--item", metavar="COLUMN", help=text)
+    add_column(parser, "decision", " (default: the numbers of the rows, from 0)")
+    text = ", if the table has one row for each candidate of a decision; or of lists of them"
+    add_column(parser, "item", text)
     _add_available(parser, "the table")
     text = "write a row for each action or item, not only for the chosen one"
     parser.add_argument("--probabilities", action="store_true", help=text)
@@ -300,8 +295,7 @@ def _add_apply(subcommands: Subcommands) -> None:
 
 def _add_available(parser: Parser, group: str) -> None:
     """Adds the option of the actions that are available in each row."""
-    text = 'column of the actions that are available, as ["A", "B"] (default: all are)'
-    parser.group(group).add_argument("--available", metavar="COLUMN", help=text)
+    add_column(parser.group(group), "available", ', as ["A", "B"] (default: all are)')
 
 
 def _add_missing(parser: Parser, group: str) -> None:
@@ -357,8 +351,8 @@ def _add_outcomes(parser: Parser) -> None:
     parser.group("the table").add_argument("--example", metavar="COLUMN", help=text)
     text = "column of the names of the models, of a table with a line for each answer"
     parser.group("the table").add_argument("--action", metavar="COLUMN", help=text)
-    text = "column that says whose a request is, such as user: intervals and hold-outs are by units"
-    parser.group("the table").add_argument("--unit", action=StoreOnce, metavar="COLUMN", help=text)
+    text = ", such as user: intervals and hold-outs are by units"
+    add_column(parser.group("the table"), "unit", text, action=StoreOnce)
     text = "also show each value of a column of whole numbers or texts"
     parser.group("the table").add_argument("--by", action=StoreOnce, metavar="COLUMN", help=text)
     text = "the table is one of these, whose columns are known"
@@ -389,10 +383,10 @@ def _add_log(parser: Parser, train: str) -> None:
     parser.group("what policies learn from").add_argument(
         "--train", metavar="F|COLUMN=VALUE", help=text
     )
-    text = "column of actions: numbers from 0, names or prices; several of slates (default: action)"
-    parser.add_argument("--action", default=ROLES["action"].default, metavar="COLUMN", help=text)
-    text = "column of rewards; several of slates (default: reward)"
-    parser.add_argument("--reward", default=ROLES["reward"].default, metavar="COLUMN", help=text)
+    text = ": numbers from 0, names or prices; several of slates (default: action)"
+    add_column(parser, "action", text, default=ROLES["action"].default)
+    text = "; several of slates (default: reward)"
+    add_column(parser, "reward", text, default=ROLES["reward"].default)
     text = (
         f"column of propensities, or one number for all rows; or {ESTIMATE} or {ESTIMATE}:MODEL, "
         "by a logistic regression or a classifier of scikit-learn (default: propensity)"
@@ -400,8 +394,8 @@ def _add_log(parser: Parser, train: str) -> None:
     parser.add_argument("--propensity", action="append", metavar="COLUMN|P", help=text)
     text = 'columns of features in your table (default: all others; "" for none)'
     parser.add_argument("--features", action=StoreOnce, metavar="A,B,C", help=text)
-    text = "column of your table that says whose a row is, such as user: intervals are by units"
-    parser.group("the log").add_argument("--unit", action=StoreOnce, metavar="COLUMN", help=text)
+    text = ", such as user: intervals are by units"
+    add_column(parser.group("the log"), "unit", text, action=StoreOnce)
     text = (
         "table of rewards, such as conversions: it has the columns of --decision and --reward, and "
         "the sum for a decision counts, 0 without any"
@@ -422,14 +416,13 @@ def _add_log(parser: Parser, train: str) -> None:
     _add_available(parser, "the log")
     more = parser.group("actions that are items with features")
     text = (
-        "column of the decisions, if your table has one row for each candidate or slot of a "
-        "decision, or if --rewards has the same ids"
+        ", if your table has one row for each candidate or slot of a decision, or if --rewards has "
+        "the same ids"
     )
-    more.add_argument("--decision", metavar="COLUMN", help=text)
-    text = "column of the items; there is no --action then"
-    more.add_argument("--item", metavar="COLUMN", help=text)
-    text = "column that is 1 for the chosen candidate, and 0 for others (default: chosen)"
-    more.add_argument("--chosen", default=ROLES["chosen"].default, metavar="COLUMN", help=text)
+    add_column(more, "decision", text)
+    add_column(more, "item", "; there is no --action then")
+    text = ", and 0 for others (default: chosen)"
+    add_column(more, "chosen", text, default=ROLES["chosen"].default)
     text = (
         "columns of features of the items (default: those that differ within a decision, or that "
         "have lists)"

@@ -40,6 +40,8 @@ def test_all_readers_of_logs_take_the_same_columns_with_the_same_defaults():
         assert not is_given(role, parameters[role].default)
     for name, default in log_roles.HOW.items():
         assert parameters[name].default is default
+    assert not log_roles.LogRoles.of(**{role: ROLES[role].default for role in NAMED}).given
+    assert log_roles.LogRoles.of(features=[], gather=True).given == ["features", "gather"]
     for read in (scan_log, read_log):
         with pytest.raises(TypeError, match="'rewrad' is given; expected one of action, item"):
             read("a.csv", rewrad="paid")

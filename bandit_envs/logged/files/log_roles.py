@@ -252,6 +252,8 @@ def _find_given(named: Mapping[str, Any]) -> list[str]:
     found = [role for role in ROLES_OF_LOGS if role != "time" and is_given(role, named[role])]
     if named["propensity"] is None:
         found.remove("propensity")  # they may be missing in any log
+    if named[FEATURES] is not None and FEATURES not in found:
+        found.append(FEATURES)  # no features are not all
     return [*found, *(name for name, default in HOW.items() if named[name] is not default)]
 
 
