@@ -11,10 +11,16 @@ from typing import TYPE_CHECKING, TypeAlias
 from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.evaluations.candidates import Candidate
-from bandit_envs.evaluations.estimate_rows import EstimateRow, Evaluated, make_tables
+from bandit_envs.evaluations.estimate_rows import (
+    EstimateRow,
+    Evaluated,
+    make_tables,
+    sign_of_gain,
+)
 from bandit_envs.evaluations.policy_sums import FEWEST, Found, Key
 from bandit_envs.evaluations.segments import order_names
 from bandit_envs.evaluations.showing.estimate_tables import latex_of_estimates
+from bandit_envs.evaluations.showing.headline import say_who_wins
 from bandit_envs.logged.summary import ItemRow, LogSummary
 from bandit_envs.names.visible import visible
 from bandit_envs.policies import Policy
@@ -40,8 +46,8 @@ Remarks: TypeAlias = Mapping[Key, Mapping[str, Sequence[str]]]
 SEGMENTS = "segments.csv"
 """The file of the tables of the segments."""
 
-GAINS = "gains in"
-LOSES = "loses in"
+SIGNS = {1: "gains in", -1: "loses in"}
+"""What the signs of gains in segments say."""
 
 
 class Evaluation:
@@ -163,6 +169,13 @@ class Evaluation:
             *([self._others] if self._others else []),
         ]
 
+    def headline(self) -> str:
+        """Returns which policies are better than the baseline, in one sentence, or two.
+
+        It is "" if no policy is compared with the baseline.
+        """
+        return say_who_wins(self.rows, self.baseline, self.confidence)
+
     def plot(self) -> Figure:
         """Returns a figure of the estimates and the gains, with their intervals."""
         import_extra("matplotlib", "cli")
@@ -236,12 +249,6 @@ class Evaluation:
             atomic_write(path / name, [image])
         self.write_page(path / PAGE)
 
-    def _describe_gain(self, row: EstimateRow) -> str:
-        """Returns what a gain is, if its p-value, corrected for all others, is low enough."""
-        if not row.p_value < 1.0 - self.confidence:
-            return ""
-        return GAINS if row.gain > 0.0 else LOSES
-
     def _notes_of_parts(self) -> Iterator[str]:
         """Yields which policies have learned from which rows of the log, and who meets others."""
         size = self.summary.size
@@ -271,16 +278,14 @@ class Evaluation:
     def _notes_of_segments(self) -> Iterator[str]:
         """Yields where policies gain and lose, and which segments have too few rows."""
         by = visible(self.by or "")
-        found: dict[tuple[str, str], dict[str, list[str]]] = {}
+        found: dict[tuple[str, str], dict[int, list[str]]] = {}
         for name, rows in self.segments.items():
             for row in rows:
                 if row.gain_rows:
                     places = found.setdefault((row.policy, row.estimator), {})
-                    places.setdefault(self._describe_gain(row), []).append(name)
+                    places.setdefault(sign_of_gain(row, self.confidence), []).append(name)
         for (policy, estimator), places in found.items():
-            parts = [
-                f"{told} {name_some(places[told])}" for told in (GAINS, LOSES) if told in places
-            ]
+            parts = [f"{SIGNS[sign]} {name_some(places[sign])}" for sign in SIGNS if sign in places]
             where = " and ".join(parts) or "has no certain gain or loss"
             yield f"By {by}, {policy} {where}, by {estimator} and corrected p-values."
         short = [name for name, rows in self.segments.items() if not rows]
