@@ -68,7 +68,9 @@ def _verdict(signs: Sequence[set[int]], name: str) -> str:
         return f"{_subject(number, number, name)} worse"
     one = name if number == 1 else f"one of {number} policies"
     is_open = not any(1 in found for found in signs)
-    return f"{'The log does not decide' if is_open else 'Estimators disagree'} whether {one} is better"
+    return (
+        f"{'The log does not decide' if is_open else 'Estimators disagree'} whether {one} is better"
+    )
 
 
 def _subject(count: int, number: int, name: str) -> str:
