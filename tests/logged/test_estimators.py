@@ -23,7 +23,7 @@ from bandit_envs.logged import (
 from tests.logged.logs import PREDICTED, PROBABILITIES, drawn, small_log
 from tests.statistical import is_near
 
-pytestmark = pytest.mark.filterwarnings("ignore:the effective sample size")
+pytestmark = pytest.mark.filterwarnings("ignore:.*the estimate is unreliable")
 
 WEIGHTS = np.array([0.4, 3.2, 4, 2, 1.5, 5])  # of the small log
 REFERENCE = [  # by another program

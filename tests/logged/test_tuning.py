@@ -90,7 +90,7 @@ def test_dimensions_of_embeddings_are_chosen_as_the_rule_says():
     assert found.value == pytest.approx(0.350180503, abs=1e-9)
 
 
-@pytest.mark.filterwarnings("ignore:the effective sample size")
+@pytest.mark.filterwarnings("ignore:.*the estimate is unreliable")
 @pytest.mark.parametrize("choose", [slope, tuned])
 def test_dimensions_that_leave_out_what_rewards_depend_on_are_refuted(choose):
     rng = np.random.default_rng(1)
