@@ -17,7 +17,6 @@ from bandit_envs.logged.estimators import Estimate
 from bandit_envs.logged.estimators.estimate import EstimateSums
 from bandit_envs.logged.estimators.gains import p_value_of
 from bandit_envs.metrics.holm import holm
-from bandit_envs.rounding import is_rounding
 
 
 class EstimateRow(NamedTuple):
@@ -93,10 +92,6 @@ class Evaluated:
         for name, sums in self.sums.gains.items():
             if sums.size >= FEWEST:
                 gain, _ = self._estimate(name, sums)
-                value = self.sums.estimates[name].main.value()
-                if is_rounding(max(abs(gain.value), gain.standard_error), value):
-                    found[name] = Gain(0.0, 0.0, 0.0, 0.0, sums.size, 1.0)  # the same choices
-                    continue
                 low, high = gain.interval(confidence)
                 p_value = p_value_of(gain)
                 found[name] = Gain(gain.value, low, high, gain.standard_error, sums.size, p_value)
