@@ -22,6 +22,8 @@ from bandit_envs.base.archives import (
 )
 from bandit_envs.studies.running.checkpoints import Checkpoint
 
+pytestmark = pytest.mark.filterwarnings("ignore:Passing in a parenthesized single number")
+
 
 class Cycle:
     """Garbage, whose collection lets other threads run."""

@@ -42,6 +42,8 @@ pytest.importorskip("filelock")
 pytest.importorskip("rich")
 matplotlib_figure = pytest.importorskip("matplotlib.figure")
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*the estimate is unreliable")
+
 MINE = "tests.studies.mine"
 HYBRID = "contextual:model=hybrid_ridge,rule=upper_bound"
 FILES = ["estimates.csv", "estimates.png", "evaluation.html", "weights.png"]

@@ -43,6 +43,8 @@ from bandit_envs.policies.models import Ridge
 from bandit_envs.policies.rules import Greedy
 from tests.evaluations.logs import KINDS_OF_LOG, Batches, Unread, record_log, split_log, write_parts
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*the estimate is unreliable")
+
 TEXTS = ["random", "ucb:c=1", "lin_ucb"]
 CONTEXT = ArraySpec((2,), np.float64)
 

@@ -143,6 +143,7 @@ def test_intervals_of_ratios_follow_the_delta_method(estimator):
     assert estimate.standard_error == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:all rows say the same")
 @pytest.mark.parametrize("estimator", [SelfNormalizedIPS(), SelfNormalizedDR()], ids=name)
 def test_a_ratio_without_spread_has_no_error(estimator):
     log, probabilities, _ = draw_tables(0, 500)

@@ -21,6 +21,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*the estimate is unreliable"),
     pytest.mark.filterwarnings("ignore:the mean weight"),
     pytest.mark.filterwarnings("ignore:the estimate is about"),
+    pytest.mark.filterwarnings("ignore:the estimate moves with the bandwidth"),
     pytest.mark.filterwarnings("ignore:the policy takes actions"),
 ]
 

@@ -21,6 +21,8 @@ from bandit_envs.sampling import (
 from bandit_envs.testing import EnvironmentContract, assert_identical
 from tests.statistical import is_near, is_near_std
 
+pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+
 LARGE = (100, 70)
 SAMPLERS = {
     "normal": Normal(50),

@@ -16,6 +16,8 @@ from bandit_envs.policies.models import Logistic
 from bandit_envs.serving import DecisionService, keepers
 from tests.serving.services import CONTEXT, NAMES, arms, contextual, open_arms, open_shop
 
+pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+
 USERS = 60
 FAULTS = (
     sqlite3.OperationalError("database or disk is full"),
