@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -24,7 +23,7 @@ from bandit_envs.evaluations.showing.headline import say_who_wins
 from bandit_envs.logged.summary import ItemRow, LogSummary
 from bandit_envs.names.visible import visible
 from bandit_envs.policies import Policy
-from bandit_envs.showing.tables import csv_rows, text_cell
+from bandit_envs.showing.tables import csv_table
 from bandit_envs.tables.errors import name_some
 
 if TYPE_CHECKING:
@@ -126,10 +125,8 @@ class Evaluation:
 
         The first column has the segment, and is named as the column that the log was cut by.
         """
-        frame = import_extra("pandas", "logged").DataFrame(
-            [[name, *row] for name, rows in self.segments.items() for row in rows],
-            columns=[self.by or "segment", *EstimateRow._fields],
-        )
+        headings, rows = self._segment_table()
+        frame = import_extra("pandas", "logged").DataFrame(rows, columns=headings)
         found: DataFrame = frame
         return found
 
@@ -227,27 +224,25 @@ class Evaluation:
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
         (path / PAGE).unlink(missing_ok=True)  # no page is older than the numbers beside it
-        cells = [_to_cells(row) for row in self.rows]
-        atomic_write(path / ESTIMATES, [csv_rows([EstimateRow._fields, *cells])])
-        if self.by is not None:
-            lines = [
-                [text_cell(name), *_to_cells(row)]
-                for name, rows in self.segments.items()
-                for row in rows
-            ]
-            header = [text_cell(self.by), *EstimateRow._fields]
-            atomic_write(path / SEGMENTS, [csv_rows([header, *lines])])
-        else:
-            (path / SEGMENTS).unlink(missing_ok=True)
+        atomic_write(path / ESTIMATES, [csv_table(EstimateRow._fields, self.rows)])
         items = self.summary.item_rows()
-        if items:
-            lines = [_to_cells(item) for item in items]
-            atomic_write(path / ITEMS, [csv_rows([ItemRow._fields, *lines])])
-        else:
-            (path / ITEMS).unlink(missing_ok=True)
+        tables = {
+            SEGMENTS: csv_table(*self._segment_table()) if self.by is not None else None,
+            ITEMS: csv_table(ItemRow._fields, items) if items else None,
+        }
+        for name, table in tables.items():
+            if table is None:
+                (path / name).unlink(missing_ok=True)
+            else:
+                atomic_write(path / name, [table])
         for name, image in images.items():
             atomic_write(path / name, [image])
         self.write_page(path / PAGE)
+
+    def _segment_table(self) -> tuple[list[str], list[list[object]]]:
+        """Returns the headings and the rows of the tables of all segments, one below the other."""
+        rows = [[name, *row] for name, rows in self.segments.items() for row in rows]
+        return [self.by or "segment", *EstimateRow._fields], rows
 
     def _notes_of_parts(self) -> Iterator[str]:
         """Yields which policies have learned from which rows of the log, and who meets others."""
@@ -304,9 +299,3 @@ def _evaluated_in(
             more = remarks.get((name, place), {})
             evaluated.append(Evaluated(policy, found[name, place], more))
     return evaluated
-
-
-def _to_cells(row: Sequence[object]) -> list[object]:
-    """Returns a row of the file."""
-    cells = [text_cell(cell) if isinstance(cell, str) else cell for cell in row]
-    return ["" if isinstance(cell, float) and math.isnan(cell) else cell for cell in cells]
