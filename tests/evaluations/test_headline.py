@@ -47,7 +47,7 @@ def row_of(policy, kind, estimator="dr"):
         (
             [("a", "wins"), ("a", "wins a little", "ips")],
             "a is better than the logged policy: gain +0.0200 "
-            "(95% interval +0.0100 to +0.0300; p 0.04), by ips.",
+            "(95% interval +0.0100 to +0.0300; p 0.04), by ips, the least sure of 2 estimators.",
         ),
         ([(f"{number:03}", "wins") for number in range(300)], "300 of 300 policies are better "),
         ([("\x1b[2J", "wins")], r"\x1b[2J is better"),

@@ -85,5 +85,7 @@ def _numbers(row: EstimateRow, rows: Sequence[EstimateRow], confidence: float) -
     interval = interval_text(f"{row.gain_low:+.4f}", f"{row.gain_high:+.4f}")
     level = f"{100.0 * confidence:.4g}% interval {interval}"
     p_value = f"p {p_text(row.p_value)}{explain_correction(rows)}"
-    text = f"{row.gain:+.4f} ({level}; {p_value}), by {visible(row.estimator)}."
+    text = f"{row.gain:+.4f} ({level}; {p_value}), by {visible(row.estimator)}"
+    number = len({each.estimator for each in rows if each.gain_rows})
+    text += f", the least sure of {number} estimators." if number > 1 else "."
     return f"{text} A warning says why to distrust it." if row.warnings else text
