@@ -645,6 +645,7 @@ def test_other_backends_are_refused_before_the_log_is_read(backend):
         learn(Unread(), backend=backend)
 
 
+@pytest.mark.slow
 def test_threads_take_a_policy_that_cannot_be_pickled(log):
     pytest.importorskip("joblib")
     policy = UCBPolicy(1.0, num_actions=3)

@@ -26,7 +26,7 @@ KINDS = {
     "lucb": LUCBPolicy,
     "successive elimination": SuccessiveEliminationPolicy,
 }
-QUICK = ("successive elimination", "top-two thompson")
+QUICK = ("successive elimination",)
 kinds = pytest.mark.parametrize(
     "kind", [pytest.param(k, marks=[pytest.mark.slow] * (k not in QUICK)) for k in KINDS]
 )

@@ -252,6 +252,7 @@ def learn_at(folder, at, answers):
         service.close()
 
 
+@pytest.mark.slow
 @pytest.mark.posix
 def test_of_several_processes_that_start_at_once_one_learns(tmp_path):
     context = multiprocessing.get_context("fork")
