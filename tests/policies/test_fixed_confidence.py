@@ -207,7 +207,10 @@ RULES = {
 }
 
 
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in ("c", "d, normal"))) for name in RULES],
+)
 def test_choices_stops_and_recommendations_are_those_of_the_rule(name):
     make, rule, parameters = RULES[name]
     rng = np.random.default_rng(5)

@@ -128,7 +128,7 @@ def serve(folder, policy, options, now, faults):
     ("name", "schedule"),
     [
         *itertools.product(["arms"], SCHEDULES),
-        ("pending", "counted"),
+        pytest.param("pending", "counted", marks=pytest.mark.slow),
         ("pending", "lost"),
         ("failing", "counted"),
     ],
