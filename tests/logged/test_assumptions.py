@@ -199,9 +199,7 @@ def test_checks_of_parts_merge_to_those_of_the_whole(self_normalized):
         parts.append(estimator.terms(reward[rows], *tables))
     merged = merge_sums(sum_terms(parts))
     assert merged.compared.compare_first() == pytest.approx(whole.compared.compare_first())
-    assert merged.free.influence_sums().interval() == pytest.approx(
-        whole.free.influence_sums().interval()
-    )
+    assert merged.free.influences.interval() == pytest.approx(whole.free.influences.interval())
 
 
 @pytest.mark.filterwarnings("ignore:.*the estimate is unreliable")

@@ -256,6 +256,7 @@ def test_tuning_takes_the_smallest_estimated_error():
     assert estimate == estimate_small(best)
 
 
+@pytest.mark.slow
 def test_estimates_are_unbiased_and_their_intervals_cover_the_truth():
     size = 600
     env = logistic_context(5, 3, size, seed=0)

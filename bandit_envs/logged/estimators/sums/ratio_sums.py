@@ -143,8 +143,7 @@ class RatioSums:
         if self._has_tiny_weights():
             return math.inf
         if self.blocks.are_units:
-            found = self.influence_sums()
-            return math.inf if found is None else found.standard_error
+            return math.inf if self.influences is None else self.influences.standard_error
         size = self._moments.weight
         return math.sqrt(self._squares_of(self._direction()) / size / (size - 1.0))
 
@@ -187,8 +186,9 @@ class RatioSums:
         change = (1.0 / _or_one(self.normalisers())) @ errors
         return np.asarray(change + (direct - self._moments.means[0]))
 
-    def influence_sums(self) -> InfluenceSums | None:
-        """Returns the sums of the influences about the value; None if the rows must be read again.
+    @functools.cached_property
+    def influences(self) -> InfluenceSums | None:
+        """The sums of the influences about the value; None if the rows must be read again.
 
         These are ratios of many slots, and of weights whose squares are rounded to 0. By units,
         they are None only if the error is not known.
