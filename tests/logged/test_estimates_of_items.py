@@ -65,12 +65,10 @@ def test_parts_of_a_log_add_up_to_the_same():
     table = probabilities("softmax", log)
     parts = [log[:2], log[2:]]
     model = RewardSums.from_log(parts[0]).merge(RewardSums.from_log(parts[1], 2)).fit()
-    sums = [
-        DoublyRobust().sums(
-            part, table[first : first + len(part)], model.predict(part, first), first
-        )
-        for first, part in zip((0, 2), parts)
-    ]
+    policies = [table[:2], table[2:]]
+    predicted = [model.predict(part, first) for first, part in zip((0, 2), parts)]
+    terms = [DoublyRobust().terms(*part) for part in zip(parts, policies, predicted)]
+    sums = [part.sums(first) for first, part in zip((0, 2), terms)]
     found = sums[0].merge(sums[1]).estimate()
     assert found.value == pytest.approx(EXPECTED["softmax"]["DR"], abs=1e-9)
 
