@@ -226,9 +226,7 @@ class FixedOffers(Offers[ContextRequest]):
         return self.names[self.check_row(row)]
 
     def check_policy(self, policy: Policy, law: ChoiceLaw) -> None:
-        if has_item_features(policy):
-            expected = "expected item_features, the columns of items, or a policy of contexts"
-            raise ValueError(f"policy is {policy!r} for features of actions; {expected}")
+        refuse_item_features(policy)
         size = width_of(policy)
         width = self._contexts.width
         if self._columns.features and size not in (None, width):
@@ -376,6 +374,13 @@ def _one_each(name: str, values: Sequence[Any] | None, size: int) -> list[Any]:
 def has_item_features(policy: Policy) -> bool:
     """Returns whether a policy reads features of actions."""
     return sizes_of(policy).get("action_dim") is not None
+
+
+def refuse_item_features(policy: Policy) -> None:
+    """Raises ValueError if a policy reads features of actions, of which a service has none."""
+    if has_item_features(policy):
+        expected = "expected item_features, the columns of items, or a policy of contexts"
+        raise ValueError(f"policy is {policy!r} for features of actions; {expected}")
 
 
 def width_of(policy: Policy) -> int | None:

@@ -9,7 +9,6 @@ import threading
 import warnings
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,14 +27,17 @@ from bandit_envs.serving.learner_lock import LearnerLock
 from bandit_envs.serving.offers import Offers
 from bandit_envs.serving.opening import (
     ServiceArguments,
+    check_creation,
+    check_filled,
     check_policy,
     create_or_check,
-    open_store,
+    find_file,
     warn_if_frozen,
 )
 from bandit_envs.serving.reports.reading import read_report
 from bandit_envs.serving.reports.report import ServiceReport
 from bandit_envs.serving.schedule import Schedule
+from bandit_envs.serving.store import Store
 from bandit_envs.serving.stored_rows import DecisionRow, Event
 from bandit_envs.serving.upgrading import upgrade_file
 from bandit_envs.tables.encoding import TableEncoding
@@ -145,7 +147,8 @@ class DecisionService:
         learns: bool = True,
     ) -> None:
         given = ServiceArguments(actions, features, item_features, max_actions, seed)
-        check_policy(policy, given, is_new=not Path(path).exists())
+        file = find_file(path, synchronous, may_create=learns)
+        check_policy(policy)
         self._schedule = Schedule(learn_every, learn_seconds, timeout, timeout_reward)
         if timeout_reward is not None:
             policy.check_feedback([0], [timeout_reward])
@@ -157,8 +160,10 @@ class DecisionService:
         self._was_certain = False  # an action was drawn with probability 1, beside others
         self._is_warned = False
         self._first_contexts = FirstContexts(policy)
+        if not file.exists():
+            check_creation(file, policy, given, self._law)
         with contextlib.ExitStack() as undo:
-            self._store = open_store(path, synchronous, may_create=learns)
+            self._store = Store(file, synchronous)
             undo.callback(self._store.close)
             self.path = self._store.path  #: of the file
             self._learner_lock = LearnerLock(self.path) if learns else None
@@ -174,6 +179,8 @@ class DecisionService:
         """Creates the tables or checks them, and brings the policy up to the last row."""
         store = self._store
         with store.transaction():
+            if self._learner_lock is None:
+                check_filled(store)
             self._seed, self._offers, policy = create_or_check(store, policy, given)
             store.find_last()
             self._keeper: PolicyKeeper = (

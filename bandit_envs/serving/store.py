@@ -56,12 +56,13 @@ class Store:
     Args:
         path: of the file.
         synchronous: how SQLite waits for the disk.
+        database: what SQLite opens in place of the file, such as ":memory:"; None for the file.
 
     Raises:
         OSError, ValueError: the file cannot be used, or is something else.
     """
 
-    def __init__(self, path: Path, synchronous: str) -> None:
+    def __init__(self, path: Path, synchronous: str, database: str | None = None) -> None:
         self.path = path
         self.number = 0
         """Of the last row, as `find_last` has found it in this transaction."""
@@ -79,7 +80,7 @@ class Store:
         """Of the files on the disk, as the first transaction has found them."""
         with errors_of(path):
             self._connection = sqlite3.connect(
-                path, timeout=WAIT, isolation_level=None, check_same_thread=False
+                database or path, timeout=WAIT, isolation_level=None, check_same_thread=False
             )
         try:
             with errors_of(path):

@@ -69,6 +69,9 @@ def test_processes_agree_on_the_number_of_features(tmp_path):
 def test_who_only_decides_needs_a_file(tmp_path):
     with pytest.raises(FileNotFoundError, match="does not exist"):
         open_arms(tmp_path, learns=False)
+    (tmp_path / "shop.sqlite").touch()  # as where a process was killed that creates it
+    with pytest.raises(ValueError, match="is empty; DecisionService"):
+        open_arms(tmp_path, learns=False)
 
 
 def serve_users(folder, start, number):
