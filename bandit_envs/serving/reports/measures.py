@@ -7,17 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_envs.logged.files.served.decision_file import DecisionFile
-from bandit_envs.logged.files.served.decision_tables import open_to_read
-from bandit_envs.logged.files.served.typed_queries import TEXT, TypedQuery
 from bandit_envs.serving.reports.summing import RewardRows, divide
-
-NAMES = TypedQuery(
-    """SELECT DISTINCT measures.name
-    FROM measures JOIN decisions ON decisions.number = measures.decision
-    WHERE decisions.number <= ? ORDER BY measures.name""",
-    {"the name of a measure": TEXT},
-)
 
 
 class MeasureReport(NamedTuple):
@@ -36,12 +26,6 @@ class MeasureReport(NamedTuple):
     means: list[float]
     number: int
     mean: float
-
-
-def read_measure_names(file: DecisionFile) -> list[str]:
-    """Returns the names of the further rewards in a file."""
-    with open_to_read(file.path) as connection:
-        return [name for (name,) in NAMES.fetch(connection, file.path, (file.until,))]
 
 
 def report_measure(name: str, batches: Iterable[RewardRows], number: int) -> MeasureReport:

@@ -19,17 +19,12 @@ from bandit_envs.logged.files.served.decision_tables import PolicyRow, open_to_r
 from bandit_envs.logged.files.served.seen import SeenActions, SeenItems
 from bandit_envs.logged.files.served.typed_queries import TEXT, TIME, TypedQuery, damage
 from bandit_envs.policies.split_tests import SplitReport
-from bandit_envs.serving.reports.measures import read_measure_names, report_measure
+from bandit_envs.serving.reports.measures import report_measure
 from bandit_envs.serving.reports.notes import FileFacts, find_notes
 from bandit_envs.serving.reports.periods import Periods
 from bandit_envs.serving.reports.report import ServiceReport
 from bandit_envs.serving.reports.report_rows import ActionReport, PeriodReport
-from bandit_envs.serving.reports.scanning import (
-    MEASURES,
-    scan_decisions,
-    scan_items,
-    scan_rewards,
-)
+from bandit_envs.serving.reports.scanning import scan_decisions, scan_items, scan_rewards
 from bandit_envs.serving.reports.served_policies import ServedPolicies
 from bandit_envs.serving.reports.served_test import make_test, replay_test, with_measure
 from bandit_envs.serving.reports.shown_actions import FixedActions, MostChosenItems, ShownActions
@@ -114,8 +109,8 @@ def read_report(
     rewards.finish()
     found = _make_report(shown, facts, periods, decisions, rewards)
     measures = [
-        report_measure(name, scan_rewards(file, shown, MEASURES, name=name, since=0), shown.number)
-        for name in read_measure_names(file)
+        report_measure(name, scan_rewards(file, shown, name), shown.number)
+        for name in file.read_measure_names()
     ]
     is_too_short = policies is not None and found.rewards < FEWEST_REWARDS
     return dataclasses.replace(
@@ -225,9 +220,9 @@ def _report_test(
         return None
     names = file.encoding.actions
     since = at_work.learns_after
-    found = replay_test(test, names, scan_rewards(file, shown, after=since))
+    found = replay_test(test, names, scan_rewards(file, shown, since=since))
     for measure in measures:
-        rows = scan_rewards(file, shown, MEASURES, name=measure, since=since)
+        rows = scan_rewards(file, shown, measure, since)
         found = with_measure(found, test, measure, rows)
     return found
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from bandit_envs.arrays import Floats
-from bandit_envs.logged.files.served.decision_file import OF_REWARDS, DecisionFile
+from bandit_envs.logged.files.served.decision_file import OF_MEASURES, OF_REWARDS, DecisionFile
 from bandit_envs.logged.files.served.typed_queries import (
     ACTION,
     BYTES,
@@ -43,20 +42,10 @@ DECISIONS = TypedQuery(
     """,
     {**DECISION, "whether a decision waits": FLAG},
 )
-REWARDS = TypedQuery(
-    f"""SELECT events.number, events.time, decisions.action, probability, available, value,
-        decisions.number {OF_REWARDS}""",
-    {**DECISION, "a reward": VALUE, "the number of a decision": NUMBER},
-)
-MEASURES = TypedQuery(
-    """SELECT measures.number, decisions.time, decisions.action, probability, available, value,
-        decisions.number
-    FROM measures CROSS JOIN decisions ON decisions.number = measures.decision
-    WHERE measures.number > :after AND decisions.number <= :until AND measures.name = :name
-        AND decisions.number > :since
-    ORDER BY measures.number LIMIT :rows""",
-    {**DECISION, "a measure": VALUE, "the number of the decision": NUMBER},
-)
+CHOICE = "decisions.action, probability, available, value, decisions.number"
+REWARD = {**DECISION, "a reward": VALUE, "the number of a decision": NUMBER}
+REWARDS = TypedQuery(f"SELECT events.number, events.time, {CHOICE} {OF_REWARDS}", REWARD)
+MEASURES = TypedQuery(f"SELECT measures.number, decisions.time, {CHOICE} {OF_MEASURES}", REWARD)
 
 
 def scan_decisions(file: DecisionFile, shown: ShownActions) -> Iterator[DecisionRows]:
@@ -83,22 +72,21 @@ def _check_probabilities(file: DecisionFile, probabilities: Floats) -> None:
 
 
 def scan_rewards(
-    file: DecisionFile,
-    shown: ShownActions,
-    query: TypedQuery = REWARDS,
-    after: int = 0,
-    **others: Any,
+    file: DecisionFile, shown: ShownActions, reward: str = "reward", since: int = 0
 ) -> Iterator[RewardRows]:
     """Yields rewards in the order in which they came.
 
     Args:
         file: that has them.
         shown: the actions of the report.
-        query: of rewards, or of further ones.
-        after: rewards behind this number are read.
-        **others: other parameters of the query.
+        reward: the name of a further reward, or "reward".
+        since: rewards behind this number are read; of further ones, those of later decisions.
     """
-    for rows in file.scan_rows(query, BATCH_ROWS, after, **others):
+    if reward == "reward":
+        batches = file.scan_rows(REWARDS, BATCH_ROWS, after=since)
+    else:
+        batches = file.scan_rows(MEASURES, BATCH_ROWS, name=reward, since=since)
+    for rows in batches:
         _, times, actions, probabilities, available, rewards, numbers = zip(*rows)
         places = shown.find(np.array(actions), available)
         yield RewardRows(
