@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,7 +86,7 @@ def check_text(what: str, text: str) -> str:
 
 def check_names(names: Any, num_actions: int) -> tuple[str, ...]:
     """Returns the names of K actions; ValueError if they are too few, too many or not different."""
-    if isinstance(names, (str, bytes)) or not hasattr(names, "__iter__"):
+    if isinstance(names, (str, bytes, Iterator)) or not hasattr(names, "__iter__"):
         raise TypeError(f"actions is {short_repr(names)}; expected a list of names")
     found = check_all(names)
     if len({*found}) < len(found):

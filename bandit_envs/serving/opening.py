@@ -8,7 +8,7 @@ import json
 import os
 import secrets
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from bandit_envs.base.state import sizes_of
 from bandit_envs.logged.files.served.decision_tables import PolicyRow
 from bandit_envs.logged.files.served.typed_queries import damage
 from bandit_envs.names.users_code import printable
+from bandit_envs.names.visible import name_alike
 from bandit_envs.policies import KnapsackPolicy, Policy
 from bandit_envs.serving.action_table import check_names
 from bandit_envs.serving.contexts import Features, describe_columns, make_encoding
@@ -105,6 +106,18 @@ def warn_if_frozen(policy: Policy, stacklevel: int) -> None:
         problem = f"policy is {short_repr(policy)}, which does not learn from rewards"
         advice = "its choices stay as they are; ModelLearner makes policies that go on learning"
         warnings.warn(f"{problem}: {advice}", stacklevel=stacklevel + 1)
+
+
+def warn_if_alike(names: Iterable[str], stacklevel: int) -> None:
+    """Warns if names of actions that a user gives are easily mistaken for each other.
+
+    Args:
+        names: of the actions.
+        stacklevel: of the warning, as for `warnings.warn`.
+    """
+    alike = name_alike(names)
+    if alike is not None:
+        warnings.warn(f"actions {alike}, and are two actions", stacklevel=stacklevel + 1)
 
 
 def find_file(path: str | os.PathLike[str], synchronous: str, may_create: bool) -> Path:

@@ -32,6 +32,7 @@ from bandit_envs.serving.opening import (
     check_policy,
     create_or_check,
     find_file,
+    warn_if_alike,
     warn_if_frozen,
 )
 from bandit_envs.serving.reports.reading import read_report
@@ -115,7 +116,8 @@ class DecisionService:
 
     Warns:
         UserWarning: `learns` is True, and the policy does not learn from rewards, such as one that
-            a `DoublyRobustLearner` has made.
+            a `DoublyRobustLearner` has made; or names of actions differ in case or white space
+            alone.
 
     >>> import tempfile
     >>> from bandit_envs import EpsilonGreedyPolicy
@@ -172,6 +174,7 @@ class DecisionService:
             self._open(policy, given)
             self._release = weakref.finalize(self, undo.pop_all().close)
             self._release.atexit = False  # a forked process must not close it at its end
+        warn_if_alike(() if actions is None else actions, stacklevel=2)
         if learns:
             warn_if_frozen(policy, stacklevel=2)
 
@@ -357,6 +360,7 @@ class DecisionService:
             check_warm(warm)
             learner.learn_now()
             learner.change_actions(self._offers.add(name, warm))
+            warn_if_alike(self._offers.names, stacklevel=2)
 
     def retire_action(self, name: str) -> None:
         """Lets an action not be chosen any more. Its rewards still count.

@@ -7,7 +7,7 @@ from bandit_envs import KLUCBPolicy
 from bandit_envs.base.saving import encode_state
 from bandit_envs.policies import BetaThompsonSamplingPolicy
 from bandit_envs.serving import DecisionService
-from tests.serving.services import CONTEXT, NAMES, open_arms, open_shop
+from tests.serving.services import CONTEXT, NAMES, arms, open_arms, open_shop
 
 
 def serve(service, size):
@@ -135,3 +135,15 @@ def test_unknown_and_retired_actions_are_named(tmp_path):
             service.decide(available="red")
         with pytest.raises(TypeError, match="expected a name"):
             service.add_action(3)
+
+
+def test_names_that_differ_in_case_or_white_space_alone_are_told(tmp_path):
+    names = ["red", "Red ", "blue"]
+    with pytest.warns(UserWarning, match="'red' and 'Red ' differ in case or white space alone"):
+        service = DecisionService(tmp_path / "shop.sqlite", arms(), names)
+    service.close()
+    (tmp_path / "other").mkdir()
+    with open_arms(tmp_path / "other") as other:
+        with pytest.warns(UserWarning, match="'blue' and 'BLUE' differ"):
+            other.add_action("BLUE")
+        assert other.actions == (*NAMES, "BLUE")
