@@ -234,7 +234,7 @@ class FirstContexts:
             return
         self.is_done = True
         if not has_constant(np.concatenate(self._kept)):
-            warnings.warn(f"policy is {self._policy!r}, which {LACKS_CONSTANT}", stacklevel=4)
+            warnings.warn(f"policy is {self._policy!r}, which {LACKS_CONSTANT}", stacklevel=5)
         self._kept = []
 
 

@@ -117,10 +117,9 @@ def test_a_service_that_was_not_closed_counts_the_same_choices(tmp_path):
         if step % 2:
             service.reward(decision.id, 1.0)
     expected = encode_state(service.policy.get_state())
-    service._learner_lock.release()  # as the end of a process does
+    service._session._release()  # as the end of a process does
     with open_klucb(tmp_path) as again:
         assert encode_state(again.policy.get_state()) == expected
-    service._store.close()
 
 
 def test_unknown_and_retired_actions_are_named(tmp_path):

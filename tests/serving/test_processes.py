@@ -213,7 +213,7 @@ def test_the_learner_of_a_dead_process_is_no_hindrance(tmp_path):
 @pytest.mark.posix
 def test_a_process_that_was_forked_must_open_the_file_itself(tmp_path):
     with open_arms(tmp_path) as service:
-        service._process -= 1
+        service._session._process -= 1
         with pytest.raises(OSError, match="open it anew in each process"):
             service.decide()
-        service._process += 1
+        service._session._process += 1

@@ -90,7 +90,7 @@ def test_a_wrong_context_is_refused(tmp_path, context, kind):
         with pytest.raises(kind) as error:
             service.decide(context)
         check_line(error)
-        assert service._store.is_empty() is False
+        assert service._session.store.is_empty() is False
         service.decide(CONTEXT)
 
 
@@ -271,7 +271,7 @@ def test_another_version_of_the_tables_is_refused(tmp_path):
 def test_a_full_disk_loses_nothing(tmp_path):
     with open_arms(tmp_path) as service:
         decision = service.decide()
-        connection = service._store._connection
+        connection = service._session.store._connection
         ((pages,),) = connection.execute("PRAGMA page_count")
         connection.execute(f"PRAGMA max_page_count = {pages}")
         known = []
@@ -291,11 +291,11 @@ def test_a_full_disk_loses_nothing(tmp_path):
 def test_rewards_that_cannot_be_written_are_not_learned(tmp_path):
     with open_arms(tmp_path) as service:
         decisions = service.decide_many([None] * 2000)
-        service._store._connection.execute("PRAGMA query_only = 1")
+        service._session.store._connection.execute("PRAGMA query_only = 1")
         with pytest.raises(OSError, match="readonly"):
             service.reward(decisions[0].id, 1.0)
         assert service.policy.is_untrained
-        service._store._connection.execute("PRAGMA query_only = 0")
+        service._session.store._connection.execute("PRAGMA query_only = 0")
         assert service.reward(decisions[0].id, 1.0)
 
 
@@ -303,7 +303,7 @@ def test_waits_that_could_not_be_ended_end_later(tmp_path, monkeypatch):
     with open_arms(tmp_path, timeout=60.0, timeout_reward=1.0) as service:
         service.decide_many([None] * 50)
         monkeypatch.setattr(time, "time", lambda: 4e9)
-        add_event = service._store.add_event
+        add_event = service._session.store.add_event
         written = []
 
         def fail(event):
@@ -312,10 +312,10 @@ def test_waits_that_could_not_be_ended_end_later(tmp_path, monkeypatch):
                 raise sqlite3.OperationalError("database or disk is full")
             add_event(event)
 
-        service._store.add_event = fail
+        service._session.store.add_event = fail
         with pytest.raises(OSError, match="is full"):
             service.learn()
-        service._store.add_event = add_event
+        service._session.store.add_event = add_event
         service.learn()
         assert len(service.log()) == 50
 
