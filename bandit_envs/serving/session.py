@@ -74,7 +74,7 @@ class Session:
     def _open(self, policy: Policy, given: ServiceArguments, learns: bool) -> None:
         """Creates the tables or checks them, and brings the policy up to the last row."""
         store = self.store
-        with store.transaction():
+        with store:
             if not learns:
                 check_filled(store)
             self.seed, self.offers, policy = create_or_check(store, policy, given)
@@ -106,7 +106,7 @@ class Session:
             number = None if is_stale else self.keeper.number
             self._is_stale = True
             try:
-                with self.store.transaction():
+                with self.store:
                     self.store.find_last()
                     if is_stale:
                         self.keeper.reload()
@@ -165,7 +165,7 @@ class Session:
             self._is_open = False
             try:
                 if isinstance(self.keeper, LearningKeeper) and not self._is_stale:
-                    with self.store.transaction():
+                    with self.store:
                         self.keeper.save()
             finally:
                 self._release()

@@ -51,7 +51,7 @@ MOST_ITEMS = 2**17
 
 
 class Store:
-    """A connection to a file of decisions.
+    """A connection to a file of decisions; `with` makes a transaction, as each call has one.
 
     Args:
         path: of the file.
@@ -112,28 +112,28 @@ class Store:
         """Returns whether there are no tables yet."""
         return not self._value("SELECT count(*) FROM sqlite_master")
 
-    def transaction(self) -> Transaction:
-        """Lets no other process write until the end, and commits then; rolls back on errors.
+    def __enter__(self) -> None:
+        """Begins a transaction: no other process writes until its end, which commits."""
+        with errors_of(self.path):
+            self._roll_back()  # what an interrupt has left open
+            self._connection.execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Commits, or leaves the file as it was before if there was an error.
 
         Raises:
             OSError: the file cannot be written, or is not at its path any more.
         """
-        return Transaction(self)
-
-    def begin(self) -> None:
-        """Begins a transaction."""
-        self._roll_back()  # what an interrupt has left open
-        self._connection.execute("BEGIN IMMEDIATE")
-
-    def commit(self) -> None:
-        """Ends a transaction."""
-        self._check_places()
-        self._connection.execute("COMMIT")
-
-    def undo(self) -> None:
-        """Ends a transaction, and leaves the file as it was before."""
-        self._items.clear()  # some may be new
-        self._roll_back()
+        with errors_of(self.path):
+            try:
+                if error is not None:
+                    raise error
+                self._check_places()
+                self._connection.execute("COMMIT")
+            except BaseException:
+                self._items.clear()  # some may be new
+                self._roll_back()
+                raise
 
     def _check_places(self) -> None:
         """Raises OSError if a file was removed or replaced: what is written would be lost."""
@@ -347,31 +347,6 @@ class Store:
         """Returns the only value of the first row of a query; None if there is no row."""
         found = self._connection.execute(query, parameters).fetchone()
         return None if found is None else found[0]
-
-
-class Transaction:
-    """A transaction of a store. It is a class, as each call has one, and generators are slower.
-
-    Args:
-        store: that begins it, and commits it in the end.
-    """
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    def __enter__(self) -> None:
-        with errors_of(self._store.path):
-            self._store.begin()
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        with errors_of(self._store.path):
-            try:
-                if error is not None:
-                    raise error
-                self._store.commit()
-            except BaseException:
-                self._store.undo()
-                raise
 
 
 def _place_of(file: str) -> tuple[int, int] | None:

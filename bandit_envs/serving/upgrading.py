@@ -50,7 +50,7 @@ def upgrade_file(path: str | os.PathLike[str], policy: Policy, learn: bool | Non
         undo.callback(store.close)
         lock = LearnerLock(store.path)
         undo.callback(lock.release)
-        with store.transaction():
+        with store:
             check_filled(store)
             known = store.read_policies()[-1]
             is_same = known == describe_policy(policy, known.number, known.learns_after)
