@@ -14,12 +14,11 @@ import numpy as np
 from bandit_envs.base.archives import CONTENT_ERRORS
 from bandit_envs.names.users_code import printable
 from bandit_envs.policies import Policy
-from bandit_envs.serving.laws import ChoiceLaw
+from bandit_envs.serving.laws import ChoiceLaw, make_trajectory
 from bandit_envs.serving.offers import Offers
 from bandit_envs.serving.schedule import Schedule
 from bandit_envs.serving.store import Store
 from bandit_envs.serving.stored_rows import DecisionRow, Event, SeenEvent
-from bandit_envs.trajectories import PolicyInfo, StepType, Trajectory
 
 SAVE_SECONDS = 1.0
 """A policy that learns is saved so often, while others that decide read it."""
@@ -246,14 +245,11 @@ class LearningKeeper(PolicyKeeper):
             features=[row.features for row in rows],
             num_actions=self.policy.num_actions,
         )
-        trajectory = Trajectory(
-            step_type=np.full(size, StepType.FIRST, np.int32),
+        trajectory = make_trajectory(
             observation=seen.shown(),
-            action=np.array([row.action for row in rows]),
-            policy_info=PolicyInfo(np.log([row.probability for row in rows])),
-            next_step_type=np.full(size, StepType.LAST, np.int32),
-            reward=np.array([row.event.value for row in rows], np.float64),
-            discount=np.zeros(size, np.float32),
+            actions=np.array([row.action for row in rows]),
+            probabilities=np.array([row.probability for row in rows]),
+            rewards=np.array([row.event.value for row in rows], np.float64),
         )
         if size == 1:
             self.policy.learn(trajectory)
