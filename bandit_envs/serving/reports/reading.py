@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,16 +17,15 @@ from bandit_envs.logged.files.served.decision_tables import PolicyRow, open_to_r
 from bandit_envs.logged.files.served.seen import SeenActions, SeenItems
 from bandit_envs.logged.files.served.typed_queries import TEXT, TIME, TypedQuery, damage
 from bandit_envs.policies.split_tests import SplitReport
-from bandit_envs.serving.reports.measures import report_measure
 from bandit_envs.serving.reports.notes import FileFacts, find_notes
 from bandit_envs.serving.reports.periods import Periods
 from bandit_envs.serving.reports.report import ServiceReport
-from bandit_envs.serving.reports.report_rows import ActionReport, PeriodReport
+from bandit_envs.serving.reports.report_rows import ActionReport, MeasureReport, PeriodReport
 from bandit_envs.serving.reports.scanning import scan_decisions, scan_items, scan_rewards
 from bandit_envs.serving.reports.served_policies import ServedPolicies
 from bandit_envs.serving.reports.served_test import make_test, replay_test, with_measure
 from bandit_envs.serving.reports.shown_actions import FixedActions, MostChosenItems, ShownActions
-from bandit_envs.serving.reports.summing import DecisionSums, RewardsByPeriod, divide
+from bandit_envs.serving.reports.summing import DecisionSums, RewardRows, RewardsByPeriod, divide
 
 if TYPE_CHECKING:
     from bandit_envs.evaluations import Evaluation
@@ -106,7 +105,7 @@ def read_report(
         policy_sums.add_rewards(reward_rows)
     rewards.finish()
     measures = [
-        report_measure(name, scan_rewards(file, shown, name), shown.number)
+        _report_measure(name, scan_rewards(file, shown, name), shown.number)
         for name in file.read_measure_names()
     ]
     actions = _report_actions(shown, decisions, rewards, None)
@@ -192,6 +191,28 @@ def _read_facts(file: DecisionFile) -> FileFacts:
         timeouts=timeouts,
         has_contexts=bool(has_contexts),
         can_learn=parse_json(meta.get("can_learn", "")) is not False,
+    )
+
+
+def _report_measure(name: str, batches: Iterable[RewardRows], number: int) -> MeasureReport:
+    """Returns what the rewards of a name tell.
+
+    Args:
+        name: of the rewards.
+        batches: the rewards, whose `actions` are those of the report.
+        number: of the actions of the report.
+    """
+    counts = np.zeros(number)
+    totals = np.zeros(number)
+    for rows in batches:
+        counts += np.bincount(rows.actions, minlength=number)
+        totals += np.bincount(rows.actions, rows.rewards, number)
+    return MeasureReport(
+        name=name,
+        decisions=counts.astype(int).tolist(),
+        means=[divide(total, count) for total, count in zip(totals, counts)],
+        number=int(counts.sum()),
+        mean=divide(totals.sum(), counts.sum()),
     )
 
 

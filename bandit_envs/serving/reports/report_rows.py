@@ -1,4 +1,4 @@
-"""What a report tells of actions and of periods."""
+"""What a report tells of actions, policies, further rewards and periods."""
 
 from __future__ import annotations
 
@@ -65,6 +65,24 @@ class PolicyReport(NamedTuple):
     decisions_by_period: list[int]
     rewards_by_period: list[int]
     means_by_period: list[float]
+
+
+class MeasureReport(NamedTuple):
+    """A further reward by name. It decides nothing.
+
+    Fields:
+        name: of the reward.
+        decisions: for each action, how many have one.
+        means: for each action, the mean over these; NaN if there are none.
+        number: how many decisions have one, of all actions.
+        mean: over these.
+    """
+
+    name: str
+    decisions: list[int]
+    means: list[float]
+    number: int
+    mean: float
 
 
 class PeriodReport(NamedTuple):
