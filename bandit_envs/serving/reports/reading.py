@@ -15,7 +15,7 @@ from bandit_envs.base.checks import MAX_REWARD, check_confidence, check_number
 from bandit_envs.logged.files.served.decision_file import DecisionFile, parse_json, parse_range
 from bandit_envs.logged.files.served.decision_tables import PolicyRow, open_to_read, read_policies
 from bandit_envs.logged.files.served.seen import SeenActions, SeenItems
-from bandit_envs.logged.files.served.typed_queries import TEXT, TIME, TypedQuery, damage
+from bandit_envs.logged.files.served.typed_queries import TypedQuery, damage
 from bandit_envs.policies.split_tests import SplitReport
 from bandit_envs.serving.reports.notes import FileFacts, find_notes
 from bandit_envs.serving.reports.periods import Periods
@@ -39,16 +39,14 @@ TOO_SHORT = f"Other policies are estimated from {FEWEST_REWARDS} rewards on."
 NO_CONTEXT = np.ones(1, "<f8").tobytes()
 """The features of a decision without a context: the constant."""
 
-META = TypedQuery("SELECT name, value FROM meta", {"a name in meta": TEXT, "a value in meta": TEXT})
-UPGRADES = TypedQuery(
-    "SELECT time FROM events WHERE kind = 'upgrade' AND number <= ? ORDER BY number",
-    {"the time of an upgrade": TIME},
+META = TypedQuery.of("meta.name, meta.value", "FROM meta")
+UPGRADES = TypedQuery.of(
+    "events.time", "FROM events WHERE kind = 'upgrade' AND number <= ? ORDER BY number"
 )
 ENDS = [
-    TypedQuery(
-        f"""SELECT time FROM {table} WHERE number =
-            (SELECT {end}(number) FROM {table} WHERE number <= ?)""",
-        {"a time": TIME},
+    TypedQuery.of(
+        f"{table}.time",
+        f"FROM {table} WHERE number = (SELECT {end}(number) FROM {table} WHERE number <= ?)",
     )
     for table in ("decisions", "events")
     for end in ("min", "max")

@@ -8,50 +8,32 @@ import numpy as np
 
 from bandit_envs.arrays import Floats
 from bandit_envs.logged.files.served.decision_file import OF_MEASURES, OF_REWARDS, DecisionFile
-from bandit_envs.logged.files.served.typed_queries import (
-    ACTION,
-    BYTES,
-    FLAG,
-    NUMBER,
-    PROBABILITY,
-    TIME,
-    VALUE,
-    TypedQuery,
-    damage,
-)
+from bandit_envs.logged.files.served.typed_queries import TypedQuery, damage
 from bandit_envs.serving.reports.shown_actions import ItemRows, ShownActions
 from bandit_envs.serving.reports.summing import DecisionRows, RewardRows
 
 BATCH_ROWS = 50_000
 
-DECISION = {
-    "a number": NUMBER,
-    "a time": TIME,
-    "an action": ACTION,
-    "a probability": PROBABILITY,
-    "a mask": BYTES.or_none(),
-}
-DECISIONS = TypedQuery(
-    """
-    SELECT decisions.number, decisions.time, decisions.action, probability, available,
-        events.number IS NULL
-    FROM decisions LEFT JOIN events
+DECISIONS = TypedQuery.of(
+    "decisions.number, decisions.time, decisions.action, decisions.probability, "
+    "decisions.available, events.number",
+    """FROM decisions LEFT JOIN events
         ON events.decision = decisions.number AND events.number <= :until
     WHERE decisions.number > :after AND decisions.number <= :until
-    ORDER BY decisions.number LIMIT :rows
-    """,
-    {**DECISION, "whether a decision waits": FLAG},
+    ORDER BY decisions.number LIMIT :rows""",
+    joined="events",
 )
-CHOICE = "decisions.action, probability, available, value, decisions.number"
-REWARD = {**DECISION, "a reward": VALUE, "the number of a decision": NUMBER}
-REWARDS = TypedQuery(f"SELECT events.number, events.time, {CHOICE} {OF_REWARDS}", REWARD)
-MEASURES = TypedQuery(f"SELECT measures.number, decisions.time, {CHOICE} {OF_MEASURES}", REWARD)
+CHOICE = "decisions.action, decisions.probability, decisions.available, {}.value, decisions.number"
+REWARDS = TypedQuery.of(f"events.number, events.time, {CHOICE.format('events')}", OF_REWARDS)
+MEASURES = TypedQuery.of(
+    f"measures.number, decisions.time, {CHOICE.format('measures')}", OF_MEASURES
+)
 
 
 def scan_decisions(file: DecisionFile, shown: ShownActions) -> Iterator[DecisionRows]:
     """Yields all decisions, in their order."""
     for rows in file.scan_rows(DECISIONS, BATCH_ROWS):
-        numbers, times, actions, probabilities, available, is_pending = zip(*rows)
+        numbers, times, actions, probabilities, available, events = zip(*rows)
         places = shown.find(np.array(actions), available)
         _check_probabilities(file, np.array(probabilities))
         yield DecisionRows(
@@ -61,7 +43,7 @@ def scan_decisions(file: DecisionFile, shown: ShownActions) -> Iterator[Decision
             probabilities=np.array(probabilities),
             available=places.available,
             has_others=places.offered > 1,
-            is_pending=np.array(is_pending, np.bool_),
+            is_pending=np.array([event is None for event in events]),
         )
 
 

@@ -19,18 +19,7 @@ from bandit_envs.logged.files.served.decision_tables import (
     read_items,
 )
 from bandit_envs.logged.files.served.seen import Seen, SeenActions, SeenItems
-from bandit_envs.logged.files.served.typed_queries import (
-    ACTION,
-    BYTES,
-    COUNT,
-    NUMBER,
-    PROBABILITY,
-    TEXT,
-    TIME,
-    VALUE,
-    TypedQuery,
-    damage,
-)
+from bandit_envs.logged.files.served.typed_queries import COUNT, TypedQuery, damage
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.tables.decisions.candidate_rows import size_of_batches
 from bandit_envs.tables.encoding import TableEncoding
@@ -55,40 +44,31 @@ OF_MEASURES = """
 """
 """The further rewards of a name, of decisions behind a number, in the order in which they came."""
 
-ROW = "decisions.number, decisions.action, probability, available, features, value, decisions.time"
-CELLS = {
-    "the number of a reward": NUMBER,
-    "the number of a decision": NUMBER,
-    "an action": ACTION,
-    "a probability": PROBABILITY,
-    "a mask": BYTES.or_none(),
-    "a context": BYTES,
-    "a reward": VALUE,
-    "a time": TIME,
-}
-ROWS = TypedQuery(f"SELECT events.number, {ROW} {OF_REWARDS}", CELLS)
-MEASURED_ROWS = TypedQuery(f"SELECT measures.number, {ROW} {OF_MEASURES}", CELLS)
-NUMBERED_TIME = {"the number of a reward": NUMBER, "a time": TIME}
-TIMES = TypedQuery(f"SELECT events.number, events.time {OF_REWARDS}", NUMBERED_TIME)
-MEASURED_TIMES = TypedQuery(f"SELECT measures.number, decisions.time {OF_MEASURES}", NUMBERED_TIME)
+ROW = (
+    "{0}.number, decisions.number, decisions.action, decisions.probability, decisions.available, "
+    "decisions.features, {0}.value, decisions.time"
+)
+ROWS = TypedQuery.of(ROW.format("events"), OF_REWARDS)
+MEASURED_ROWS = TypedQuery.of(ROW.format("measures"), OF_MEASURES)
+TIMES = TypedQuery.of("events.number, events.time", OF_REWARDS)
+MEASURED_TIMES = TypedQuery.of("measures.number, decisions.time", OF_MEASURES)
 LAST_MEASURE = TypedQuery(
     "SELECT coalesce(max(number), 0) FROM measures", {"the number of a measure": COUNT}
 )
-MEASURE_NAMES = TypedQuery(
-    """SELECT DISTINCT measures.name
-    FROM measures JOIN decisions ON decisions.number = measures.decision
-    WHERE measures.number <= ? AND decisions.number <= ? ORDER BY measures.name""",
-    {"the name of a measure": TEXT},
+MEASURE_NAMES = TypedQuery.of(
+    "measures.name",
+    """FROM measures JOIN decisions ON decisions.number = measures.decision
+    WHERE measures.number <= ? AND decisions.number <= ?
+    GROUP BY measures.name ORDER BY measures.name""",
 )
 WIDEST = TypedQuery(
     "SELECT coalesce(max(length(available)), 0) FROM decisions WHERE available IS NOT NULL",
     {"the size of a mask": COUNT},
 )
-FIRST_DECISION = TypedQuery(
-    "SELECT id, time FROM decisions ORDER BY number LIMIT 1",
-    {"the id of a decision": TEXT, "a time": TIME},
+FIRST_DECISION = TypedQuery.of(
+    "decisions.id, decisions.time", "FROM decisions ORDER BY number LIMIT 1"
 )
-ENCODING = TypedQuery("SELECT value FROM meta WHERE name = 'encoding'", {"the encoding": TEXT})
+ENCODING = TypedQuery.of("meta.value", "FROM meta WHERE name = 'encoding'")
 
 
 @dataclasses.dataclass(frozen=True)
