@@ -12,7 +12,7 @@ import numpy as np
 from bandit_envs.policies import Policy
 from bandit_envs.serving.action_table import check_id
 from bandit_envs.serving.contexts import FirstContexts
-from bandit_envs.serving.offers import Available, ItemSets
+from bandit_envs.serving.offers import Available, ItemSets, one_each
 from bandit_envs.serving.session import Session
 from bandit_envs.serving.stored_rows import DecisionRow
 
@@ -57,12 +57,8 @@ class Decider:
         requests = session.offers.read(contexts, available, actions)
         if not requests:
             return []
-        names = (
-            [secrets.token_hex(16) for _ in requests] if ids is None else list(map(check_id, ids))
-        )
-        if len(names) != len(requests):
-            found = f"ids has {len(names)} entries, and contexts {len(requests)}"
-            raise ValueError(f"{found}; expected as many")
+        given = one_each("ids", ids, len(requests))
+        names = [secrets.token_hex(16) if ids is None else check_id(name) for name in given]
         decisions = []
         with session.transaction():
             session.offers.prepare(requests)

@@ -103,10 +103,7 @@ class LearningKeeper(PolicyKeeper):
     """Keeps the policy as the rewards in the file have made it, and learns from new ones.
 
     Args:
-        store: the file.
-        policy: with the first actions.
-        law: how actions are drawn.
-        offers: what may be chosen.
+        store, policy, law, offers: as for `PolicyKeeper`.
         schedule: when it learns.
     """
 
@@ -174,13 +171,13 @@ class LearningKeeper(PolicyKeeper):
         """Writes for which decisions the time is over."""
         if self._schedule.timeout is None:
             return
-        for wait in self._store.scan_waits(self._ended):
-            if not self._schedule.is_over(wait.time, self._store.time):
+        for number, seconds, has_ended in self._store.scan_waits(self._ended):
+            if not self._schedule.is_over(seconds, self._store.time):
                 break
-            if not wait.has_ended:
+            if not has_ended:
                 reward = self._schedule.timeout_reward
-                self._store.add_event(Event("timeout", wait.number, value=reward))
-            self._ended = wait.number
+                self._store.add_event(Event("timeout", number, value=reward))
+            self._ended = number
 
     def _catch_up(self) -> None:
         """Applies all rows up to the last, in order."""

@@ -39,7 +39,6 @@ from bandit_envs.serving.stored_rows import (
     DecisionRow,
     Event,
     SeenEvent,
-    Wait,
 )
 from bandit_envs.tables.encoding import TableEncoding
 
@@ -245,10 +244,9 @@ class Store:
         for row in DECISIONS.scan(self._connection, self.path, (after,)):
             yield DecisionRow(*row)
 
-    def scan_waits(self, after: int) -> Iterator[Wait]:
-        """Yields whether decisions have ended whose numbers are larger than one, in order."""
-        for number, seconds, has_ended in WAITS.scan(self._connection, self.path, (after,)):
-            yield Wait(number, seconds, bool(has_ended))
+    def scan_waits(self, after: int) -> Iterator[tuple[int, float, int]]:
+        """Yields the numbers behind one and the times of decisions, and whether they have ended."""
+        return WAITS.scan(self._connection, self.path, (after,))
 
     def has_ended(self, decision: int) -> bool:
         """Returns whether a decision has its reward, or waits no more."""

@@ -80,11 +80,3 @@ class SeenEvent(NamedTuple):
     probability: float
     available: bytes | None
     features: bytes
-
-
-class Wait(NamedTuple):
-    """The number and the time of a decision, and whether it has its reward, or waits no more."""
-
-    number: int
-    time: float
-    has_ended: bool
