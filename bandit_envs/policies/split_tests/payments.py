@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.arrays import Floats, Indices, Mask
+from bandit_envs.arrays import Floats, Mask
 from bandit_envs.names.visible import name_alike, visible
 
 PAYERS = 20
@@ -26,22 +26,6 @@ class Payments(NamedTuple):
         """Returns the payments of no user."""
         return cls(np.zeros(shape), np.zeros(shape), np.zeros(shape))
 
-    @classmethod
-    def of_users(cls, actions: Indices, rewards: Floats, number: int) -> Payments:
-        """Returns the payments of n users: [number] each.
-
-        Args:
-            actions: the variants that they saw, [n].
-            rewards: [n].
-            number: of all variants.
-        """
-        found = cls.zeros((number,))
-        sizes = np.abs(rewards)
-        np.add.at(found.payers, actions, rewards != 0.0)
-        np.add.at(found.sizes, actions, sizes)
-        np.maximum.at(found.largest, actions, sizes)
-        return found
-
     def plus(self, other: Payments) -> Payments:
         """Returns the payments of the users of both."""
         return Payments(
@@ -51,11 +35,16 @@ class Payments(NamedTuple):
         )
 
     def add(self, places: Any, rewards: Floats) -> None:
-        """Takes in a user at each of some places, each once, in place."""
+        """Takes in users at some places, in place.
+
+        Args:
+            places: of the variants that they saw.
+            rewards: [n].
+        """
         sizes = np.abs(rewards)
-        self.payers[places] += rewards != 0.0
-        self.sizes[places] += sizes
-        self.largest[places] = np.maximum(self.largest[places], sizes)
+        np.add.at(self.payers, places, rewards != 0.0)
+        np.add.at(self.sizes, places, sizes)
+        np.maximum.at(self.largest, places, sizes)
 
     def at(self, place: Any) -> Payments:
         """Returns the payments at some places."""

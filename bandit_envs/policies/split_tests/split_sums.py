@@ -100,10 +100,12 @@ class SplitSums:
                 shares=self.shares,
                 tolerance=self.rule.tolerance,
             )
+        payments = Payments.zeros((number,))
+        payments.add(actions, rewards[0])
         found = StratumSums(
             is_open=is_open.copy(),
             rewards=[UserSums.of_users(actions, each, number) for each in rewards],
-            payments=Payments.of_users(actions, rewards[0], number),
+            payments=payments,
             log_wealth=self._bets.log_wealth[0] - wealth,
         )
         known = self.strata.get(stratum)

@@ -199,7 +199,7 @@ def test_variants_whose_names_differ_in_case_or_white_space_alone_are_told():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"reward": "nothing"}, "there is no column 'nothing'"),
+        ({"reward": "nothing"}, "the table has no column 'nothing'"),
         ({"time": "variant"}, "column 'variant' is 'B' in line 2; expected a time"),
         ({"control": "Z"}, "control is 'Z'; expected one of"),
         ({"shares": {"A": 1.0}}, "expected a number above 0 for each variant"),
