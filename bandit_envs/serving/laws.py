@@ -75,8 +75,7 @@ class ChoiceLaw(abc.ABC):
         action = int(draw_indices(rng, table)[0])
         return DrawnAction(action, min(1.0, float(table[0, action])))
 
-    @abc.abstractmethod
-    def forget(self) -> None:
+    def forget(self) -> None:  # noqa: B027  # most laws keep nothing
         """Keeps nothing of a policy that has changed since."""
 
     @abc.abstractmethod
@@ -86,9 +85,6 @@ class ChoiceLaw(abc.ABC):
 
 class KnownLaw(ChoiceLaw):
     """Of a policy that knows its probabilities."""
-
-    def forget(self) -> None:
-        return
 
     def _tabulate(self, policy: Policy, observation: Nest, rng: Rng) -> Floats:
         return policy.probabilities(FIRST._replace(observation=observation))

@@ -241,16 +241,15 @@ def _report_actions(
         available = decisions.available[part, action].sum()
         chosen = decisions.chosen[part, action].sum()
         spread = math.sqrt(decisions.variances[part, action].sum()) if chosen else math.nan
-        values = rewards.actions[action]
         row = ActionReport(
             action=name,
             is_open=shown.is_open[action],
             decisions=int(chosen),
             share=divide(chosen, available),
             rewards=float(rewards.by_action[action]) if period is None else math.nan,
-            value=float(values.values[end]),
-            low=float(values.lows[end]),
-            high=float(values.highs[end]),
+            value=float(rewards.values[end, action]),
+            low=float(rewards.lows[end, action]),
+            high=float(rewards.highs[end, action]),
             weight=divide(decisions.weights[part, action].sum(), available),
             weight_error=divide(spread, available),
         )
