@@ -193,13 +193,13 @@ class ServiceReport:
 
     def periods_table(self) -> list[list[str]]:
         """Returns the headings, and a row for each period."""
-        shown = self._find_shown()
+        shown = self.most_frequent()
         names = [self.actions[action].action for action in shown]
         new = [] if self.num_items is None else ["new items"]
         headings = ["start (UTC)", "decisions", "waiting", "rewards", "mean reward", *new, *names]
         return [headings, *(_period_cells(period, shown, bool(new)) for period in self.periods)]
 
-    def _find_shown(self) -> list[int]:
+    def most_frequent(self) -> list[int]:
         """Returns the numbers of the most frequent actions, in their order."""
         numbers = range(len(self.actions))
         often = sorted(numbers, key=lambda action: -self.actions[action].decisions)
@@ -239,9 +239,7 @@ class ServiceReport:
         import_extra("matplotlib", "cli")
         from bandit_envs.serving.reports.service_figures import draw_report  # noqa: PLC0415
 
-        return draw_report(
-            periods=self.periods, actions=self.actions, shown=self._find_shown(), length=self.period
-        )
+        return draw_report(self)
 
     def write_page(self, file: str | os.PathLike[str]) -> None:
         """Writes a page of HTML, which needs no server and no network.
@@ -275,9 +273,7 @@ class ServiceReport:
         """Returns what `plot` shows as a chart."""
         from bandit_envs.serving.reports.service_charts import report_chart  # noqa: PLC0415
 
-        return report_chart(
-            periods=self.periods, actions=self.actions, shown=self._find_shown(), length=self.period
-        )
+        return report_chart(self)
 
     def _draw_picture(self) -> bytes:
         """Returns what `plot` shows as an image."""

@@ -3,39 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bandit_envs.serving.reports.report_rows import ActionReport, PeriodReport
 from bandit_envs.showing.fonts import fonts_for
 from bandit_envs.showing.plots import plain_texts
 from bandit_envs.showing.styles import COLORS
 
+if TYPE_CHECKING:
+    from bandit_envs.serving.reports.report import ServiceReport
 
-def draw_report(
-    periods: Sequence[PeriodReport],
-    actions: Sequence[ActionReport],
-    shown: Sequence[int],
-    length: str,
-) -> Figure:
-    """Returns a figure of the shares of actions, their values and their weights, over time.
 
-    Args:
-        periods: what happened in each.
-        actions: what is known of each in the end.
-        shown: the numbers of the actions that are drawn.
-        length: of a period, as "day".
-    """
-    with fonts_for([actions[action].label for action in shown]):
+def draw_report(report: ServiceReport) -> Figure:
+    """Returns a figure of the shares of actions, their values and their weights, over time."""
+    shown = report.most_frequent()
+    with fonts_for([report.actions[action].label for action in shown]):
         figure = Figure(figsize=(9.0, 9.0), layout="constrained")
         shares, values, weights = figure.subplots(3, 1, sharex=True)
-        x = list(range(len(periods)))
+        x = list(range(len(report.periods)))
         for line, action in enumerate(shown):
-            rows = [period.actions[action] for period in periods]
+            rows = [period.actions[action] for period in report.periods]
             color = COLORS[line % len(COLORS)]
-            label = actions[action].label
+            label = report.actions[action].label
             shares.plot(
                 x, [row.share for row in rows], "o-", color=color, label=label, markersize=3
             )
@@ -52,17 +42,11 @@ def draw_report(
         values.set_ylabel("Value so far")
         weights.axhline(1.0, color="0.4", linestyle="--")
         weights.set_ylabel("Mean weight")
-        _label_periods(weights, periods, length)
+        every = max(1, math.ceil(len(x) / 8))
+        labels = [period.start for period in report.periods]
+        weights.set_xticks(x[::every], labels[::every], rotation=30, ha="right")
+        weights.set_xlabel(f"Start of the {report.period} (UTC)")
         for axis in (shares, values, weights):
             axis.spines[["top", "right"]].set_visible(False)
         plain_texts(figure.legend(loc="outside right upper", frameon=False))
         return figure
-
-
-def _label_periods(axis: Axes, periods: Sequence[PeriodReport], length: str) -> None:
-    """Writes when periods start, below at most eight of them."""
-    every = max(1, math.ceil(len(periods) / 8))
-    shown = list(range(0, len(periods), every))
-    labels = [periods[place].start for place in shown]
-    axis.set_xticks(shown, labels, rotation=30, ha="right")
-    axis.set_xlabel(f"Start of the {length} (UTC)")
