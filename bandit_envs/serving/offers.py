@@ -130,10 +130,12 @@ class Offers(abc.ABC, Generic[Request]):
         problem = f"{method} is for fixed actions, and {self._store.path} is of items"
         return ValueError(f"{problem}: each call of decide offers its own")
 
-    def _try(self, policy: Policy, law: ChoiceLaw, offer: Offer, expected: str) -> None:
-        """Raises ValueError if a policy cannot choose from an offer."""
+    def _try(
+        self, policy: Policy, law: ChoiceLaw, observation: Nest, mask: Mask, expected: str
+    ) -> None:
+        """Raises ValueError if a policy cannot choose."""
         try:
-            law.choose(policy, offer.observation, offer.mask, np.random.default_rng(0))
+            law.choose(policy, observation, mask, np.random.default_rng(0))
         except (TypeError, ValueError) as error:
             problem = "policy cannot choose by a row of features"
             raise ValueError(f"{problem}: {error}; expected {expected}") from error
@@ -192,17 +194,15 @@ class FixedOffers(Offers[ContextRequest]):
                 check_width(request.features, width)
 
     def offer(self, request: ContextRequest) -> Offer:
-        return self._offer(request.features, self._actions.mask(request.available))
-
-    def _offer(self, features: Floats, mask: Mask) -> Offer:
+        mask = self._actions.mask(request.available)
         is_usual = mask is self._actions.open
         is_as_first = self._opens_first if is_usual else self._are_first(mask)
-        row = features[np.newaxis]
+        row = request.features[np.newaxis]
         return Offer(
             observation=row if is_as_first else {"observation": row, "mask": mask[np.newaxis]},
             mask=mask,
             available=None if is_as_first else pack_mask(mask),
-            features=np.asarray(features, FLOAT).tobytes(),
+            features=np.asarray(request.features, FLOAT).tobytes(),
             names=self.names,
         )
 
@@ -232,9 +232,8 @@ class FixedOffers(Offers[ContextRequest]):
             return  # it reads no contexts, or any
         mask = self._actions.open
         observation = {"observation": np.zeros((1, width or 0)), "mask": mask[np.newaxis]}
-        offer = self._offer(np.zeros(width or 0), mask)._replace(observation=observation)
         expected = f"an observation_spec such as ArraySpec(({width},), 'float64')"
-        self._try(policy, law, offer, expected)
+        self._try(policy, law, observation, mask, expected)
 
     def add(self, name: str, warm: Any) -> Event:
         if check_name(name) in self.open_names:
@@ -350,7 +349,7 @@ class ItemOffers(Offers[ItemsRequest]):
             mask=mask[np.newaxis],
             cells=np.zeros((1, self.seen.items.number)),
         )
-        self._try(policy, law, Offer(observation, mask, None, b"", ()), expected)
+        self._try(policy, law, observation, mask, expected)
 
 
 def one_each(name: str, values: Sequence[Any] | None, size: int) -> list[Any]:

@@ -63,7 +63,7 @@ def _check_pairs(argument: str, rows: Any) -> list[tuple[Any, Any]]:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             expected = "expected a tuple of an id and a value"
             raise TypeError(f"{argument}[{place}] is {short_repr(pair)}; {expected}")
-    return [(name, value) for name, value in pairs]
+    return pairs
 
 
 def _check_measures(values: Any) -> dict[str, float]:
