@@ -72,4 +72,4 @@ def note_variants(names: Sequence[str], payments: Payments) -> Iterator[str]:
     is_most = (payments.payers >= PAYERS) & (2.0 * payments.largest > payments.sizes)
     for place in np.flatnonzero(is_most).tolist():
         problem = f"one reward, of size {payments.largest[place]:.6g}, is larger than all others"
-        yield f"{visible(names[place])}: {problem} of it together, so look at its row."
+        yield f"{visible(names[place])}: {problem} of this variant together: look at its row."

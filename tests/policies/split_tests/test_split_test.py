@@ -134,7 +134,9 @@ def test_one_reward_that_is_larger_than_all_others_is_told(last):
         reward = last if user == 79 else 5.0
         policy.learn(show(policy, np.ones(2, np.bool_), lambda _, reward=reward: reward))
     notes = " ".join(policy.report(names=["a", "b"]).notes)
-    assert ("of size 1e+09, is larger than all others of it together" in notes) == (last > 5.0)
+    assert ("of size 1e+09, is larger than all others of this variant together" in notes) == (
+        last > 5.0
+    )
 
 
 def simulate(rates, users, *, policy, seed=0):

@@ -183,7 +183,7 @@ def test_one_reward_that_is_larger_than_all_others_is_told():
     rng = np.random.default_rng(0)
     seen = rng.integers(0, 2, 300)
     paid = rng.integers(1, 11, 300).astype(float)
-    note = "large: one reward, of size 1e+09, is larger than all others of it together"
+    note = "large: one reward, of size 1e+09, is larger than all others of this variant together"
     for is_large in (False, True):
         paid[np.flatnonzero(seen)[-1]] = 1e9 if is_large else 10.0
         users = pandas.DataFrame({"variant": np.array(["small", "large"])[seen], "reward": paid})
