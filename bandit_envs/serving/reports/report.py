@@ -16,6 +16,7 @@ from bandit_envs.serving.reports.periods import to_utc
 from bandit_envs.serving.reports.report_rows import (
     ActionReport,
     MeasureReport,
+    OverTime,
     PeriodReport,
     PolicyReport,
 )
@@ -193,17 +194,21 @@ class ServiceReport:
 
     def periods_table(self) -> list[list[str]]:
         """Returns the headings, and a row for each period."""
-        shown = self.most_frequent()
+        shown = self._find_shown()
         names = [self.actions[action].action for action in shown]
         new = [] if self.num_items is None else ["new items"]
         headings = ["start (UTC)", "decisions", "waiting", "rewards", "mean reward", *new, *names]
         return [headings, *(_period_cells(period, shown, bool(new)) for period in self.periods)]
 
-    def most_frequent(self) -> list[int]:
+    def _find_shown(self) -> list[int]:
         """Returns the numbers of the most frequent actions, in their order."""
         numbers = range(len(self.actions))
         often = sorted(numbers, key=lambda action: -self.actions[action].decisions)
         return sorted(often[:MAX_SHOWN])
+
+    def _drawn(self) -> OverTime:
+        """Returns what the figure shows."""
+        return OverTime(self.periods, self.actions, self._find_shown(), self.period)
 
     def explain(self) -> Iterator[str]:
         """Yields what the numbers of the tables are."""
@@ -239,7 +244,7 @@ class ServiceReport:
         import_extra("matplotlib", "cli")
         from bandit_envs.serving.reports.service_figures import draw_report  # noqa: PLC0415
 
-        return draw_report(self)
+        return draw_report(self._drawn())
 
     def write_page(self, file: str | os.PathLike[str]) -> None:
         """Writes a page of HTML, which needs no server and no network.
@@ -273,7 +278,7 @@ class ServiceReport:
         """Returns what `plot` shows as a chart."""
         from bandit_envs.serving.reports.service_charts import report_chart  # noqa: PLC0415
 
-        return report_chart(self)
+        return report_chart(self._drawn())
 
     def _draw_picture(self) -> bytes:
         """Returns what `plot` shows as an image."""

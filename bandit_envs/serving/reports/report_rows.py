@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from bandit_envs.names.visible import visible
@@ -106,3 +107,19 @@ class PeriodReport(NamedTuple):
     mean_reward: float
     actions: list[ActionReport]
     new_items: float = math.nan
+
+
+class OverTime(NamedTuple):
+    """What a figure of a report shows.
+
+    Fields:
+        periods: what happened in each.
+        actions: what is known of each in the end.
+        shown: the numbers of the actions that are drawn.
+        length: of a period, as "day".
+    """
+
+    periods: Sequence[PeriodReport]
+    actions: Sequence[ActionReport]
+    shown: Sequence[int]
+    length: str

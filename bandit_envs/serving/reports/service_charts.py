@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from bandit_envs.serving.reports.report_rows import OverTime
 from bandit_envs.showing.charts import Chart, Curve, Facet, Panel, Scale, draw_panels
 
-if TYPE_CHECKING:
-    from bandit_envs.serving.reports.report import ServiceReport
 
-
-def report_chart(report: ServiceReport) -> Chart:
+def report_chart(drawn: OverTime) -> Chart:
     """Returns a chart of the shares of actions, their values and their weights, over time."""
     shares = []
     values = []
     weights = []
-    x = np.arange(len(report.periods))
-    for place, action in enumerate(report.most_frequent()):
-        name = report.actions[action].label
-        rows = [period.actions[action] for period in report.periods]
+    x = np.arange(len(drawn.periods))
+    for place, action in enumerate(drawn.shown):
+        name = drawn.actions[action].label
+        rows = [period.actions[action] for period in drawn.periods]
         nothing = np.full(len(rows), np.nan)
         share = np.array([row.share for row in rows])
         shares.append(Curve(name, np.array([x, share, nothing, nothing]), place))
@@ -34,7 +30,7 @@ def report_chart(report: ServiceReport) -> Chart:
         Panel("Value so far", values),
         Panel("Mean weight", weights, level=1.0),
     ]
-    names = [period.start for period in report.periods]
+    names = [period.start for period in drawn.periods]
     return draw_panels(
-        [Facet("", panels)], Scale(f"Start of the {report.period} (UTC)", names=names)
+        [Facet("", panels)], Scale(f"Start of the {drawn.length} (UTC)", names=names)
     )
