@@ -50,7 +50,7 @@ MOST_ITEMS = 2**17
 
 
 class Store:
-    """A connection to a file of decisions; `with` makes a transaction, as each call has one.
+    """A connection to a file of decisions. A `with` block of it is a transaction.
 
     Args:
         path: of the file.
