@@ -57,7 +57,6 @@ from bandit_envs.policies.learned import Servable
 from bandit_envs.policies.linear import (
     LinearThompsonSamplingPolicy,
     LinUCBPolicy,
-    TopKLinUCBPolicy,
 )
 from bandit_envs.policies.number_policies import (
     ContinuousPolicy,
@@ -129,7 +128,6 @@ __all__ = [
     "SuccessiveEliminationPolicy",
     "SuccessiveRejectsPolicy",
     "ThompsonSamplingPolicy",
-    "TopKLinUCBPolicy",
     "TopTwoThompsonSamplingPolicy",
     "TrackAndStopPolicy",
     "TsallisINFPolicy",
