@@ -54,6 +54,7 @@ from bandit_envs.policies.knapsacks import (
     PrimalDualPolicy,
 )
 from bandit_envs.policies.learned import Servable
+from bandit_envs.policies.learning_observer import LearningObserver
 from bandit_envs.policies.linear import (
     LinearThompsonSamplingPolicy,
     LinUCBPolicy,
@@ -107,6 +108,7 @@ __all__ = [
     "KLUCBPolicy",
     "KnapsackPolicy",
     "LUCBPolicy",
+    "LearningObserver",
     "LikelihoodRatioTestPolicy",
     "LinUCBPolicy",
     "LinearThompsonSamplingPolicy",
