@@ -12,7 +12,7 @@ from bandit_envs import ArraySpec, ContextualPolicy, EpsilonGreedyPolicy, UCBPol
 from bandit_envs.logged import read_log, scan_log
 from bandit_envs.policies import (
     BudgetedThompsonSamplingPolicy,
-    TopKLinUCBPolicy,
+    LinUCBPolicy,
     TrackAndStopPolicy,
 )
 from bandit_envs.policies.models import Logistic, Ridge
@@ -117,8 +117,8 @@ def count_rows(service):
     "policy",
     [
         EpsilonGreedyPolicy(0.1, num_actions=3, batch_size=2),
-        TopKLinUCBPolicy(
-            2,
+        LinUCBPolicy(
+            num_slots=2,
             observation_spec={
                 "global": ArraySpec((1,), np.float64),
                 "per_arm": ArraySpec((3, 2), np.float64),
