@@ -63,11 +63,11 @@ def scan_log(
             items may go on in the next file. With `time`, `scan.split("2024-12-31")` returns the
             rows before then and the later ones, `evaluate` cuts the log by week or month, and
             batches of `scan.with_dates("")` have its dates. A service's file has `time`: `evaluate`
-            cuts by the times of its decisions, and `split` by those of its rewards. Lines of dsjson
-            have `Timestamp`. With `logger`, another pass counts the rows of each logging policy.
-            With `balance`, a part of the log may have other proportions: `balance` of what is
-            returned counts those of some rows, as `evaluate` and `learn` do of the rows that they
-            use.
+            cuts by the times of its decisions, and `split` by those of its rewards; its `reward`
+            may be the name of a further one. Lines of dsjson have `Timestamp`. With `logger`,
+            another pass counts the rows of each logging policy. With `balance`, a part of the log
+            may have other proportions: `balance` of what is returned counts those of some rows, as
+            `evaluate` and `learn` do of the rows that they use.
 
     Raises:
         ValueError: there is no log, a folder has other files, or without `features`, the first file
@@ -88,8 +88,10 @@ def scan_log(
     time = columns.get("time")
     folder = Path(path)
     if has_files(folder, DECISION_SUFFIXES, only):
-        _refuse_given(roles.given, "a DecisionService", path)
-        return DecisionScan.open(find_parts(folder, DECISION_SUFFIXES, only), batch_rows, time)
+        given = [name for name in roles.given if name != "reward"]
+        _refuse_given(given, "a DecisionService", path)
+        parts = find_parts(folder, DECISION_SUFFIXES, only)
+        return DecisionScan.open(parts, batch_rows, time, columns.get("reward", "reward"))
     if has_files(folder, DSJSON_SUFFIXES, only):
         _refuse_given(roles.given, "a logger of dsjson", path)
         return DsjsonScan.open(find_parts(folder, DSJSON_SUFFIXES, only), batch_rows, time)

@@ -116,7 +116,7 @@ def compare_variants(
     roles = Roles.of((), variant=variant, reward=metrics, time=time, period=period)
     with table_in_memory(table, "logged") as frame:
         ends = [each for each in (opened, closed) if isinstance(each, str)]
-        check_column_names("it", [*roles.names(), *ends], list(frame))
+        check_column_names("the table", [*roles.names(), *ends], list(frame))
         if not len(frame):
             raise ValueError("there are no rows; expected one for each user")
         users = _read_users(frame, variant, metrics, time, period)

@@ -13,6 +13,7 @@ from bandit_envs.logged.files.served.decision_file import DecisionFile
 from bandit_envs.logged.joining import concatenate
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.logged.translation import translate_log
+from bandit_envs.names.visible import visible
 from bandit_envs.nests import Nest
 from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.errors import errors_that_name
@@ -38,6 +39,7 @@ class DecisionScan(Scan):
         batch_rows: the most rows of a batch.
         time: the column of times by which `split` cuts: `time`, when the rewards came, in UTC; or
             one that `to_frame` names.
+        reward: the name of a further reward, or "reward".
         has_dates: whether batches have the times of the decisions, in UTC, as their `time`.
     """
 
@@ -48,23 +50,33 @@ class DecisionScan(Scan):
     is_masked: bool
     batch_rows: int = BATCH_ROWS
     time: str | None = None
+    reward: str = "reward"
     has_dates: bool = False
 
     condition = " of decisions that have a reward"
 
     @classmethod
     def open(
-        cls, parts: Parts[FilePart], batch_rows: int = BATCH_ROWS, time: str | None = None
+        cls,
+        parts: Parts[FilePart],
+        batch_rows: int = BATCH_ROWS,
+        time: str | None = None,
+        reward: str = "reward",
     ) -> DecisionScan:
         """Returns a scan of what files of decisions hold now.
 
         Raises:
             OSError, ValueError: a file cannot be read, is something else, or does not fit the
-                first; or two files begin with the same decision.
+                first; or two files begin with the same decision; or none has such a reward.
         """
         ordered = sorted(parts.found, key=_time_of_first)
         files = [DecisionFile.open(part.file) for part in ordered]
         _refuse_copies(files, ordered)
+        if reward != "reward":
+            known = sorted({name for file in files for name in file.read_measure_names()})
+            if reward not in known:
+                expected = f"expected one of {['reward', *known]}"
+                raise ValueError(f"reward is {reward!r}, which no decision has; {expected}")
         encoding = files[0].encoding
         for file, part in zip(files, ordered):
             with errors_that_name(part.name):
@@ -80,6 +92,7 @@ class DecisionScan(Scan):
             ),
             batch_rows=batch_rows,
             time=time,
+            reward=reward,
         )
 
     def read(self) -> BanditLog:
@@ -89,14 +102,14 @@ class DecisionScan(Scan):
         return concatenate(batches)
 
     def scan_part(self, number: int) -> Iterator[BanditLog]:
-        for batch in self.files[number].scan(self.batch_rows, self.has_dates):
+        for batch in self.files[number].scan(self.batch_rows, self.has_dates, self.reward):
             yield self._recode(batch)
 
     def remarks(self) -> list[str]:
-        counts = [file.count_decisions() for file in self.files]
+        counts = [file.count_decisions(self.reward) for file in self.files]
         size = sum(decisions for decisions, _ in counts)
         pending = sum(without for _, without in counts)
-        left_out = f"{pending} of {size} decisions have no reward, and are left out"
+        left_out = f"{pending} of {size} decisions have no {visible(self.reward)}, and are left out"
         return [*super().remarks(), left_out]
 
     def with_dates(self, name: str) -> DecisionScan:
@@ -105,7 +118,8 @@ class DecisionScan(Scan):
     def _scan_times(self, name: str) -> Iterator[TimesOfRows]:
         for number, part in enumerate(self.parts.found):
             if name == "time":
-                yield from self.files[number].scan_times(self.batch_rows, part.name)
+                file = self.files[number]
+                yield from file.scan_times(self.batch_rows, part.name, self.reward)
             else:
                 yield from times_of_batches(self.scan_part(number), name, part.name, part.keys)
 
