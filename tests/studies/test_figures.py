@@ -183,13 +183,18 @@ def test_labels_of_a_narrow_logarithmic_axis_do_not_overlap():
     assert all(left.x1 < right.x0 for left, right in itertools.pairwise(shown))
 
 
-def test_curves_can_be_told_apart_and_those_that_cannot_are_counted():
+def test_curves_can_be_told_apart_and_are_of_the_best_policies_if_there_are_more():
     one = a_study(*(f"ucb:c={c}" for c in range(1, 35)), panels=["reward"], runs=2)
-    figure = draw(one, is_laid_out=True)
+    results = run(one)
+    figure = draw(one, results, is_laid_out=True)
     (axis,) = figure.axes
     styles = {(line.get_color(), line.get_linestyle()) for line in axis.lines}
     assert len(styles) == len(axis.lines) == 32
-    assert figure.legends[0].get_title().get_text() == "the first 32 of 34"
+    assert figure.legends[0].get_title().get_text() == "the 32 best by mean reward of 34"
+    means = {one.policy_label(p.policy): float(p.statistics("mean_reward").mean) for p in results}
+    hidden = [means.pop(label) for label in set(means) - set(labels(figure))]
+    assert len(hidden) == 2
+    assert max(hidden) <= min(means.values())
 
 
 @pytest.mark.parametrize("start", [1.0, 1.234567890123456])
