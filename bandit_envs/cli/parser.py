@@ -112,8 +112,7 @@ def _add_reproduce(subcommands: Subcommands) -> None:
     text = "independent runs (default: as published)"
     parser.add_argument("--runs", type=int, metavar="N", help=text)
     add_output(parser)
-    add_overwrite(parser)
-    parser.set_defaults(workers=one_per_core())
+    parser.set_defaults(workers=one_per_core(), overwrite=False)
 
 
 def _add_report(subcommands: Subcommands) -> None:
@@ -126,6 +125,7 @@ def _add_report(subcommands: Subcommands) -> None:
     parser.add_argument("folder", type=Path, metavar="DIR", help="a folder of results")
     text = "the figure's file, ending in .png, .svg or .pdf (default: one in the folder)"
     parser.add_argument("--figure", type=Path, metavar="FILE", help=text)
+    add_policies(parser, "show this policy alone, by its id or its label; may be repeated")
     text = "the policy that others are compared with: its id or its label (default: the first)"
     parser.add_argument("--baseline", metavar="SPEC", help=text)
     add_views(parser)

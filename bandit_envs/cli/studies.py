@@ -88,7 +88,7 @@ def sweep(options: argparse.Namespace) -> int:
 def reproduce(options: argparse.Namespace) -> int:
     """Runs a study of the gallery, or lists them."""
     if options.name is None:
-        if options.runs is not None or options.output is not None or options.overwrite:
+        if options.runs is not None or options.output is not None:
             raise ValueError("no NAME is given, so nothing is run; expected one, or no options")
         for name in _published_names():
             OUT.print(f"  {name}: {_read_published(name)['title']}", soft_wrap=True)
@@ -113,10 +113,12 @@ def report(options: argparse.Namespace) -> int:
     if figure.resolve() == own.resolve() and _figure_name(options) != OWN_FIGURE:
         raise ValueError(f"figure is {figure}, the study's own; expected another file for a view")
     check_latex(options.latex)
-    found = _load(options)
+    whole = _load(options)
+    found = whole.only(options.policy) if options.policy else whole
     found.find_policy(options.baseline)
     table = "" if options.latex is None else found.to_latex(baseline=options.baseline)
-    _write_and_show(found, figure)
+    whole.write_tables(track)
+    _show(found, figure)
     show_differences(found, options.baseline)
     if options.latex is not None:
         write_latex(options.latex, table)
@@ -332,7 +334,8 @@ class CommandObserver(RunObserver):
         if self._num_failures:
             text = f"{self._num_failures} of {self._num_tasks} tasks failed"
             ERR.print(f"{text}; the same command repeats them")
-        is_as_expected = _write_and_show(found, found.folder / OWN_FIGURE)
+        found.write_tables(track)
+        is_as_expected = _show(found, found.folder / OWN_FIGURE)
         has_failures = bool(found.num_missing or found.study.failed)
         self.is_good = is_as_expected and not has_failures
 
@@ -352,8 +355,8 @@ def _count_tasks(tasks: Sequence[Task]) -> str:
     return "1 task" if len(tasks) == 1 else f"{len(tasks)} tasks"
 
 
-def _write_and_show(found: LoadedStudy, figure: Path) -> bool:
-    """Writes and shows the tables and the figure.
+def _show(found: LoadedStudy, figure: Path) -> bool:
+    """Shows the tables, and writes the figure.
 
     Args:
         found: what has finished.
@@ -362,7 +365,6 @@ def _write_and_show(found: LoadedStudy, figure: Path) -> bool:
     Returns:
         whether no expected value was missed.
     """
-    found.write_tables(track)
     if found.pairs:
         found.write_figure(figure)
         show_summary(found)
@@ -391,4 +393,6 @@ def _figure_name(options: argparse.Namespace) -> str:
     parts = ["figure", *(options.panels or [])]
     if options.quantiles:
         parts += ["quantiles", *(f"{level:g}" for level in options.quantiles)]
+    if options.policy:
+        parts.append("policies")
     return f"{'-'.join(parts)}.png" if len(parts) > 1 else OWN_FIGURE

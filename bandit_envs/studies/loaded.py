@@ -221,7 +221,7 @@ class LoadedStudy:
         """Returns the results of some policies, in this order, for tables and figures of a paper.
 
         P-values are then corrected for these policies alone, so choose them before you see the
-        results, or by the results of another seed.
+        results, or by the results of another seed. Expected values of others are left out.
 
         Args:
             policies: texts as `find_policy` takes them; the first is the baseline by default.

@@ -200,7 +200,10 @@ class Results:
         """
         conflict = self.conflict()
         if conflict and not (overwrite and self.files.path.is_dir()):
-            raise ValueError(f"{conflict}; expected another folder (--output), or --overwrite")
+            expected = (
+                "expected another folder (--output); --overwrite of run and sweep deletes them"
+            )
+            raise ValueError(f"{conflict}; {expected}")
         return conflict
 
     @contextlib.contextmanager

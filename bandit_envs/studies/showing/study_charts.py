@@ -11,6 +11,7 @@ from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.metrics import QUANTITIES
 from bandit_envs.showing.charts import Chart, Curve, Facet, Panel, Scale, draw_panels
 from bandit_envs.studies.definition.study import Study
+from bandit_envs.studies.results.expected import expected_of
 
 if TYPE_CHECKING:
     from bandit_envs.studies.results.results import PairResult
@@ -61,7 +62,7 @@ def _panel(
         curves.append(Curve(label, band, places[policy], to_hex(color) if color else ""))
     marks = [
         (item.get("step", study.steps), item["value"], item["source"])
-        for item in study.expected
+        for item in expected_of(study)
         if item.get("environment", str(environment)) == str(environment)
         and item["metric"] == name
         and "value" in item

@@ -22,6 +22,7 @@ from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.showing.fonts import fonts_for
 from bandit_envs.showing.plots import draw_band, log2_axis, log_axis, to_image
 from bandit_envs.studies.definition.study import Study
+from bandit_envs.studies.results.expected import expected_of
 from bandit_envs.studies.showing.axes import (
     add_axes,
     add_legend,
@@ -248,7 +249,7 @@ def _mark_expected(
         x_of: returns where the value of an environment and a step is drawn.
     """
     marks: dict[Mark, dict[str, list[tuple[float, float]]]] = {}  # a line for each policy
-    for item in study.expected:
+    for item in expected_of(study):
         if item["metric"] not in study.panels:
             continue
         column = study.panels.index(item["metric"])
