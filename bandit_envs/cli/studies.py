@@ -33,7 +33,7 @@ from bandit_envs.names.registry import near_miss
 from bandit_envs.names.users_code import printable
 from bandit_envs.studies import LoadedStudy, Study, TasksFailedError
 from bandit_envs.studies.definition.keys import explain_file
-from bandit_envs.studies.definition.study import Task
+from bandit_envs.studies.definition.task import Task
 from bandit_envs.studies.results.expected import check_expected_values
 from bandit_envs.studies.results.results import Results
 from bandit_envs.studies.running.forecast import forecast

@@ -1,11 +1,12 @@
-"""How users name the files of a table, and the probabilities in it."""
+"""How users name the files of a table, its columns, and the probabilities in it."""
 
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from bandit_envs.cli.options import split_names
+from bandit_envs.cli.help import Parser
+from bandit_envs.cli.options import StoreOnce, split_names
 
 ESTIMATE = "estimate"
 """What --propensity says of a table without propensities."""
@@ -87,3 +88,94 @@ def split_pattern(path: Path) -> tuple[Path, str | None]:
         if set(part) & set("*?["):
             return Path(*path.parts[:number]), "/".join(path.parts[number:])
     return path, None
+
+
+def add_log(parser: Parser, train: str) -> None:
+    """Adds the options of logs.
+
+    Args:
+        parser: of the subcommand.
+        train: says more of --train.
+    """
+    text = (
+        "a log that `run --record` or `write_log` wrote, a CSV or Parquet file, one of Vowpal "
+        "Wabbit's .dsjson, or the .sqlite file of a DecisionService; or a folder of such files, "
+        'also in folders inside it such as day=2; or a pattern of them, as "clicks/*.csv"'
+    )
+    parser.add_argument("log", type=Path, metavar="LOG", help=text)
+    text = (
+        "the share of the rows, from the first, that policies learn from, or those below a value, "
+        f"which come first, such as day=2024-12-31; {train} (default: 0.5)"
+    )
+    parser.group("what policies learn from").add_argument(
+        "--train", metavar="F|COLUMN=VALUE", help=text
+    )
+    text = "column of actions: numbers from 0, names or prices; several of slates (default: action)"
+    parser.add_argument("--action", default="action", metavar="COLUMN", help=text)
+    text = "column of rewards; several of slates (default: reward)"
+    parser.add_argument("--reward", default="reward", metavar="COLUMN", help=text)
+    text = (
+        f"column of propensities, or one number for all rows; or {ESTIMATE} or {ESTIMATE}:MODEL, "
+        "by a logistic regression or a classifier of scikit-learn (default: propensity)"
+    )
+    parser.add_argument("--propensity", action="append", metavar="COLUMN|P", help=text)
+    text = 'columns of features in your table (default: all others; "" for none)'
+    parser.add_argument("--features", action=StoreOnce, metavar="A,B,C", help=text)
+    text = "column of your table that says whose a row is, such as user: intervals are by units"
+    parser.group("the log").add_argument("--unit", action=StoreOnce, metavar="COLUMN", help=text)
+    text = (
+        "table of rewards, such as conversions: it has the columns of --decision and --reward, and "
+        "the sum for a decision counts, 0 without any"
+    )
+    parser.group("the log").add_argument("--rewards", type=Path, metavar="FILE", help=text)
+    text = (
+        "how long after its decision one of --rewards counts, such as time:14d, with the column of "
+        "times in both tables; younger decisions are left out. time:14d:2024-05-10 says when "
+        "--rewards was exported (default: the newest time in both tables)"
+    )
+    parser.group("the log").add_argument("--window", metavar="COLUMN:14d", help=text)
+    add_missing(parser, "the log")
+    text = (
+        "actions in your table, if they are numbers (default: the largest plus 1); 0 if they are "
+        "real numbers, though whole"
+    )
+    parser.group("the log").add_argument("--num-actions", type=int, metavar="K", help=text)
+    add_available(parser, "the log")
+    more = parser.group("actions that are items with features")
+    text = (
+        "column of the decisions, if your table has one row for each candidate or slot of a "
+        "decision, or if --rewards has the same ids"
+    )
+    more.add_argument("--decision", metavar="COLUMN", help=text)
+    text = "column of the items; there is no --action then"
+    more.add_argument("--item", metavar="COLUMN", help=text)
+    text = "column that is 1 for the chosen candidate, and 0 for others (default: chosen)"
+    more.add_argument("--chosen", default="chosen", metavar="COLUMN", help=text)
+    text = (
+        "columns of features of the items (default: those that differ within a decision, or that "
+        "have lists)"
+    )
+    more.add_argument("--item-features", action=StoreOnce, metavar="A,B,C", help=text)
+
+
+def add_slates(parser: Parser) -> None:
+    """Adds the option of logs whose actions are slates."""
+    text = (
+        "column that says which slot a row is of, if there is a row for each slot; then --decision "
+        "says which rows are of one slate. Of slates, --propensity may also be "
+        f"{OF_SLOTS}A,B, with which probabilities slots show their items, or {OF_PREFIXES}A,B, "
+        "those of the items down to each slot, or both in turn"
+    )
+    parser.group("actions that are slates").add_argument("--slot", metavar="COLUMN", help=text)
+
+
+def add_available(parser: Parser, group: str) -> None:
+    """Adds the option of the actions that are available in each row."""
+    text = 'column of the actions that are available, as ["A", "B"] (default: all are)'
+    parser.group(group).add_argument("--available", metavar="COLUMN", help=text)
+
+
+def add_missing(parser: Parser, group: str) -> None:
+    """Adds the option of which rows of a table are read."""
+    text = "leave out the rows of your table that miss values (default: an error)"
+    parser.group(group).add_argument("--drop-missing", action="store_true", help=text)

@@ -25,7 +25,8 @@ from bandit_envs.metrics import QUANTITIES, MetricResult, Statistics, of_runs
 from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.studies.definition.changing import find_changing, read_changing
 from bandit_envs.studies.definition.rows_in_turn import Pair, find_row_by_row, read_row_by_row
-from bandit_envs.studies.definition.study import Study, Task
+from bandit_envs.studies.definition.study import Study
+from bandit_envs.studies.definition.task import Task
 from bandit_envs.studies.definition.user_modules import digest_modules
 from bandit_envs.studies.results.assignment import FORMAT, VERSIONS, Assignment
 from bandit_envs.studies.results.records import merge

@@ -16,7 +16,7 @@ from bandit_envs.metrics import METRICS, kept_steps
 from bandit_envs.policies import Policy
 from bandit_envs.policies.delayed import learner
 from bandit_envs.studies.definition.made_policy import make_policy
-from bandit_envs.studies.definition.study import Task
+from bandit_envs.studies.definition.task import Task
 from bandit_envs.studies.results.records import (
     TaskResult,
     merge,
