@@ -144,7 +144,8 @@ class Pack:
     def __init__(self, path: Path) -> None:
         self.path = path
         with _errors_as_damage(path):
-            found = _read_arrays(path, [STUDY, *Index._fields])
+            with path.open("rb") as file, open_arrays(file) as archive:
+                found = {name: read_array(archive, name) for name in (STUDY, *Index._fields)}
             self.study = str(found.pop(STUDY))
             self.index = Index(**found)
         self.kept = tuple(self.index.kept.tolist())
@@ -162,33 +163,6 @@ class Pack:
         if np.unique(index.task).size != index.task.size:
             raise damaged(self.path, "it has a task twice")
 
-    def read(self, metrics: Sequence[str]) -> Iterator[tuple[int, int, Arrays]]:
-        """Yields the number, the runs and the arrays of each task.
-
-        Args:
-            metrics: the names of the metrics.
-        """
-        index = self.index
-        columns = columns_of(metrics, len(index.steps), 1, len(index.kept))
-        with _errors_as_damage(self.path):
-            whole = _read_arrays(self.path, [column.name for column in columns])
-            for column in columns:
-                shape = (index.task.size, *column.shape)
-                if column.is_of_runs:
-                    shape = (int(index.runs.sum()), *column.shape[1:])
-                found = whole[column.name]
-                _check_kind(column, found.dtype, found.shape, shape)
-        stops = index.runs.cumsum().tolist()
-        for row, (task, runs, stop) in enumerate(
-            zip(index.task.tolist(), index.runs.tolist(), stops)
-        ):
-            rows = slice(stop - runs, stop)
-            arrays = {
-                column.name: whole[column.name][rows if column.is_of_runs else row]
-                for column in columns
-            }
-            yield task, runs, arrays
-
     def read_slice(self, task: int, columns: Sequence[ResultColumn]) -> Arrays:
         """Returns arrays of a task, which are read without the others.
 
@@ -204,12 +178,6 @@ class Pack:
             if self._slices is None:
                 self._slices = Slices(self.path, self.index)
             return self._slices.read(task, columns)
-
-
-def _read_arrays(path: Path, names: Sequence[str]) -> Arrays:
-    """Returns arrays of an archive by their names."""
-    with path.open("rb") as file, open_arrays(file) as archive:
-        return {name: read_array(archive, name) for name in names}
 
 
 @contextlib.contextmanager
@@ -259,14 +227,15 @@ class Slices:
         arrays: Arrays = {}
         for column in columns:
             member = self._members[f"{column.name}.npy"]
+            size = column.num_bytes
             if column.is_of_runs:
                 shape = (self._ends[-1], *column.shape[1:])
-                place = (end - runs) * (column.num_bytes // max(runs, 1))
+                place = (end - runs) * (size // max(runs, 1))
             else:
                 shape = (len(self._rows), *column.shape)
-                place = row * column.num_bytes
+                place = row * size
             member.check(column, shape)
-            content = self._read(member.start + place, column.num_bytes)
+            content = self._read(member.start + place, size)
             arrays[column.name] = np.frombuffer(content, column.dtype).reshape(column.shape)
         return arrays
 
@@ -285,7 +254,9 @@ class Member(NamedTuple):
 
     def check(self, column: ResultColumn, shape: tuple[int, ...]) -> None:
         """Raises ValueError if it is not of the dtype of a column and of a shape."""
-        _check_kind(column, self.dtype, self.shape, shape)
+        if self.dtype != np.dtype(column.dtype) or self.shape != shape:
+            found = f"{column.name} has dtype {self.dtype} and shape {self.shape}"
+            raise ValueError(f"{found}; expected {column.dtype} and {shape}")
 
 
 def _find_member(file: IO[bytes], info: zipfile.ZipInfo) -> Member:
@@ -299,15 +270,6 @@ def _find_member(file: IO[bytes], info: zipfile.ZipInfo) -> Member:
     if header.is_fortran or length + header.num_bytes != info.file_size:
         raise ValueError(f"{info.filename} is not an array of {header.shape}")
     return Member(start + length, header.dtype, header.shape)
-
-
-def _check_kind(
-    column: ResultColumn, dtype: np.dtype[Any], shape: tuple[int, ...], expected: tuple[int, ...]
-) -> None:
-    """Raises ValueError if an array is not of the dtype of a column and of a shape."""
-    if dtype != np.dtype(column.dtype) or shape != expected:
-        found = f"{column.name} has dtype {dtype} and shape {shape}"
-        raise ValueError(f"{found}; expected {column.dtype} and {expected}")
 
 
 def damaged(path: Path, problem: object) -> ValueError:

@@ -29,7 +29,6 @@ from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.definition.task import Task
 from bandit_envs.studies.definition.user_modules import digest_modules
 from bandit_envs.studies.results.assignment import FORMAT, VERSIONS, Assignment
-from bandit_envs.studies.results.records import merge
 from bandit_envs.studies.results.task_folder import StoredResult, TaskFolder
 
 SHOWN_KEYS = {"title", "panels", "over", "log_axes", "quantiles", "labels", "colors", "expected"}
@@ -285,17 +284,12 @@ class Results:
         """Yields what has finished of each policy in each environment."""
         files = self.files
         is_large = files.num_bytes > AT_ONCE
-        found = {} if is_large else files.read()
         finished = (task for task in self.study.tasks() if task.number in files)
         for _, tasks in itertools.groupby(finished, attrgetter("position")):
             done = list(tasks)
             runs = sum(task.runs for task in done)
-            result: Mapping[str, MetricResult]
-            if is_large:
-                numbers = tuple(task.number for task in done)
-                result = StoredResult(files, numbers, self.study.metrics)
-            else:
-                result = merge(found.pop(task.number) for task in done)
+            stored = StoredResult(files, tuple(task.number for task in done), self.study.metrics)
+            result = stored if is_large else dict(stored)
             yield PairResult(done[0].environment, done[0].policy, runs, result)
 
 
