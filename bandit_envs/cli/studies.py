@@ -6,7 +6,6 @@ return a `LoadedStudy`, which writes CSV files and `figure.png`. The same comman
 
 import argparse
 import contextlib
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from bandit_envs.cli.console import (
     describe_seconds,
     track,
 )
-from bandit_envs.cli.options import Workers, one_per_core
+from bandit_envs.cli.options import Workers, folder_of, one_per_core
 from bandit_envs.cli.printed_tables import show_comparison, show_differences, show_summary
 from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.names.notation import parse_toml
@@ -112,7 +111,10 @@ def report(options: argparse.Namespace) -> int:
     own = options.folder / OWN_FIGURE
     if figure.resolve() == own.resolve() and _figure_name(options) != OWN_FIGURE:
         raise ValueError(f"figure is {figure}, the study's own; expected another file for a view")
-    check_latex(options.latex)
+    if options.latex is not None:
+        if options.latex.suffix != ".tex":
+            raise ValueError(f"latex is {options.latex}; expected a file ending in .tex")
+        check_place("latex", options.latex)
     whole = _load(options)
     found = whole.only(options.policy) if options.policy else whole
     found.find_policy(options.baseline)
@@ -121,25 +123,11 @@ def report(options: argparse.Namespace) -> int:
     _show(found, figure)
     show_differences(found, options.baseline)
     if options.latex is not None:
-        write_latex(options.latex, table)
+        atomic_write(options.latex, [table.encode()])
+        OUT.print(f"Table: {options.latex}", soft_wrap=True)
     if found.num_missing:
         OUT.print(found.unfinished)
     return 0
-
-
-def check_latex(file: Path | None) -> None:
-    """Raises ValueError if the file of a table of LaTeX ends in something else."""
-    if file is None:
-        return
-    if file.suffix != ".tex":
-        raise ValueError(f"latex is {file}; expected a file ending in .tex")
-    check_place("latex", file)
-
-
-def write_latex(file: Path, table: str) -> None:
-    """Writes a table of LaTeX."""
-    atomic_write(file, [table.encode()])
-    OUT.print(f"Table: {file}", soft_wrap=True)
 
 
 def show_study(options: argparse.Namespace, file: Path) -> None:
@@ -153,17 +141,6 @@ def _load(options: argparse.Namespace) -> LoadedStudy:
     if getattr(options, "quantiles", None) and found.num_missing == found.num_tasks:
         raise ValueError(f"{options.folder} has nothing that was run with --quantiles")
     return found
-
-
-def folder_of(options: argparse.Namespace, name: str, is_usable: Callable[[Path], bool]) -> Path:
-    """Returns --output, or the first of results/NAME, results/NAME-2, ... that is usable."""
-    if options.output is not None:
-        return Path(options.output)
-    for number in itertools.count(1):
-        folder = Path("results", name if number == 1 else f"{name}-{number}")
-        if options.overwrite or is_usable(folder):
-            break
-    return folder
 
 
 def _published_names() -> list[str]:
