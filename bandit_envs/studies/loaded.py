@@ -25,7 +25,7 @@ from bandit_envs.studies.results.differences import (
 from bandit_envs.studies.results.expected import Comparison, compare_with_expected
 from bandit_envs.studies.showing.study_latex import latex_table
 from bandit_envs.studies.showing.study_tables import study_tables, write_tables
-from bandit_envs.studies.showing.tracking import Track, track_nothing
+from bandit_envs.studies.tracking import Track, track_nothing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
