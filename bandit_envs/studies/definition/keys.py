@@ -307,10 +307,10 @@ def find_unknown_metrics(
                 warnings.warn(f"{subject} {LACKS_CONSTANT}", stacklevel=2)
             names = [name for name in METRICS if name not in unknown]
             with explain_failure(subject, environment, choice):
-                are_known = _are_known(names, env, policy)
+                are_known = _why_unknown(names, env, policy) is None
             for name in () if are_known else names:
                 with explain_failure(subject, environment, choice):
-                    reason = _why_unknown(name, env, policy)
+                    reason = _why_unknown([name], env, policy)
                 if reason is not None:
                     text = f"environment {environment} has no {name}: {reason}"
                     unknown[name] = text.rstrip(": ")
@@ -323,20 +323,11 @@ def _contexts_of(env: PyEnvironment) -> Nest | None:
     return table.contexts if isinstance(table, (ClassificationBandit, OutcomeTableBandit)) else None
 
 
-def _are_known(names: Sequence[str], env: PyEnvironment, policy: Policy) -> bool:
-    """Whether all of some metrics can be measured in an environment, which takes one step."""
+def _why_unknown(names: Sequence[str], env: PyEnvironment, policy: Policy) -> str | None:
+    """Returns why metrics cannot be measured in an environment, which takes one step; or None."""
     try:
         metrics = [METRICS[name](env, policy) for name in names]
         StepDriver(env, policy, (learner(env, policy), *metrics)).run()
-    except NotImplementedError:
-        return False
-    return True
-
-
-def _why_unknown(name: str, env: PyEnvironment, policy: Policy) -> str | None:
-    """Returns why a metric cannot be measured in an environment, or None if it can."""
-    try:
-        StepDriver(env, policy, (learner(env, policy), METRICS[name](env, policy))).run()
     except NotImplementedError as error:
         return str(error)
     return None
