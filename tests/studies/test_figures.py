@@ -1,6 +1,7 @@
 """What the figures of studies show."""
 
 import dataclasses
+import functools
 import itertools
 import struct
 import sys
@@ -14,7 +15,8 @@ pytest.importorskip("filelock")
 pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 from bandit_envs.studies.definition import study as studying
-from bandit_envs.studies.results.results import PairResult, merge
+from bandit_envs.studies.results.records import merge
+from bandit_envs.studies.results.results import PairResult
 from bandit_envs.studies.running.tasks import run_task
 from bandit_envs.studies.showing.axes import wrap
 from bandit_envs.studies.showing.shown_environments import page_environments
@@ -124,7 +126,9 @@ def test_quantiles_give_medians_and_bands_over_all_runs(monkeypatch):
     panels = ["reward", "cumulative_regret"]
     one = study(["testbed"], ["ucb:c=2"], panels=panels, runs=20, steps=15, quantiles=[0.2, 0.7])
     task, blocks = next(one.tasks()), [run_task(task) for task in one.tasks()]
-    figure = draw(one, [PairResult(task.environment, task.policy, 20, merge(blocks))])
+    figure = draw(
+        one, [PairResult(task.environment, task.policy, 20, functools.reduce(merge, blocks))]
+    )
     sums = {name: np.hstack([block[name].curves for block in blocks]) for name in blocks[0]}
     reward, regret = np.diff(sums["reward"], axis=0, prepend=0), sums["regret"]
     for axis, runs in zip(figure.axes, (reward, regret)):

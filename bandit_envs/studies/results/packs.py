@@ -149,7 +149,11 @@ class Pack:
             self.study = str(found.pop(STUDY))
             self.index = Index(**found)
         self.kept = tuple(self.index.kept.tolist())
-        self._slices: Slices | None = None
+        self._rows: dict[int, int] = {}
+        self._ends: list[int] = []
+        self._file: IO[bytes] | None = None
+        self._members: dict[str, Member] = {}
+        self._lock = threading.Lock()  # a place in a file and what is read there belong together
 
     def check(self, steps: NDArray[np.int64]) -> None:
         """Raises ValueError if the index is not that of a study with statistics of these steps."""
@@ -175,9 +179,45 @@ class Pack:
         same file, though another run may have replaced it.
         """
         with _errors_as_damage(self.path):
-            if self._slices is None:
-                self._slices = Slices(self.path, self.index)
-            return self._slices.read(task, columns)
+            file = self._file or self._open()
+            row = self._rows[task]
+            end = self._ends[row]
+            runs = end - self._ends[row - 1] if row else end
+            arrays: Arrays = {}
+            for column in columns:
+                member = self._members[f"{column.name}.npy"]
+                size = column.num_bytes
+                if column.is_of_runs:
+                    shape = (self._ends[-1], *column.shape[1:])
+                    start = (end - runs) * (size // max(runs, 1))
+                else:
+                    shape = (len(self._rows), *column.shape)
+                    start = row * size
+                member.check(column, shape)
+                with self._lock:
+                    file.seek(member.start + start)
+                    content = file.read(size)
+                arrays[column.name] = np.frombuffer(content, column.dtype).reshape(column.shape)
+        return arrays
+
+    def _open(self) -> IO[bytes]:
+        """Opens the file, once its checksums are right and its arrays are not compressed.
+
+        Raises:
+            Exception: one of `CONTENT_ERRORS`, if they are not.
+        """
+        file = self.path.open("rb", buffering=0)
+        weakref.finalize(self, file.close)
+        with open_arrays(file) as archive:
+            broken = archive.testzip()
+            if broken is not None:
+                raise ValueError(f"the checksum of {broken} is wrong")
+            for info in archive.infolist():
+                self._members[info.filename] = _find_member(file, info)
+        self._rows = {task: row for row, task in enumerate(self.index.task.tolist())}
+        self._ends = self.index.runs.cumsum().tolist()
+        self._file = file
+        return file
 
 
 @contextlib.contextmanager
@@ -191,58 +231,6 @@ def _errors_as_damage(path: Path) -> Iterator[None]:
         if error.errno != errno.EINVAL:  # of a place ahead of the file, where an array would be
             raise
         raise damaged(path, error) from error
-
-
-class Slices:
-    """Reads an archive of NumPy that is not compressed by slices of its arrays.
-
-    Args:
-        path: the file.
-        index: what its arrays are of.
-
-    Raises:
-        Exception: one of `CONTENT_ERRORS`, if a checksum is wrong, or an array is compressed.
-    """
-
-    def __init__(self, path: Path, index: Index) -> None:
-        self._rows = {task: row for row, task in enumerate(index.task.tolist())}
-        self._ends = index.runs.cumsum().tolist()
-        self._num_runs = index.runs.tolist()
-        self._members: dict[str, Member] = {}
-        self._lock = threading.Lock()  # a place in a file and what is read there belong together
-        self._file = path.open("rb", buffering=0)
-        weakref.finalize(self, self._file.close)
-        with open_arrays(self._file) as archive:
-            broken = archive.testzip()
-            if broken is not None:
-                raise ValueError(f"the checksum of {broken} is wrong")
-            for info in archive.infolist():
-                self._members[info.filename] = _find_member(self._file, info)
-
-    def read(self, task: int, columns: Sequence[ResultColumn]) -> Arrays:
-        """Returns arrays of a task, as `Pack.read_slice` does."""
-        row = self._rows[task]
-        end = self._ends[row]
-        runs = self._num_runs[row]
-        arrays: Arrays = {}
-        for column in columns:
-            member = self._members[f"{column.name}.npy"]
-            size = column.num_bytes
-            if column.is_of_runs:
-                shape = (self._ends[-1], *column.shape[1:])
-                place = (end - runs) * (size // max(runs, 1))
-            else:
-                shape = (len(self._rows), *column.shape)
-                place = row * size
-            member.check(column, shape)
-            content = self._read(member.start + place, size)
-            arrays[column.name] = np.frombuffer(content, column.dtype).reshape(column.shape)
-        return arrays
-
-    def _read(self, start: int, size: int) -> bytes:
-        with self._lock:
-            self._file.seek(start)
-            return self._file.read(size)
 
 
 class Member(NamedTuple):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import math
 import os
 import struct
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -124,12 +123,8 @@ def result_from_arrays(
     return result
 
 
-def merge(results: Iterable[TaskResult]) -> TaskResult:
-    """Returns the result of the runs of all."""
-    return functools.reduce(_merge_two, results)
-
-
-def _merge_two(first: TaskResult, second: TaskResult) -> TaskResult:
+def merge(first: TaskResult, second: TaskResult) -> TaskResult:
+    """Returns the result of the runs of both."""
     return {name: found.merge(second[name]) for name, found in first.items()}
 
 

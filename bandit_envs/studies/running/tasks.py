@@ -119,7 +119,7 @@ class TaskRun:
         self._batch = batch
         if batch.steps == self._task.steps:
             found = batch.result()
-            self._result = merge([self._result, found]) if self._result else found
+            self._result = merge(self._result, found) if self._result else found
             self._num_ended += 1
             self._batch = None
         return steps
