@@ -9,7 +9,7 @@ import struct
 import threading
 import weakref
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -70,51 +70,35 @@ def write_pack(
         for name, values in {STUDY: np.array(study), **index._asdict()}.items():
             with archive.open(f"{name}.npy", "w") as member:
                 np.lib.format.write_array(member, values)
-        parts = _Parts(metrics, index)
+        bounds = {}
+        for runs in set(index.runs.tolist()):
+            own = columns_of(metrics, len(index.steps), runs, len(index.kept))
+            bounds[runs] = [0, *itertools.accumulate(column.num_bytes for column in own)]
         for place, column in enumerate(columns):
             shape = column.shape if column.is_of_runs else (len(records), *column.shape)
             header = {"descr": column.dtype, "fortran_order": False, "shape": shape}
             with archive.open(f"{column.name}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array_header_1_0(member, header)
-                for part in _joined(parts.read(records, place)):
+                for part in _joined(_read_parts(records, bounds, place)):
                     member.write(part)
 
 
-class _Parts:
-    """Reads arrays of records.
+def _read_parts(
+    records: Sequence[Record], bounds: Mapping[int, Sequence[int]], place: int
+) -> Iterator[bytes]:
+    """Yields the bytes of an array of each record.
 
     Args:
-        metrics: the names of the metrics.
-        index: of the pack that they go into.
+        records: those of a file stand one after the other.
+        bounds: where the arrays of a record begin and the last one ends, by its number of runs.
+        place: the place of the array among those of a record.
     """
-
-    def __init__(self, metrics: Sequence[str], index: Index) -> None:
-        self._metrics = metrics
-        self._index = index
-        self._bounds: dict[int, list[int]] = {}
-
-    def read(self, records: Sequence[Record], place: int) -> Iterator[bytes]:
-        """Yields the bytes of an array of each record.
-
-        Args:
-            records: those of a file stand one after the other.
-            place: the place of the array among those of a record.
-        """
-        for path, group in itertools.groupby(records, attrgetter("path")):
-            with path.open("rb", buffering=0) as file:
-                for record in group:
-                    bounds = self._bounds_of(record.runs)
-                    file.seek(record.start + bounds[place])
-                    yield file.read(bounds[place + 1] - bounds[place])
-
-    def _bounds_of(self, runs: int) -> list[int]:
-        """Returns where the arrays of a record begin and, in the end, where the last one ends."""
-        if runs not in self._bounds:
-            index = self._index
-            columns = columns_of(self._metrics, len(index.steps), runs, len(index.kept))
-            sizes = [column.num_bytes for column in columns]
-            self._bounds[runs] = [0, *itertools.accumulate(sizes)]
-        return self._bounds[runs]
+    for path, group in itertools.groupby(records, attrgetter("path")):
+        with path.open("rb", buffering=0) as file:
+            for record in group:
+                start, end = bounds[record.runs][place : place + 2]
+                file.seek(record.start + start)
+                yield file.read(end - start)
 
 
 def _joined(parts: Iterable[bytes]) -> Iterator[bytes]:
