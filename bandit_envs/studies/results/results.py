@@ -108,7 +108,7 @@ class PairResult(NamedTuple):
 class Results:
     """The results of one study in a folder.
 
-    `load` finds what has finished. `pairs` reads it, once for all tables and the figure.
+    `load` finds what has finished, and `pairs` reads it.
 
     Args:
         path: the folder, which need not exist.
@@ -147,8 +147,6 @@ class Results:
         self.assignment = Assignment(
             digest, self._config["study"], dict(self._versions), os.getcwd()
         )
-        self._pairs: list[PairResult] = []
-        self._num_read = 0
 
     @classmethod
     def read(cls, path: Path, changes: Mapping[str, object]) -> Results:
@@ -275,14 +273,8 @@ class Results:
 
     def pairs(self) -> list[PairResult]:
         """Returns what has finished of each policy in each environment, in the study's order."""
-        if len(self.files) != self._num_read:
-            self._pairs = list(self._read_pairs())
-            self._num_read = len(self.files)
-        return self._pairs
-
-    def _read_pairs(self) -> Iterator[PairResult]:
-        """Yields what has finished of each policy in each environment."""
         files = self.files
+        pairs = []
         is_large = files.num_bytes > AT_ONCE
         finished = (task for task in self.study.tasks() if task.number in files)
         for _, tasks in itertools.groupby(finished, attrgetter("position")):
@@ -290,7 +282,8 @@ class Results:
             runs = sum(task.runs for task in done)
             stored = StoredResult(files, tuple(task.number for task in done), self.study.metrics)
             result = stored if is_large else dict(stored)
-            yield PairResult(done[0].environment, done[0].policy, runs, result)
+            pairs.append(PairResult(done[0].environment, done[0].policy, runs, result))
+        return pairs
 
 
 def _read_bytes(file: Path) -> bytes:
