@@ -105,17 +105,14 @@ def reproduce(options: argparse.Namespace) -> int:
 
 def report(options: argparse.Namespace) -> int:
     """Writes and shows the tables and the figure of what has finished."""
-    figure = options.figure or options.folder / _figure_name(options)
-    if figure.suffix not in FORMATS:
-        raise ValueError(f"figure is {figure}; expected a file ending in {' or '.join(FORMATS)}")
-    own = options.folder / OWN_FIGURE
-    if figure.resolve() == own.resolve() and _figure_name(options) != OWN_FIGURE:
-        raise ValueError(f"figure is {figure}, the study's own; expected another file for a view")
+    figure = _figure_of(options)
     if options.latex is not None:
         if options.latex.suffix != ".tex":
             raise ValueError(f"latex is {options.latex}; expected a file ending in .tex")
         check_place("latex", options.latex)
-    whole = _load(options)
+    whole = studies.load(options.folder, **_given(options))
+    if options.quantiles and whole.num_missing == whole.num_tasks:
+        raise ValueError(f"{options.folder} has nothing that was run with --quantiles")
     found = whole.only(options.policy) if options.policy else whole
     found.find_policy(options.baseline)
     table = "" if options.latex is None else found.to_latex(baseline=options.baseline)
@@ -128,19 +125,6 @@ def report(options: argparse.Namespace) -> int:
     if found.num_missing:
         OUT.print(found.unfinished)
     return 0
-
-
-def show_study(options: argparse.Namespace, file: Path) -> None:
-    """Writes a page of HTML with all that has finished of a study."""
-    _load(options).write_page(file)
-
-
-def _load(options: argparse.Namespace) -> LoadedStudy:
-    """Returns what has finished in a folder of results, in the view that options choose."""
-    found = studies.load(options.folder, **_given(options))
-    if getattr(options, "quantiles", None) and found.num_missing == found.num_tasks:
-        raise ValueError(f"{options.folder} has nothing that was run with --quantiles")
-    return found
 
 
 def _published_names() -> list[str]:
@@ -365,11 +349,18 @@ def _say_what_is_drawn(figure: Path, found: LoadedStudy) -> None:
         )
 
 
-def _figure_name(options: argparse.Namespace) -> str:
-    """Returns the name of a report's figure. A view that options choose has one of its own."""
+def _figure_of(options: argparse.Namespace) -> Path:
+    """Returns the file of a report's figure. A view that options choose has one of its own."""
     parts = ["figure", *(options.panels or [])]
     if options.quantiles:
         parts += ["quantiles", *(f"{level:g}" for level in options.quantiles)]
     if options.policy:
         parts.append("policies")
-    return f"{'-'.join(parts)}.png" if len(parts) > 1 else OWN_FIGURE
+    own = options.folder / OWN_FIGURE
+    default = own.with_stem("-".join(parts))
+    figure = Path(options.figure or default)
+    if figure.suffix not in FORMATS:
+        raise ValueError(f"figure is {figure}; expected a file ending in {' or '.join(FORMATS)}")
+    if figure.resolve() == own.resolve() and default != own:
+        raise ValueError(f"figure is {figure}, the study's own; expected another file for a view")
+    return figure
