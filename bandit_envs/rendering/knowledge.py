@@ -36,8 +36,8 @@ class Knowledge(NamedTuple):
     def columns(self) -> list[tuple[str, list[str]]]:
         """Returns the heading and the text of each arm, for each column of text."""
         columns = []
-        shown = (("estimate", self.values), ("from", self.low), ("to", self.high))
-        for heading, table in (*shown, ("score", self.scores)):
+        tables = {"estimate": self.values, "from": self.low, "to": self.high, "score": self.scores}
+        for heading, table in tables.items():
             if table is not None:
                 columns.append((heading, [f"{value:.2f}" for value in table]))
         if self.counts is not None:
