@@ -1,8 +1,10 @@
 """Options that several subcommands of `bandit-envs` have."""
 
 import argparse
+import itertools
 import math
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -119,6 +121,17 @@ def add_output(parser: Parser) -> None:
     """Adds the option of the folder of the results."""
     text = "folder of the results (default: one in results/)"
     parser.add_argument("--output", type=Path, metavar="DIR", help=text)
+
+
+def folder_of(options: argparse.Namespace, name: str, is_usable: Callable[[Path], bool]) -> Path:
+    """Returns --output, or the first of results/NAME, results/NAME-2, ... that is usable."""
+    if options.output is not None:
+        return Path(options.output)
+    for number in itertools.count(1):
+        folder = Path("results", name if number == 1 else f"{name}-{number}")
+        if options.overwrite or is_usable(folder):
+            break
+    return folder
 
 
 def add_overwrite(parser: Parser) -> None:

@@ -30,9 +30,8 @@ from bandit_envs.cli.options import (
     split_names,
     split_shares,
 )
-from bandit_envs.cli.table_names import ESTIMATE, OF_PREFIXES, OF_SLOTS
+from bandit_envs.cli.table_names import add_available, add_log, add_missing, add_slates
 from bandit_envs.logged.registry import LEARNERS
-from bandit_envs.tables.roles import ROLES
 
 DESCRIPTION = "Compare policies on bandits, and evaluate them on logs."
 
@@ -114,8 +113,7 @@ def _add_reproduce(subcommands: Subcommands) -> None:
     text = "independent runs (default: as published)"
     parser.add_argument("--runs", type=int, metavar="N", help=text)
     add_output(parser)
-    add_overwrite(parser)
-    parser.set_defaults(workers=one_per_core())
+    parser.set_defaults(workers=one_per_core(), overwrite=False)
 
 
 def _add_report(subcommands: Subcommands) -> None:
@@ -128,6 +126,7 @@ def _add_report(subcommands: Subcommands) -> None:
     parser.add_argument("folder", type=Path, metavar="DIR", help="a folder of results")
     text = "the figure's file, ending in .png, .svg or .pdf (default: one in the folder)"
     parser.add_argument("--figure", type=Path, metavar="FILE", help=text)
+    add_policies(parser, "show this policy alone, by its id or its label; may be repeated")
     text = "the policy that others are compared with: its id or its label (default: the first)"
     parser.add_argument("--baseline", metavar="SPEC", help=text)
     add_views(parser)
@@ -213,7 +212,7 @@ def _add_evaluate(subcommands: Subcommands) -> None:
     parser.group("estimates").add_argument(
         "--baseline", default="logged", metavar="SPEC", help=text
     )
-    _add_log(parser, "none lets no policy learn, and all are evaluated on all rows")
+    add_log(parser, "none lets no policy learn, and all are evaluated on all rows")
     text = (
         ", if there are several; then --propensity has NAME=COLUMN,NAME=COLUMN, with which "
         "probability each of them takes the logged action"
@@ -224,7 +223,7 @@ def _add_evaluate(subcommands: Subcommands) -> None:
         "each day, week, month or year of a column of dates, as DATE:month"
     )
     parser.group("estimates").add_argument("--by", action=StoreOnce, metavar="COLUMN", help=text)
-    _add_slates(parser)
+    add_slates(parser)
     text = "replace the estimates in the folder (default: refuse, or a new folder in results/)"
     parser.group("results").add_argument("--overwrite", action="store_true", help=text)
     text = "probability that an interval holds (default: 0.95)"
@@ -237,17 +236,6 @@ def _add_evaluate(subcommands: Subcommands) -> None:
     add_output(parser)
 
 
-def _add_slates(parser: Parser) -> None:
-    """Adds the option of logs whose actions are slates."""
-    text = (
-        ", if there is a row for each slot; then --decision says which rows are of one slate. Of "
-        "slates, --propensity may also be "
-        f"{OF_SLOTS}A,B, with which probabilities slots show their items, or {OF_PREFIXES}A,B, "
-        "those of the items down to each slot, or both in turn"
-    )
-    add_column(parser.group("actions that are slates"), "slot", text)
-
-
 def _add_learn(subcommands: Subcommands) -> None:
     parser = subcommands.add(
         "learn",
@@ -255,7 +243,7 @@ def _add_learn(subcommands: Subcommands) -> None:
         "learn a policy from a log alone",
         "bandit_envs.cli.learn:learn",
     )
-    _add_log(parser, "1 is all of them")
+    add_log(parser, "1 is all of them")
     text = f"one of {', '.join(LEARNERS)} (default: doubly_robust)"
     parser.add_argument("--learner", default="doubly_robust", metavar="NAME", help=text)
     text = "the file of the policy, which ends in .npz"
@@ -278,11 +266,11 @@ def _add_apply(subcommands: Subcommands) -> None:
         "it has the columns of the features that the policy has learned from"
     )
     parser.add_argument("table", type=Path, metavar="TABLE", help=text)
-    _add_missing(parser, "the table")
+    add_missing(parser, "the table")
     add_column(parser, "decision", " (default: the numbers of the rows, from 0)")
     text = ", if the table has one row for each candidate of a decision; or of lists of them"
     add_column(parser, "item", text)
-    _add_available(parser, "the table")
+    add_available(parser, "the table")
     text = "write a row for each action or item, not only for the chosen one"
     parser.add_argument("--probabilities", action="store_true", help=text)
     text = "seed of a policy that draws its actions (default: fresh entropy)"
@@ -291,17 +279,6 @@ def _add_apply(subcommands: Subcommands) -> None:
     parser.add_argument("--output", type=Path, required=True, metavar="FILE", help=text)
     text = "replace the file (default: refuse)"
     parser.add_argument("--overwrite", action="store_true", help=text)
-
-
-def _add_available(parser: Parser, group: str) -> None:
-    """Adds the option of the actions that are available in each row."""
-    add_column(parser.group(group), "available", ', as ["A", "B"] (default: all are)')
-
-
-def _add_missing(parser: Parser, group: str) -> None:
-    """Adds the option of which rows of a table are read."""
-    text = "leave out the rows of your table that miss values (default: an error)"
-    parser.group(group).add_argument("--drop-missing", action="store_true", help=text)
 
 
 def _add_route(subcommands: Subcommands) -> None:
@@ -361,73 +338,6 @@ def _add_outcomes(parser: Parser) -> None:
     )
     text = "leave out the rows that miss values (default: an error)"
     parser.group("the table").add_argument("--drop-missing", action="store_true", help=text)
-
-
-def _add_log(parser: Parser, train: str) -> None:
-    """Adds the options of logs.
-
-    Args:
-        parser: of the subcommand.
-        train: says more of --train.
-    """
-    text = (
-        "a log that `run --record` or `write_log` wrote, a CSV or Parquet file, one of Vowpal "
-        "Wabbit's .dsjson, or the .sqlite file of a DecisionService; or a folder of such files, "
-        'also in folders inside it such as day=2; or a pattern of them, as "clicks/*.csv"'
-    )
-    parser.add_argument("log", type=Path, metavar="LOG", help=text)
-    text = (
-        "the share of the rows, from the first, that policies learn from, or those below a value, "
-        f"which come first, such as day=2024-12-31; {train} (default: 0.5)"
-    )
-    parser.group("what policies learn from").add_argument(
-        "--train", metavar="F|COLUMN=VALUE", help=text
-    )
-    text = ": numbers from 0, names or prices; several of slates (default: action)"
-    add_column(parser, "action", text, default=ROLES["action"].default)
-    text = "; several of slates (default: reward)"
-    add_column(parser, "reward", text, default=ROLES["reward"].default)
-    text = (
-        f"column of propensities, or one number for all rows; or {ESTIMATE} or {ESTIMATE}:MODEL, "
-        "by a logistic regression or a classifier of scikit-learn (default: propensity)"
-    )
-    parser.add_argument("--propensity", action="append", metavar="COLUMN|P", help=text)
-    text = 'columns of features in your table (default: all others; "" for none)'
-    parser.add_argument("--features", action=StoreOnce, metavar="A,B,C", help=text)
-    text = ", such as user: intervals are by units"
-    add_column(parser.group("the log"), "unit", text, action=StoreOnce)
-    text = (
-        "table of rewards, such as conversions: it has the columns of --decision and --reward, and "
-        "the sum for a decision counts, 0 without any"
-    )
-    parser.group("the log").add_argument("--rewards", type=Path, metavar="FILE", help=text)
-    text = (
-        "how long after its decision one of --rewards counts, such as time:14d, with the column of "
-        "times in both tables; younger decisions are left out. time:14d:2024-05-10 says when "
-        "--rewards was exported (default: the newest time in both tables)"
-    )
-    parser.group("the log").add_argument("--window", metavar="COLUMN:14d", help=text)
-    _add_missing(parser, "the log")
-    text = (
-        "actions in your table, if they are numbers (default: the largest plus 1); 0 if they are "
-        "real numbers, though whole"
-    )
-    parser.group("the log").add_argument("--num-actions", type=int, metavar="K", help=text)
-    _add_available(parser, "the log")
-    more = parser.group("actions that are items with features")
-    text = (
-        ", if your table has one row for each candidate or slot of a decision, or if --rewards has "
-        "the same ids"
-    )
-    add_column(more, "decision", text)
-    add_column(more, "item", "; there is no --action then")
-    text = ", and 0 for others (default: chosen)"
-    add_column(more, "chosen", text, default=ROLES["chosen"].default)
-    text = (
-        "columns of features of the items (default: those that differ within a decision, or that "
-        "have lists)"
-    )
-    more.add_argument("--item-features", action=StoreOnce, metavar="A,B,C", help=text)
 
 
 def _add_list(subcommands: Subcommands) -> None:
