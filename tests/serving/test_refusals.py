@@ -149,7 +149,7 @@ def test_policies_that_cannot_be_served_are_refused(tmp_path, policy):
         ({"actions": ["red", "green"]}, ValueError),
         ({"actions": ["red", "red", "blue"]}, ValueError),
         ({"actions": "red"}, TypeError),
-        ({"actions": iter(NAMES)}, TypeError),
+        pytest.param({"actions": iter(NAMES)}, TypeError, id="actions of an iterator"),
         ({"actions": None}, ValueError),
         ({"actions": [1, 2, 3]}, TypeError),
         ({"features": {"age": "numbers"}}, ValueError),
