@@ -159,7 +159,9 @@ def draw_panels(groups: Sequence[Facet], scale: Scale) -> Chart:
     return _finish(chart, height, traces)
 
 
-def _finish_panel(chart: Chart, panel: Panel, is_log: bool, at: Mapping[str, int]) -> None:
+def _finish_panel(
+    chart: graph_objects.Figure, panel: Panel, is_log: bool, at: Mapping[str, int]
+) -> None:
     """Adds the marks of a panel, the line across it, and what its vertical axis says."""
     for x, y, name in panel.marks:
         chart.add_scatter(
@@ -291,7 +293,7 @@ def _encode(value: Any) -> Any:
     """Returns an array of numbers as Plotly's script reads it, and other values as they are."""
     if not isinstance(value, np.ndarray) or value.dtype.kind not in "fu":
         return value
-    encoded = base64.b64encode(np.ascontiguousarray(value)).decode()
+    encoded = base64.b64encode(value.tobytes()).decode()
     shape = ", ".join(map(str, value.shape))
     return {"dtype": value.dtype.str[1:], "bdata": encoded, "shape": shape}
 
