@@ -167,6 +167,14 @@ def test_a_column_of_texts_of_a_table_cuts_a_log(tmp_path):
         evaluate(scan, "random", "ips", by="day")
 
 
+def test_a_column_of_a_table_that_is_no_feature_is_to_be_named_as_one(tmp_path):
+    lines = [f"{0.01 * row},{row % 2},{row % 3 % 2},0.5,{'ab'[row % 2]}" for row in range(20)]
+    (tmp_path / "a.csv").write_text("\n".join(["x,action,reward,propensity,town", *lines]))
+    known = r"\['x', 'action', 'reward', 'propensity'\]"
+    with pytest.raises(ValueError, match=f"by is 'town'.* of {known}.*; name another column of a"):
+        evaluate(scan_log(tmp_path / "a.csv", features=["x"]), "random", "ips", by="town")
+
+
 @pytest.mark.parametrize(
     ("by", "message"),
     [
