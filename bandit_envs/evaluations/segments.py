@@ -139,7 +139,7 @@ class Segmentation:
             if encoding.item_features and self.column in encoding.of_items().names:
                 found += ", a feature of items, of which a decision has several"
             else:
-                expected += "; name another column of a table among the features, too"
+                expected += "; to cut by another column of a table, name it in features"
         raise ValueError(f"{found}; expected a column of {known[:SHOWN]}, {expected}")
 
 

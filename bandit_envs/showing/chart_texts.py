@@ -1,4 +1,4 @@
-"""Texts of charts: cut where they would take the room of the lines, and whole beside a point.
+"""Texts of charts: cut in axes and legends, so that lines have room, and whole beside a point.
 
 Plotly finds no tags in them, and they show what is not printable.
 """
@@ -29,7 +29,7 @@ def cut(text: str, letters: int = NAME) -> str:
 
 
 def cut_apart(names: Iterable[str]) -> dict[str, str]:
-    """Returns by name how it is cut; equal ones are then numbered."""
+    """Returns names with their cut texts, in which a number tells equal ones apart."""
     met: Counter[str] = Counter()
     shown = {}
     for name in dict.fromkeys(names):

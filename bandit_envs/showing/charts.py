@@ -16,13 +16,13 @@ from bandit_envs.showing.chart_texts import TITLE, cut, cut_apart, whole
 from bandit_envs.showing.styles import COLORS, LINES
 
 Chart: TypeAlias = dict[str, Any]
-"""What Plotly draws: "data" and "layout", not as its objects, which check each value slowly."""
+"""Plotly's data and layout as plain values; its own objects take long, as they check all of them."""
 
 POINTS = 200
 """A curve has at most about so many points."""
 
 ALL_POINTS = 60_000
-"""All curves of a chart together have at most about so many points, of 40 bytes each."""
+"""All curves of a chart together have at most about so many points, of about 35 bytes each."""
 
 FEW = 30
 """The points of a curve of at most so many have dots."""

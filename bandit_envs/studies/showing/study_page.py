@@ -113,7 +113,7 @@ def _drawn(
     panels = [name for name in study.panels if name != "arms"]
     has_figure = not study.panels or bool(study.over)
     if has_figure or not (panels and has_charts()):
-        from bandit_envs.studies.showing.study_figures import study_figure  # noqa: PLC0415 - slow
+        from bandit_envs.studies.showing.study_figures import study_figure  # noqa: PLC0415 - imports matplotlib
 
         yield Section("Figure", picture=lambda: study_figure(study, pairs))
     panels = panels or [name for name in USUAL_CURVES if name in study.quantities]
