@@ -356,12 +356,13 @@ _ENTRIES = (
     PolicyEntry("random_slate", "random slates", policies.RandomSlatePolicy, slates=True),
     PolicyEntry("cascade_ucb", "CascadeUCB", policies.CascadeUCBPolicy, slates=True),
     PolicyEntry("pbm_ucb", "PBM-UCB", policies.PBMUCBPolicy, slates=True),
-    PolicyEntry(
+    ContextualEntry(
         "top_k_lin_ucb",
         "top-k LinUCB",
-        policies.TopKLinUCBPolicy,
         context="items",
         slates=True,
+        model=models.Ridge,
+        rule=rules.UpperBound,
     ),
     PolicyEntry("random_number", "random numbers", policies.RandomNumberPolicy),
     PolicyEntry("gaussian", "Gaussian", policies.GaussianPolicy, context="any"),

@@ -75,7 +75,7 @@ def scan_log(
             order.
         batch_rows: the most rows of a batch. The last batch of a file may have fewer.
         action: the column of the actions, as for `from_frame`.
-        reward: the column of the rewards.
+        reward: the column of the rewards; of a service's file, the name of a further reward.
         propensity: the column of the propensities, or the one of all rows; None if they are not
             known. With `logger`, a dict as for `from_frame`.
         features: the columns of the observation; None for all that have no other role. Of Parquet
@@ -161,8 +161,10 @@ def scan_log(
         "gather": gather,
     }
     if has_files(folder, DECISION_SUFFIXES, only):
-        _refuse_given({**given, "features": features is not None}, "a DecisionService", path)
-        return DecisionScan.open(find_parts(folder, DECISION_SUFFIXES, only), batch_rows, time)
+        of_table = {**given, "features": features is not None, "reward": False}
+        _refuse_given(of_table, "a DecisionService", path)
+        parts = find_parts(folder, DECISION_SUFFIXES, only)
+        return DecisionScan.open(parts, batch_rows, time, reward)
     if has_files(folder, DSJSON_SUFFIXES, only):
         _refuse_given({**given, "features": features is not None}, "a logger of dsjson", path)
         return DsjsonScan.open(find_parts(folder, DSJSON_SUFFIXES, only), batch_rows, time)

@@ -63,7 +63,7 @@ class IPSLearner(Learner):
 
     def __init__(self, classifier: Any = None, baseline: float = 0.0) -> None:
         if classifier is not None:
-            check_classifier("classifier", classifier)
+            check_classifier(classifier)
         self._classifier = classifier
         self._baseline = check_number("baseline", baseline)
 

@@ -32,6 +32,7 @@ from bandit_envs.tables.cells import (
     read_reals,
 )
 from bandit_envs.tables.errors import check_column, name_row, name_some
+from bandit_envs.tables.roles import check_column_names
 from bandit_envs.tables.whole_table import AnyTable, table_in_memory
 
 if TYPE_CHECKING:
@@ -115,7 +116,10 @@ def compare_variants(
     with table_in_memory(table, "logged") as frame:
         named = [variant, *metrics, time, period]
         named += [each for each in (opened, closed) if isinstance(each, str)]
-        _check_columns(frame, [each for each in named if each is not None])
+        needed = [each for each in named if each is not None]
+        check_column_names("the table", needed, list(frame))
+        if not len(frame):
+            raise ValueError("there are no rows; expected one for each user")
         users = _read_users(frame, variant, metrics, time, period)
         if planned is not None and planned < len(users.names):
             expected = f"expected at least {len(users.names)}, as many as column {variant!r} has"
@@ -193,16 +197,6 @@ class Windows(NamedTuple):
 
     low: Floats
     high: Floats
-
-
-def _check_columns(frame: DataFrame, names: Sequence[str]) -> None:
-    """Raises ValueError if a table lacks a column."""
-    for name in names:
-        if name not in frame:
-            known = name_some([str(each) for each in frame])
-            raise ValueError(f"there is no column {name!r}; its columns are {known}")
-    if not len(frame):
-        raise ValueError("there are no rows; expected one for each user")
 
 
 def _read_users(

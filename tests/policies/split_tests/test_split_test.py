@@ -127,6 +127,18 @@ def show(policy, mask, pay):
     )
 
 
+@pytest.mark.parametrize("last", [5.0, 1e9])
+def test_one_reward_that_is_larger_than_all_others_is_told(last):
+    policy = SplitTestPolicy(num_actions=2, seed=0)
+    for user in range(80):
+        reward = last if user == 79 else 5.0
+        policy.learn(show(policy, np.ones(2, np.bool_), lambda _, reward=reward: reward))
+    notes = " ".join(policy.report(names=["a", "b"]).notes)
+    assert ("of size 1e+09, is larger than all others of this variant together" in notes) == (
+        last > 5.0
+    )
+
+
 def simulate(rates, users, *, policy, seed=0):
     """Shows variants to users, whose click rates [n, K] are 0 where a variant is not open."""
     rng = np.random.default_rng(seed)
@@ -145,6 +157,7 @@ def equal_variants(days, users_a_day, joins):
     return rates
 
 
+@pytest.mark.slow
 def test_a_variant_that_joins_on_a_weekend_is_not_compared_with_the_users_of_weekdays():
     """Means of all users would say that it is the best by far."""
     policy = SplitTestPolicy(num_actions=5, seed=1)
@@ -157,6 +170,7 @@ def test_a_variant_that_joins_on_a_weekend_is_not_compared_with_the_users_of_wee
     assert all(row.users < 3.0 * report.counts[4] for row in pairs)
 
 
+@pytest.mark.slow
 def test_a_test_of_equal_variants_stops_with_a_tolerance():
     env = BernoulliPyEnvironment([0.2, 0.2, 0.1], batch_size=20, seed=0)
     policy = SplitTestPolicy(tolerance=0.05, num_actions=3, batch_size=20, seed=1)

@@ -10,6 +10,7 @@ from bandit_envs.logged.files.scan import BATCH_ROWS, Scan, times_of_batches
 from bandit_envs.logged.files.served.decision_file import DecisionFile
 from bandit_envs.logged.files.served.joined_files import JoinedFiles
 from bandit_envs.logged.log import BanditLog
+from bandit_envs.names.visible import visible
 from bandit_envs.tables.parts import FilePart, Parts
 from bandit_envs.tables.times import TimesOfRows
 
@@ -40,11 +41,16 @@ class DecisionScan(Scan):
 
     @classmethod
     def open(
-        cls, parts: Parts[FilePart], batch_rows: int = BATCH_ROWS, time: str | None = None
+        cls,
+        parts: Parts[FilePart],
+        batch_rows: int = BATCH_ROWS,
+        time: str | None = None,
+        reward: str = "reward",
     ) -> DecisionScan:
         """Returns a scan of what files of decisions hold now."""
         ordered = sorted(parts.found, key=_time_of_first)
-        return cls(Parts(ordered, parts.left_out), JoinedFiles.open(ordered), batch_rows, time)
+        files = JoinedFiles.open(ordered, reward)
+        return cls(Parts(ordered, parts.left_out), files, batch_rows, time)
 
     def __iter__(self) -> Iterator[BanditLog]:
         for number in range(len(self.parts.found)):
@@ -55,7 +61,8 @@ class DecisionScan(Scan):
 
     def remarks(self) -> list[str]:
         size, pending = self.decisions.count_decisions()
-        left_out = f"{pending} of {size} decisions have no reward, and are left out"
+        reward = visible(self.decisions.reward)
+        left_out = f"{pending} of {size} decisions have no {reward}, and are left out"
         return [*super().remarks(), left_out]
 
     def with_dates(self, name: str) -> DecisionScan:
@@ -64,7 +71,8 @@ class DecisionScan(Scan):
     def _scan_times(self, name: str) -> Iterator[TimesOfRows]:
         for number, part in enumerate(self.parts.found):
             if name == "time":
-                yield from self.decisions.files[number].scan_times(self.batch_rows, part.name)
+                file = self.decisions.files[number]
+                yield from file.scan_times(self.batch_rows, part.name, self.decisions.reward)
             else:
                 yield from times_of_batches(self.scan_part(number), name, part.name, part.keys)
 

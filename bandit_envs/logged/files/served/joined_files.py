@@ -27,23 +27,30 @@ class JoinedFiles:
         encoding: of all files: the names, and the levels of texts, that any of them has.
         num_actions: of all files together, K; the most items of a decision.
         is_masked: whether batches always tell which actions were available.
+        reward: the name of a further reward, or "reward".
     """
 
     files: Sequence[DecisionFile]
     encoding: TableEncoding
     num_actions: int
     is_masked: bool
+    reward: str
 
     @classmethod
-    def open(cls, parts: Sequence[FilePart]) -> JoinedFiles:
+    def open(cls, parts: Sequence[FilePart], reward: str) -> JoinedFiles:
         """Returns what files hold now.
 
         Raises:
             OSError, ValueError: a file cannot be read, is something else, or does not fit the
-                first; or two files begin with the same decision.
+                first; or two files begin with the same decision; or none has such a reward.
         """
         files = [DecisionFile.open(part.file) for part in parts]
         _refuse_copies(files, parts)
+        if reward != "reward":
+            known = sorted({name for file in files for name in file.read_measure_names()})
+            if reward not in known:
+                expected = f"expected one of {['reward', *known]}"
+                raise ValueError(f"reward is {reward!r}, which no decision has; {expected}")
         encoding = files[0].encoding
         for file, part in zip(files, parts):
             with errors_that_name(part.name):
@@ -53,16 +60,16 @@ class JoinedFiles:
             file.seen.is_masked or len(file.encoding.actions) < len(names) for file in files
         )
         num_actions = len(names) or max(file.num_actions for file in files)
-        return cls(files, encoding, num_actions, is_masked)
+        return cls(files, encoding, num_actions, is_masked, reward)
 
     def scan(self, number: int, batch_rows: int, has_dates: bool) -> Iterator[BanditLog]:
         """Yields the decisions of a file that have rewards in batches, in the common encoding."""
-        for batch in self.files[number].scan(batch_rows, has_dates):
+        for batch in self.files[number].scan(batch_rows, has_dates, self.reward):
             yield self._recode(batch)
 
     def count_decisions(self) -> tuple[int, int]:
-        """Returns how many decisions there are, and how many of them have no reward."""
-        counts = [file.count_decisions() for file in self.files]
+        """Returns how many decisions there are, and how many of them lack the reward."""
+        counts = [file.count_decisions(self.reward) for file in self.files]
         return sum(size for size, _ in counts), sum(pending for _, pending in counts)
 
     def _recode(self, batch: BanditLog) -> BanditLog:
