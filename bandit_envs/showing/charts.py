@@ -16,7 +16,7 @@ from bandit_envs.showing.chart_texts import TITLE, cut, cut_apart, whole
 from bandit_envs.showing.styles import COLORS, LINES
 
 Chart: TypeAlias = dict[str, Any]
-"""Plotly's data and layout as plain values; its own objects take long, as they check all of them."""
+"""Plotly's data and layout as plain values; its own objects are slow, as they check all of them."""
 
 POINTS = 200
 """A curve has at most about so many points."""
