@@ -134,6 +134,9 @@ class ContextualEntry(PolicyEntry):
 
     def make_for(self, env: PyEnvironment, arguments: Mapping[str, Any], seed: Seed) -> Any:
         """Returns a new policy that fits `env`, with the arguments that users may give."""
+        kind = env.action_kind
+        if self.slates and not kind.is_slate:
+            raise ValueError(f"{env.name} takes {kind}; expected an environment of slates")
         given = complete(parameters_of(self.model), arguments, columns_of(env))
         return _contextual(*self.make_parts(given), env, seed)
 

@@ -16,7 +16,8 @@ from bandit_envs.logged.features import features_of
 from bandit_envs.logged.learners.fits.objectives import Objective
 from bandit_envs.logged.learners.fits.policies import policy_of
 from bandit_envs.logged.learners.learner import Learner
-from bandit_envs.logged.log import BanditLog, require_numbered_actions, require_rows
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import require_numbered_actions, require_rows
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.models.inputs import Inputs, ModelSizes
 from bandit_envs.policies.models.value_model import FixedModel

@@ -200,7 +200,11 @@ def test_variants_whose_names_differ_in_case_or_white_space_alone_are_told():
     ("options", "message"),
     [
         ({"reward": "nothing"}, "the table has no column 'nothing'"),
-        ({"time": "variant"}, "column 'variant' is 'B' in line 2; expected a time"),
+        ({"period": "bought"}, "column 'bought' has two roles, reward and period"),
+        (
+            {"variant": "day", "time": "variant"},
+            "column 'variant' is 'B' in line 2; expected a time",
+        ),
         ({"control": "Z"}, "control is 'Z'; expected one of"),
         ({"shares": {"A": 1.0}}, "expected a number above 0 for each variant"),
         ({"opened": {"E": "2024-03-16"}}, "shows 'E' before it opened"),
