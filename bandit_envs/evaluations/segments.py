@@ -131,14 +131,16 @@ class Segmentation:
             if name in columns:
                 return columns[name]
         found = f"by is {short_repr(self.column)}"
+        expected = "or of dates with a period, as day:month"
         known = list(columns)
-        if encoding is not None and encoding.item_features:
-            known = [name for name in known if "[" not in name]  # others are of places of items
-            if self.column in encoding.of_items().names:
+        if encoding is not None:
+            own = [name for name in known if not name.startswith("observation")]
+            known = [*encoding.names, *own]
+            if encoding.item_features and self.column in encoding.of_items().names:
                 found += ", a feature of items, of which a decision has several"
-        names = [] if encoding is None else encoding.names
-        expected = f"expected a column of {[*names, *known][:SHOWN]}"
-        raise ValueError(f"{found}; {expected}, or of dates with a period, as day:month")
+            else:
+                expected += "; to cut by another column of a table, name it in features"
+        raise ValueError(f"{found}; expected a column of {known[:SHOWN]}, {expected}")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import html
+import base64
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from plotly import graph_objects
+from plotly import graph_objects, io
 from plotly.subplots import make_subplots
 
-from bandit_envs.names.visible import visible_lines
 from bandit_envs.rounding import is_constant
+from bandit_envs.showing.chart_texts import TITLE, cut, cut_apart, whole
 from bandit_envs.showing.styles import COLORS, LINES
 
-Chart: TypeAlias = graph_objects.Figure
-"""What Plotly draws."""
+Chart: TypeAlias = dict[str, Any]
+"""Plotly's data and layout as plain values; its own objects are slow, as they check all of them."""
 
 POINTS = 200
 """A curve has at most about so many points."""
 
 ALL_POINTS = 60_000
-"""All curves of a chart together have at most about so many points, of 40 bytes each."""
+"""All curves of a chart together have at most about so many points, of about 35 bytes each."""
 
 FEW = 30
 """The points of a curve of at most so many have dots."""
@@ -118,21 +118,27 @@ def draw_panels(groups: Sequence[Facet], scale: Scale) -> Chart:
         vertical_spacing=70 / height,
         horizontal_spacing=0.12,
         subplot_titles=[
-            _escape(group.title) if place == 0 else ""
+            cut(group.title, TITLE) if place == 0 else ""
             for group in groups
             for place in range(number)
         ],
     )
     chart.update_annotations(font={"size": 13, "weight": 700}, x=0.0, xanchor="left")
+    for annotation, group in zip(chart.layout.annotations, groups):
+        annotation.hovertext = whole(group.title) if len(group.title) > TITLE else None
     total = sum(len(panel.curves) for group in groups for panel in group.panels)
     points = min(POINTS, max(40, ALL_POINTS // max(total, 1)))
+    names = cut_apart(
+        curve.name for group in groups for panel in group.panels for curve in panel.curves
+    )
     traces: list[dict[str, Any]] = []
+    legends = {}
     for place, group in enumerate(groups):
         first = place * rows + 1
         name = "legend" if place == 0 else f"legend{place + 1}"
         top = chart.get_subplot(first, 1).yaxis.domain[1]
-        legend = {"x": 1.01, "y": top, "yanchor": "top", "tracegroupgap": 0}
-        chart.update_layout({name: {**legend, "maxheight": ROW * rows - 70}})
+        look = {"x": 1.01, "yanchor": "top", "tracegroupgap": 0, "maxheight": ROW * rows - 70}
+        legends[name] = {"y": top, **look}
         for index, panel in enumerate(group.panels):
             at = {"row": first + index // columns, "col": 1 + index % columns}
             is_log = "y" in scale.log_axes and not panel.limits
@@ -143,25 +149,34 @@ def draw_panels(groups: Sequence[Facet], scale: Scale) -> Chart:
                 "legend": name,
             }
             for curve in panel.curves:
-                traces += _traces(curve, points, scale, is_log, {**own, "showlegend": index == 0})
+                shared = {**own, "name": names[curve.name], "showlegend": index == 0}
+                traces += _traces(curve, points, scale, is_log, shared)
             _finish_panel(chart, panel, is_log, at)
-    chart.add_traces(traces)
+    chart.update_layout(legends)
     kind = "category" if scale.names else "log" if "x" in scale.log_axes else "linear"
     chart.update_xaxes(type=kind, showticklabels=True)
-    chart.update_xaxes(title=_escape(scale.label), row=rows * len(groups))
-    return _finish(chart, height)
+    chart.update_xaxes(title=cut(scale.label), row=rows * len(groups))
+    return _finish(chart, height, traces)
 
 
-def _finish_panel(chart: Chart, panel: Panel, is_log: bool, at: Mapping[str, int]) -> None:
+def _finish_panel(
+    chart: graph_objects.Figure, panel: Panel, is_log: bool, at: Mapping[str, int]
+) -> None:
     """Adds the marks of a panel, the line across it, and what its vertical axis says."""
     for x, y, name in panel.marks:
-        mark = {"symbol": "x", "color": "black"}
-        chart.add_scatter(x=[x], y=[y], name=_escape(name), marker=mark, showlegend=False, **at)
+        chart.add_scatter(
+            x=[x],
+            y=[y],
+            hovertemplate=f"{whole(name)}<br>%{{x:,}}: %{{y:.4g}}<extra></extra>",
+            marker={"symbol": "x", "color": "black"},
+            showlegend=False,
+            **at,
+        )
     if panel.level is not None:
         look = {"line": REFERENCE, "opacity": 1.0}
         chart.add_hline(panel.level, exclude_empty_subplots=False, **look, **at)
     chart.update_yaxes(
-        title=panel.label,
+        title=cut(panel.label),
         type="log" if is_log else "linear",
         range=panel.limits,
         ticksuffix="%" if panel.limits else "",
@@ -191,7 +206,8 @@ def draw_intervals(panels: Sequence[Dots]) -> Chart:
     """Returns a chart of panels beside each other, with a line for each row of intervals."""
     chart = make_subplots(1, len(panels), shared_yaxes=True, horizontal_spacing=0.03)
     groups = list(dict.fromkeys(each.group for each in panels[0].intervals))
-    rows = dict.fromkeys(each.row for each in panels[0].intervals)
+    names = cut_apart(groups)
+    rows = cut_apart(each.row for panel in panels for each in panel.intervals)
     for column, panel in enumerate(panels, start=1):
         at = {"row": 1, "col": column}
         for place, group in enumerate(groups):
@@ -199,30 +215,31 @@ def draw_intervals(panels: Sequence[Dots]) -> Chart:
             if not own:
                 continue
             _, _, values, lows, highs = map(list, zip(*own))
-            name = _escape(group)
             chart.add_scatter(
                 x=values,
-                y=[_escape(each.row) for each in own],
+                y=[each.row for each in own],
                 error_x={
                     "array": np.subtract(highs, values),
                     "arrayminus": np.subtract(values, lows),
                 },
                 customdata=np.stack([lows, highs], axis=1),
-                hovertemplate=f"%{{y}}, {name}<br>{VALUE.replace('{y', '{x')}<extra></extra>",
+                hovertext=[whole(f"{each.row}, {group}") for each in own],
+                hovertemplate=f"%{{hovertext}}<br>{VALUE.replace('{y', '{x')}<extra></extra>",
                 mode="markers",
                 orientation="h",
                 marker_color=COLORS[place % len(COLORS)],
-                name=name,
-                legendgroup=name,
-                offsetgroup=name,
+                name=names[group],
+                legendgroup=group,
+                offsetgroup=group,
                 showlegend=column == 1,
                 **at,
             )
         line, low, high = panel.line
         chart.add_vrect(low, high, fillcolor="gray", opacity=0.15, line_width=0, **at)
         chart.add_vline(line, line=REFERENCE, opacity=1.0, **at)
-        chart.update_xaxes(title=_escape(panel.label), range=_range_of(panel), **at)
-    chart.update_yaxes(autorange="reversed", type="category")
+        chart.update_xaxes(title=cut(panel.label), range=_range_of(panel), **at)
+    ticks = {"tickvals": list(rows), "ticktext": list(rows.values())}
+    chart.update_yaxes(autorange="reversed", type="category", **ticks)
     chart.update_layout(scattermode="group")
     return _finish(chart, 120 + len(rows) * (20 + 16 * len(groups)))
 
@@ -242,14 +259,15 @@ def draw_steps(
 ) -> Chart:
     """Returns a chart of histograms on logarithmic axes, as lines."""
     chart = graph_objects.Figure()
+    names = cut_apart(heights)
     for place, (name, values) in enumerate(heights.items()):
         chart.add_scatter(
             x=edges,
             y=np.append(values, values[-1:]),
             line={"color": COLORS[place % len(COLORS)], "shape": "hv"},
-            hovertemplate=f"{_escape(name)}<br>%{{x:.3g}}: %{{y:.3%}}<extra></extra>",
+            hovertemplate=f"{whole(name)}<br>%{{x:.3g}}: %{{y:.3%}}<extra></extra>",
             mode="lines",
-            name=_escape(name),
+            name=names[name],
             showlegend=True,
         )
     chart.update_xaxes(title=x, type="log")
@@ -259,16 +277,30 @@ def draw_steps(
 
 def to_html(chart: Chart, place: int) -> str:
     """Returns a chart as a part of a page, the first of which, at place 0, has Plotly's script."""
-    return str(
-        chart.to_html(
-            config=CONFIG, full_html=False, include_plotlyjs=place == 0, div_id=f"chart-{place}"
-        )
+    traces = [{key: _encode(value) for key, value in trace.items()} for trace in chart["data"]]
+    shown = io.to_html(
+        {**chart, "data": traces},
+        config=CONFIG,
+        div_id=f"chart-{place}",
+        full_html=False,
+        include_plotlyjs=place == 0,
+        validate=False,
     )
+    return str(shown)
 
 
-def _finish(chart: Chart, height: int) -> Chart:
-    """Returns a chart in the style of all, of a height in pixels."""
-    return chart.update_layout(
+def _encode(value: Any) -> Any:
+    """Returns an array of numbers as Plotly's script reads it, and other values as they are."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "fu":
+        return value
+    encoded = base64.b64encode(value.tobytes()).decode()
+    shape = ", ".join(map(str, value.shape))
+    return {"dtype": value.dtype.str[1:], "bdata": encoded, "shape": shape}
+
+
+def _finish(chart: graph_objects.Figure, height: int, traces: Sequence[Any] = ()) -> Chart:
+    """Returns a chart in the style of all, of a height in pixels, with more traces."""
+    chart.update_layout(
         template="simple_white",
         height=height,
         margin={"l": 10, "r": 10, "t": 40, "b": 40},
@@ -276,31 +308,32 @@ def _finish(chart: Chart, height: int) -> Chart:
         plot_bgcolor=CLEAR,
         modebar={"bgcolor": CLEAR, "color": "darkgray", "activecolor": "black"},
     )
+    made = chart.to_plotly_json()
+    return {"data": [*made["data"], *traces], "layout": made["layout"]}
 
 
 def _traces(
-    curve: Curve, points: int, scale: Scale, is_log: bool, place: Mapping[str, Any]
+    curve: Curve, points: int, scale: Scale, is_log: bool, shared: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Returns the band of a curve, if it has one, and its line, for `add_traces` of Plotly.
+    """Returns the band of a curve, if it has one, and its line, as traces of Plotly.
 
     Args:
         curve: the curve.
         points: it has at most about so many.
         scale: of the horizontal axis.
         is_log: whether the vertical axis is logarithmic.
-        place: what says in which panel it is, and whether a legend names it.
+        shared: what says in which panel both are, and how a legend names them.
     """
     x, y, low, high = _thin(curve.band, points)
     if is_log and (low > 0.0).any():
         low = np.where(low > 0.0, low, low[low > 0.0].min())
-    at = np.array(scale.names)[x.astype(np.int64)] if scale.names else x
-    name = _escape(curve.name)
+    at = np.array(scale.names)[x.astype(np.int64)] if scale.names else _small(x)
     color = curve.color or COLORS[curve.place % len(COLORS)]
     dash = DASHES[LINES[curve.place // len(COLORS) % len(LINES)]]
     known = np.isfinite(low) & np.isfinite(high)
     value = VALUE if known.any() else "%{y:.4g}"
     position = "%{x}" if scale.names else "%{x:,}"
-    shared = {"type": "scatter", "name": name, "legendgroup": name, **place}
+    shared = {"type": "scatter", "legendgroup": curve.name, **shared}
     line = {
         **shared,
         "x": at,
@@ -308,7 +341,7 @@ def _traces(
         "mode": "lines+markers" if len(x) <= FEW else "lines",
         "line": {"color": color, "dash": dash, "width": 1.5},
         "customdata": np.stack([low, high], axis=1),
-        "hovertemplate": f"{name}<br>{position}: {value}<extra></extra>",
+        "hovertemplate": f"{whole(curve.name)}<br>{position}: {value}<extra></extra>",
     }
     if not known.any():
         return [line]
@@ -334,6 +367,7 @@ def _thin(band: NDArray[np.float64], points: int) -> NDArray[np.float32]:
     return band[:, np.union1d(first, spread)].astype(np.float32)
 
 
-def _escape(text: str) -> str:
-    """Returns a text in which Plotly finds no tags, and which shows what is not printable."""
-    return html.escape(visible_lines(text), quote=False)
+def _small(steps: NDArray[np.float32]) -> NDArray[Any]:
+    """Returns whole numbers from 0 on in as few bytes as hold them; others as they are."""
+    whole = steps.astype(np.uint32)
+    return whole.astype(np.min_scalar_type(whole.max())) if (whole == steps).all() else steps

@@ -43,8 +43,10 @@ h1 { margin-bottom: 0; }
 h1, h2, h3, p { overflow-wrap: anywhere; }
 h3 { font-weight: 600; margin: 24px 0 0; }
 img { max-width: 100%; }
-table { border-collapse: collapse; font-size: 13px; min-width: 900px; }
+table { border-collapse: collapse; font-size: 13px; }
 td, th { border-bottom: 1px solid #8886; padding: 3px 12px 3px 0; text-align: left; }
+td:not(.number), th { max-width: 240px; overflow-wrap: break-word; }
+th.number { max-width: 120px; }
 .wide { margin: 12px 0; overflow-x: auto; }
 .wide img { max-width: max(100%, 700px); }
 .chart { margin: 0; min-width: 800px; }
@@ -52,11 +54,12 @@ td, th { border-bottom: 1px solid #8886; padding: 3px 12px 3px 0; text-align: le
 pre { background: #8881; overflow-x: auto; padding: 12px; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 td.number { white-space: nowrap; }
+@media (max-width: 600px) { td:not(.number), th { max-width: 120px; } }
 @media print {
   .wide { overflow: visible; }
   .chart { zoom: 0.65; }
   pre { white-space: pre-wrap; }
-  table, .wide img { max-width: 100%; min-width: 0; }
+  table, .wide img { max-width: 100%; }
 }
 """
 

@@ -65,8 +65,8 @@ def test_a_chart_has_estimators_that_have_no_gains(log):
         for row in found.rows
     ]
     chart = estimates_chart(rows, "random")
-    assert [trace.name for trace in chart.data] == ["ips", "dr", "ips"]
-    assert len(chart.layout.shapes) == 4
+    assert [trace["name"] for trace in chart["data"]] == ["ips", "dr", "ips"]
+    assert len(chart["layout"]["shapes"]) == 4
 
 
 def test_the_page_lists_each_warning_once(log, tmp_path):

@@ -28,8 +28,24 @@ HOSTILE = [
     f"<!--<script>--><svg onload={MARK}>",
     f'<a href="javascript:{MARK}">here</a>',
     f"&lt;img src=x onerror={MARK}&gt;",
+    "x" * 200,
+    f"{'x' * 199}y",
 ]
-"""Names, each of which would run a script in a page that takes it for HTML."""
+"""Names, each of which would run a script in a page that takes it for HTML, or is long."""
+
+WIDTHS = """
+return [...document.querySelectorAll(".js-plotly-plot .nsewdrag")].map(
+    each => each.getBoundingClientRect().width
+);
+"""
+"""How wide the plots are, in pixels."""
+
+NUMBERS = """
+return [...document.querySelectorAll("table")].map(each =>
+    each.querySelector("td.number")?.getBoundingClientRect().right ?? 0
+);
+"""
+"""Where the first number of each table ends, in pixels from the left."""
 
 STUDY = {
     "title": "Greed",
@@ -146,6 +162,8 @@ def test_no_name_runs_in_a_browser(offline, tmp_path, write):
     texts = offline.execute_script(TEXTS)
     assert texts
     assert [text for text in texts if "<" in text.replace("<br>", "")] == []
+    assert min(offline.execute_script(WIDTHS)) > 200
+    assert max(offline.execute_script(NUMBERS)) < 800
 
 
 @pytest.mark.parametrize("width", [1200, 400])
@@ -157,3 +175,4 @@ def test_a_page_is_no_wider_than_its_window(offline, tmp_path, write, width):
     wait_for(offline, CHARTS, True)
     script = "return document.documentElement.scrollWidth <= document.documentElement.clientWidth"
     assert offline.execute_script(script)
+    assert max(offline.execute_script(NUMBERS)) < width

@@ -14,7 +14,6 @@ from bandit_envs.evaluations.showing.estimate_figures import (
     weights_of,
 )
 from bandit_envs.evaluations.showing.weight_histogram import EDGES
-from bandit_envs.names.visible import visible
 from bandit_envs.showing.charts import (
     Chart,
     Curve,
@@ -59,7 +58,7 @@ def times_chart(periods: Mapping[str, Sequence[EstimateRow]], baseline: str) -> 
     }
     panels = [Panel("Mean reward", curves["value"])]
     if curves["gain"]:
-        panels.append(Panel(f"Gain over {visible(baseline)}", curves["gain"], level=0.0))
+        panels.append(Panel(f"Gain over {baseline}", curves["gain"], level=0.0))
     return draw_panels([Facet("", panels)], Scale("", names=list(periods)))
 
 

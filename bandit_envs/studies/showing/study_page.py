@@ -22,7 +22,6 @@ from bandit_envs.studies.showing.shown_environments import (
     describe_most_different,
 )
 from bandit_envs.studies.showing.study_cells import difference_cell, summary_cell
-from bandit_envs.studies.showing.study_figures import study_figure
 
 if TYPE_CHECKING:
     from bandit_envs.showing.charts import Chart
@@ -109,6 +108,8 @@ def _drawn(study: Study, pairs: Sequence[PairResult]) -> Iterator[Section]:
     panels = [name for name in study.panels if name != "arms"]
     has_figure = not study.panels or bool(study.over)
     if has_figure or not (panels and has_charts()):
+        from bandit_envs.studies.showing.study_figures import study_figure  # noqa: PLC0415 - imports matplotlib
+
         yield Section("Figure", picture=lambda: study_figure(study, pairs))
     panels = panels or [name for name in USUAL_CURVES if name in study.quantities]
     if not (panels and has_charts()):
