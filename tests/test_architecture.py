@@ -459,6 +459,7 @@ def test_every_module_can_be_imported_where_its_packages_are_installed():
         assert (module is None) == (lacking is not None)
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of short logs
 @pytest.mark.parametrize("name", [name for name, path in MODULES.items() if has_examples(path)])
 def test_the_examples_of_a_module_are_true(name):
     module, lacking = import_module(name)

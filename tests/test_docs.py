@@ -75,6 +75,7 @@ def documents(tmp_path, monkeypatch):
         for section in SECTIONS.get(page.stem, ("",))
     ],
 )
+@pytest.mark.filterwarnings("ignore:.*A Box observation space")
 def test_the_code_of_a_page_runs(page, section, documents):
     documents.run(page, section)
 

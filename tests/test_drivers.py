@@ -29,6 +29,8 @@ from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import PolicyInfo
 from tests.policies.shared import SharedAverages, Unsaid
 
+pytestmark = pytest.mark.filterwarnings("ignore:policy is not among the observers")
+
 B, K = 6, 4
 
 

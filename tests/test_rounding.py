@@ -21,7 +21,9 @@ from bandit_envs.rounding import is_constant, is_rounding, merge_ties, spread_of
 from bandit_envs.trajectories import restart
 
 CONSTANTS = [0.0, 0.1, 0.25, 0.3, 1 / 3, 0.7, -12.1, 1e-200, 1e6 / 3]
-FEW = pytest.mark.filterwarnings("ignore:all rows say the same", "ignore:the effective")
+FEW = pytest.mark.filterwarnings(
+    "ignore:all rows say the same", "ignore:.*the estimate is unreliable"
+)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -146,12 +146,13 @@ def test_an_environment_seeded_by_a_random_state_goes_on(tmp_path):
     assert_same(env.step([0, 1, 2]), other.step([0, 1, 2]))
 
 
+TEXTS = st.text("aé漢😀 \n\x00\u2028./\\", max_size=8)
 LEAVES = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(),
     st.floats(),
-    st.text(),
+    TEXTS,
     hnp.arrays(
         st.one_of(
             hnp.boolean_dtypes(),
@@ -168,7 +169,7 @@ NESTS = st.recursive(
     lambda nests: st.one_of(
         st.lists(nests, max_size=3),
         st.lists(nests, max_size=3).map(tuple),
-        st.dictionaries(st.text(), nests, max_size=3),
+        st.dictionaries(TEXTS, nests, max_size=3),
         st.builds(Pair, nests, nests),
     ),
     max_leaves=8,

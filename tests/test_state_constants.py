@@ -34,6 +34,8 @@ from bandit_envs.sampling import Normal, Uniform
 from bandit_envs.specs import ArraySpec
 from tests.policies.examples import ARGUMENTS, make_environment, make_policy
 
+pytestmark = pytest.mark.filterwarnings("ignore:budget is .*, too tight")
+
 DRAWN = ("stationary_stochastic", "structured", "per_arm", "neural_context", "ratings", "ranking")
 """Their weights are drawn from their seeds."""
 

@@ -27,10 +27,10 @@ def evaluate(options: argparse.Namespace) -> int:
     folder = output_folder(options, f"{name}-estimates", ESTIMATES, "estimates")
     evaluation = _evaluate(options)
     evaluation.write(folder)
-    OUT.print(f"{options.log}\n{evaluation.title}", soft_wrap=True)
     show_estimates(evaluation)
     for note in evaluation.notes:
         OUT.print(note, soft_wrap=True)
+    OUT.print(f"The log: {options.log}\n{evaluation.title}", soft_wrap=True)
     OUT.print(f"Results: {folder}", soft_wrap=True)
     bound = -math.inf if options.fail_below is None else options.fail_below
     rows = evaluation.rows[1:]  # what the log has earned is not an estimate

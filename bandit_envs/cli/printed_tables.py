@@ -1,13 +1,12 @@
 """Tables of results, of studies and of evaluations, as the command shows them in the terminal."""
 
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
 from bandit_envs.cli.console import OUT, new_table, print_grid
 from bandit_envs.evaluations import Evaluation
-from bandit_envs.evaluations.estimate_rows import EstimateRow
+from bandit_envs.evaluations.estimate_rows import EstimateRow, count_comparisons
 from bandit_envs.evaluations.evaluation import PAGE, SEGMENTS
 from bandit_envs.evaluations.showing.estimate_tables import (
     count_first,
@@ -17,6 +16,7 @@ from bandit_envs.evaluations.showing.estimate_tables import (
     number_texts,
     title_of_items,
 )
+from bandit_envs.evaluations.showing.headline import explain_correction
 from bandit_envs.names.visible import visible
 from bandit_envs.showing.tables import Cell, p_text, with_decimals
 from bandit_envs.studies import LoadedStudy
@@ -128,10 +128,12 @@ def show_differences(found: LoadedStudy, baseline: str | None = None) -> None:
 
 
 def show_estimates(found: Evaluation) -> None:
-    """Prints the tables of an evaluation, of its segments and items, and warnings, each once.
+    """Prints who wins, the tables of an evaluation, its segments and items, and each warning once.
 
     If those of segments are long, files alone have them.
     """
+    if found.headline():
+        OUT.print(found.headline(), soft_wrap=True)
     in_segments = [row for rows in found.segments.values() for row in rows]
     is_long = len(in_segments) > MAX_ROWS
     warnings = find_warnings(found)
@@ -152,12 +154,7 @@ def show_estimates(found: Evaluation) -> None:
 
 def _caption_of_gains(rows: Sequence[EstimateRow]) -> str | None:
     """Returns what the p-values of gains are; None without any."""
-    counts = Counter(row.estimator for row in rows if row.gain_rows)
-    if not counts:
-        return None
-    number = max(counts.values())
-    corrected = "" if number == 1 else f", corrected by Holm for {number} comparisons"
-    return f"p: of a gain of 0{corrected}"
+    return f"p: of a gain of 0{explain_correction(rows)}" if count_comparisons(rows) else None
 
 
 def _caption(found: LoadedStudy) -> str:

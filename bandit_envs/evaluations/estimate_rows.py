@@ -6,7 +6,8 @@ import contextlib
 import dataclasses
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from bandit_envs.evaluations.candidates import LOGGED, Candidate, name_candidate
@@ -16,7 +17,6 @@ from bandit_envs.logged.estimators import Estimate
 from bandit_envs.logged.estimators.estimate import EstimateSums
 from bandit_envs.logged.estimators.gains import p_value_of
 from bandit_envs.metrics.holm import holm
-from bandit_envs.rounding import is_rounding
 
 
 class EstimateRow(NamedTuple):
@@ -92,10 +92,6 @@ class Evaluated:
         for name, sums in self.sums.gains.items():
             if sums.size >= FEWEST:
                 gain, _ = self._estimate(name, sums)
-                value = self.sums.estimates[name].main.value()
-                if is_rounding(max(abs(gain.value), gain.standard_error), value):
-                    found[name] = Gain(0.0, 0.0, 0.0, 0.0, sums.size, 1.0)  # the same choices
-                    continue
                 low, high = gain.interval(confidence)
                 p_value = p_value_of(gain)
                 found[name] = Gain(gain.value, low, high, gain.standard_error, sums.size, p_value)
@@ -145,6 +141,19 @@ class Evaluated:
                 stack.enter_context(name_candidate(self.candidate))
             stack.enter_context(name_estimator(name, sums))
             return sums.estimate(), sums.find_problems()
+
+
+def sign_of_gain(row: EstimateRow, confidence: float) -> int:
+    """Returns 1 if a policy gains, -1 if it loses; 0 if its corrected p-value is too high."""
+    if not row.p_value < 1.0 - confidence:
+        return 0
+    return 1 if row.gain > 0.0 else -1
+
+
+def count_comparisons(rows: Iterable[EstimateRow]) -> int:
+    """Returns for how many comparisons the p-values of rows are corrected; 0 without any."""
+    counts = Counter(row.estimator for row in rows if row.gain_rows)
+    return max(counts.values(), default=0)
 
 
 def make_tables(parts: Sequence[Sequence[Evaluated]], confidence: float) -> list[list[EstimateRow]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,14 +10,20 @@ from typing import TYPE_CHECKING, TypeAlias
 from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.evaluations.candidates import Candidate
-from bandit_envs.evaluations.estimate_rows import EstimateRow, Evaluated, make_tables
+from bandit_envs.evaluations.estimate_rows import (
+    EstimateRow,
+    Evaluated,
+    make_tables,
+    sign_of_gain,
+)
 from bandit_envs.evaluations.policy_sums import FEWEST, Found, Key
 from bandit_envs.evaluations.segments import order_names
 from bandit_envs.evaluations.showing.estimate_tables import latex_of_estimates
+from bandit_envs.evaluations.showing.headline import say_who_wins
 from bandit_envs.logged.summary import ItemRow, LogSummary
 from bandit_envs.names.visible import visible
 from bandit_envs.policies import Policy
-from bandit_envs.showing.tables import csv_rows, text_cell
+from bandit_envs.showing.tables import csv_table
 from bandit_envs.tables.errors import name_some
 
 if TYPE_CHECKING:
@@ -40,8 +45,8 @@ Remarks: TypeAlias = Mapping[Key, Mapping[str, Sequence[str]]]
 SEGMENTS = "segments.csv"
 """The file of the tables of the segments."""
 
-GAINS = "gains in"
-LOSES = "loses in"
+SIGNS = {1: "gains in", -1: "loses in"}
+"""What the signs of gains in segments say."""
 
 
 class Evaluation:
@@ -120,10 +125,8 @@ class Evaluation:
 
         The first column has the segment, and is named as the column that the log was cut by.
         """
-        frame = import_extra("pandas", "logged").DataFrame(
-            [[name, *row] for name, rows in self.segments.items() for row in rows],
-            columns=[self.by or "segment", *EstimateRow._fields],
-        )
+        headings, rows = self._segment_table()
+        frame = import_extra("pandas", "logged").DataFrame(rows, columns=headings)
         found: DataFrame = frame
         return found
 
@@ -162,6 +165,13 @@ class Evaluation:
             *self._notes_of_segments(),
             *([self._others] if self._others else []),
         ]
+
+    def headline(self) -> str:
+        """Returns which policies are better than the baseline, in one sentence, or two.
+
+        It is "" if no policy is compared with the baseline.
+        """
+        return say_who_wins(self.rows, self.baseline, self.confidence)
 
     def plot(self) -> Figure:
         """Returns a figure of the estimates and the gains, with their intervals."""
@@ -214,33 +224,25 @@ class Evaluation:
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
         (path / PAGE).unlink(missing_ok=True)  # no page is older than the numbers beside it
-        cells = [_to_cells(row) for row in self.rows]
-        atomic_write(path / ESTIMATES, [csv_rows([EstimateRow._fields, *cells])])
-        if self.by is not None:
-            lines = [
-                [text_cell(name), *_to_cells(row)]
-                for name, rows in self.segments.items()
-                for row in rows
-            ]
-            header = [text_cell(self.by), *EstimateRow._fields]
-            atomic_write(path / SEGMENTS, [csv_rows([header, *lines])])
-        else:
-            (path / SEGMENTS).unlink(missing_ok=True)
+        atomic_write(path / ESTIMATES, [csv_table(EstimateRow._fields, self.rows)])
         items = self.summary.item_rows()
-        if items:
-            lines = [_to_cells(item) for item in items]
-            atomic_write(path / ITEMS, [csv_rows([ItemRow._fields, *lines])])
-        else:
-            (path / ITEMS).unlink(missing_ok=True)
+        tables = {
+            SEGMENTS: csv_table(*self._segment_table()) if self.by is not None else None,
+            ITEMS: csv_table(ItemRow._fields, items) if items else None,
+        }
+        for name, table in tables.items():
+            if table is None:
+                (path / name).unlink(missing_ok=True)
+            else:
+                atomic_write(path / name, [table])
         for name, image in images.items():
             atomic_write(path / name, [image])
         self.write_page(path / PAGE)
 
-    def _describe_gain(self, row: EstimateRow) -> str:
-        """Returns what a gain is, if its p-value, corrected for all others, is low enough."""
-        if not row.p_value < 1.0 - self.confidence:
-            return ""
-        return GAINS if row.gain > 0.0 else LOSES
+    def _segment_table(self) -> tuple[list[str], list[list[object]]]:
+        """Returns the headings and the rows of the tables of all segments, one below the other."""
+        rows = [[name, *row] for name, rows in self.segments.items() for row in rows]
+        return [self.by or "segment", *EstimateRow._fields], rows
 
     def _notes_of_parts(self) -> Iterator[str]:
         """Yields which policies have learned from which rows of the log, and who meets others."""
@@ -271,16 +273,14 @@ class Evaluation:
     def _notes_of_segments(self) -> Iterator[str]:
         """Yields where policies gain and lose, and which segments have too few rows."""
         by = visible(self.by or "")
-        found: dict[tuple[str, str], dict[str, list[str]]] = {}
+        found: dict[tuple[str, str], dict[int, list[str]]] = {}
         for name, rows in self.segments.items():
             for row in rows:
                 if row.gain_rows:
                     places = found.setdefault((row.policy, row.estimator), {})
-                    places.setdefault(self._describe_gain(row), []).append(name)
+                    places.setdefault(sign_of_gain(row, self.confidence), []).append(name)
         for (policy, estimator), places in found.items():
-            parts = [
-                f"{told} {name_some(places[told])}" for told in (GAINS, LOSES) if told in places
-            ]
+            parts = [f"{SIGNS[sign]} {name_some(places[sign])}" for sign in SIGNS if sign in places]
             where = " and ".join(parts) or "has no certain gain or loss"
             yield f"By {by}, {policy} {where}, by {estimator} and corrected p-values."
         short = [name for name, rows in self.segments.items() if not rows]
@@ -299,9 +299,3 @@ def _evaluated_in(
             more = remarks.get((name, place), {})
             evaluated.append(Evaluated(policy, found[name, place], more))
     return evaluated
-
-
-def _to_cells(row: Sequence[object]) -> list[object]:
-    """Returns a row of the file."""
-    cells = [text_cell(cell) if isinstance(cell, str) else cell for cell in row]
-    return ["" if isinstance(cell, float) and math.isnan(cell) else cell for cell in cells]

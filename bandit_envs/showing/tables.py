@@ -180,7 +180,22 @@ def text_cell(text: str) -> str:
     return f"'{text}" if text.startswith(FORMULA) else text
 
 
-def csv_rows(rows: Iterable[Sequence[object]]) -> bytes:
+def csv_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+    """Returns a table as CSV, in which no text is a formula, and NaN is an empty cell.
+
+    >>> csv_table(["=name", "gain"], [("a", 0.5), ("-b", math.nan)]).decode().split()
+    ["'=name,gain", 'a,0.5', "'-b,"]
+    """
+    return csv_rows(map(_csv_cell, row) for row in [headings, *rows])
+
+
+def _csv_cell(cell: object) -> object:
+    if isinstance(cell, str):
+        return text_cell(cell)
+    return "" if cell != cell else cell  # NaN
+
+
+def csv_rows(rows: Iterable[Iterable[object]]) -> bytes:
     """Returns rows of a table as CSV. Texts of users are those of `text_cell`."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)

@@ -282,6 +282,7 @@ means = [[0.1, 0.9], [0.5, 0.5, 0.5]]
 """
 
 
+@pytest.mark.slow
 def test_classes_in_the_current_folder_are_run_in_a_terminal_that_lacks_signs(
     tmp_path, monkeypatch
 ):

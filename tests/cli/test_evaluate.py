@@ -42,6 +42,8 @@ pytest.importorskip("filelock")
 pytest.importorskip("rich")
 matplotlib_figure = pytest.importorskip("matplotlib.figure")
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*the estimate is unreliable")
+
 MINE = "tests.studies.mine"
 HYBRID = "contextual:model=hybrid_ridge,rule=upper_bound"
 FILES = ["estimates.csv", "estimates.png", "evaluation.html", "weights.png"]
@@ -138,6 +140,8 @@ def test_gains_over_the_logged_policy_are_shown_beside_values(evaluate, recorded
         assert gain == pytest.approx(float(row["value"]) - logged.value)
         assert f"{gain:+.4f} ({float(row['gain_low']):+.4f} to " in outcome.out
     assert "p: of a gain of 0, corrected by Holm for 2 comparisons" in outcome.out
+    assert " than the logged policy; the highest gain is that of " in outcome.out.splitlines()[0]
+    assert outcome.out.index("The log: ") > outcome.out.index("p: of a gain")
     outcome, found = evaluate(recorded, *specs, "--estimator", "snips", "--baseline", "random")
     assert [row["gain_rows"] for row in found] == ["0", "600"]
     assert "gain over random" in outcome.out

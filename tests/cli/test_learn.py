@@ -34,6 +34,8 @@ from bandit_envs.policies.rules import Greedy
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
 from tests.command_line import rows, run
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*the estimate is unreliable")
+
 for package in ("joblib", "filelock", "matplotlib", "rich"):
     pytest.importorskip(package)
 

@@ -170,7 +170,7 @@ def test_a_folder_that_may_not_be_written_is_refused(tmp_path, monkeypatch):
         ("rich", "cli"),
         pytest.param("threadpoolctl", "cli", marks=pytest.mark.slow),
         pytest.param("distributed", "dask", marks=pytest.mark.slow),
-        ("ray", "ray"),
+        pytest.param("ray", "ray", marks=pytest.mark.slow),
     ],
 )
 def test_a_missing_package_is_named_with_what_to_install(package, extra, tmp_path):

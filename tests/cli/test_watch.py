@@ -31,7 +31,7 @@ def test_an_animation_has_a_picture_before_each_step_and_one_in_the_end(lesson):
     ("env", "policy", "has_counts"),
     [
         ("testbed:k=4", "random", True),
-        ("position_based", "random_slate", False),
+        pytest.param("position_based", "random_slate", False, marks=pytest.mark.slow),
         pytest.param("continuous", "random_number", False, marks=pytest.mark.slow),
     ],
 )

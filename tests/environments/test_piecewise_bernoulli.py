@@ -10,6 +10,8 @@ from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.sampling import Integers
 from tests.statistical import is_near
 
+pytestmark = pytest.mark.filterwarnings("ignore:Pickle, copy, and deepcopy support")
+
 MEANS = np.array([[0.1, 0.9, 0.5], [0.8, 0.2, 0.3], [0.4, 0.5, 0.6]])
 
 

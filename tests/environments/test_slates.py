@@ -72,7 +72,7 @@ def test_the_mean_number_of_clicks_is_the_expected_reward(name):
     expected = means_of_all_slates(env)
     slate = np.tile(SLATES[11], (2, 1))
     drawn = []
-    for seed in range(500):
+    for seed in range(250):
         env.set_state(state)
         env.seed(seed)
         drawn.append(clicks(env.step(slate).reward))

@@ -43,6 +43,8 @@ from bandit_envs.policies.models import Ridge
 from bandit_envs.policies.rules import Greedy
 from tests.evaluations.logs import KINDS_OF_LOG, Batches, Unread, record_log, split_log, write_parts
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*the estimate is unreliable")
+
 TEXTS = ["random", "ucb:c=1", "lin_ucb"]
 CONTEXT = ArraySpec((2,), np.float64)
 
@@ -230,8 +232,14 @@ def test_p_values_are_corrected_for_the_number_of_policies(log):
         assert [row.p_value for row in rows] == pytest.approx(holm(alone))
 
 
-@pytest.mark.parametrize("backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("kind", KINDS_OF_LOG)
+@pytest.mark.parametrize(
+    ("kind", "backend"),
+    [
+        ("files", "threading"),
+        pytest.param("batches", "threading", marks=pytest.mark.slow),
+        *(pytest.param(kind, "loky", marks=pytest.mark.slow) for kind in KINDS_OF_LOG),
+    ],
+)
 def test_two_workers_find_what_one_process_finds(log, folder, monkeypatch, backend, kind):
     pytest.importorskip("joblib")
     monkeypatch.setattr("bandit_envs.evaluations.logs.BATCH_ROWS", 500)
@@ -645,6 +653,7 @@ def test_other_backends_are_refused_before_the_log_is_read(backend):
         learn(Unread(), backend=backend)
 
 
+@pytest.mark.slow
 def test_threads_take_a_policy_that_cannot_be_pickled(log):
     pytest.importorskip("joblib")
     policy = UCBPolicy(1.0, num_actions=3)

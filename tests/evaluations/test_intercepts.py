@@ -107,7 +107,7 @@ def test_a_text_may_ask_for_it_of_arrays(policy):
     assert models_of(policy, arrays)[0] == Ridge(intercept=policy.endswith("true"))
 
 
-@pytest.mark.filterwarnings("ignore:the effective sample size")
+@pytest.mark.filterwarnings("ignore:.*the estimate is unreliable")
 def test_logs_of_arrays_are_learned_without_it(purchases):
     arrays = BanditLog(
         purchases.observation, purchases.action, purchases.reward, purchases.propensity

@@ -12,6 +12,8 @@ from bandit_envs.policies import GaussianPolicy
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 from bandit_envs.tables.encoding import NumberColumn, TableEncoding
 
+pytestmark = pytest.mark.filterwarnings("ignore:the estimate moves with the bandwidth")
+
 WIDE = "gaussian:std=0.01,coefficients=[1.5]"
 
 

@@ -48,6 +48,10 @@ def test_the_page_has_estimates_gains_weights_and_notes(log, tmp_path):
         *map(html.escape, found.notes),
     ):
         assert text in page
+    places = [
+        page.index(html.escape(text)) for text in (found.headline(), "effective rows", found.title)
+    ]
+    assert places == sorted(places)
     assert page.count('class="chart"') == 3
     assert re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"http[^\"]*", page) == []
 

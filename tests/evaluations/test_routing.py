@@ -75,6 +75,7 @@ def test_a_mix_has_the_cost_that_is_asked_for():
     assert frontier.score(7.0) == 1.0
 
 
+@pytest.mark.slow
 def test_intervals_of_gains_cover_the_gain_over_the_mix_with_the_same_cost():
     """The router knows the topic; in 1,000 samples of 300 requests, with 4 standard errors."""
 

@@ -25,6 +25,11 @@ from tests.policies.examples import ARGUMENTS
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:column 'propensity' is no feature",
+    "ignore:the policy has learned from rows of this log",
+)
+
 UNREAD = "neither read nor checked"
 OF_OTHER_LOGS = ("random_number", "g_optimal", "budgeted_thompson", "primal_dual")
 IGNORING = [

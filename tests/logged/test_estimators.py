@@ -23,7 +23,7 @@ from bandit_envs.logged import (
 from tests.logged.logs import PREDICTED, PROBABILITIES, drawn, small_log
 from tests.statistical import is_near
 
-pytestmark = pytest.mark.filterwarnings("ignore:the effective sample size")
+pytestmark = pytest.mark.filterwarnings("ignore:.*the estimate is unreliable")
 
 WEIGHTS = np.array([0.4, 3.2, 4, 2, 1.5, 5])  # of the small log
 REFERENCE = [  # by another program
@@ -143,6 +143,7 @@ def test_intervals_of_ratios_follow_the_delta_method(estimator):
     assert estimate.standard_error == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:all rows say the same")
 @pytest.mark.parametrize("estimator", [SelfNormalizedIPS(), SelfNormalizedDR()], ids=name)
 def test_a_ratio_without_spread_has_no_error(estimator):
     log, probabilities, _ = draw_tables(0, 500)
@@ -255,6 +256,7 @@ def test_tuning_takes_the_smallest_estimated_error():
     assert estimate == estimate_small(best)
 
 
+@pytest.mark.slow
 def test_estimates_are_unbiased_and_their_intervals_cover_the_truth():
     size = 600
     env = logistic_context(5, 3, size, seed=0)

@@ -32,11 +32,15 @@ from bandit_envs.logged.intervals.influence import InfluenceSums
 from bandit_envs.metrics.holm import holm
 from tests.logged.known_logs import POLICY, PREDICTED, heavy_log, short_log
 
-pytestmark = pytest.mark.filterwarnings("ignore:the effective", "ignore:the estimate is about")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*the estimate is unreliable", "ignore:the estimate is about"
+)
 
 NEW = np.array(POLICY)
 UNIFORM = np.full((8, 3), 1 / 3)
 GREEDY = np.eye(3)[np.argmax(PREDICTED, axis=1)]
+
+THIRDS = np.arange(600) // 3
 
 ESTIMATORS = [
     InversePropensityScoring(),
@@ -210,12 +214,30 @@ def test_sums_of_gains_merge_over_parts(estimator):
     assert merged.interval() == pytest.approx(whole.interval(), rel=1e-11)
 
 
-def test_a_policy_gains_nothing_over_itself():
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_a_policy_gains_nothing_over_itself(estimator):
     log, first, _, predicted = make_log(500)
-    estimate = SelfNormalizedIPS().estimate(log, first, predicted)
-    found = gain_over(estimate, estimate)
-    assert found.value == pytest.approx(0.0, abs=1e-15)
-    assert found.standard_error == pytest.approx(0.0, abs=1e-15)
+    estimate = estimator.estimate(log, first, predicted)
+    check_no_gain(gain_over(estimate, estimate))
+
+
+@pytest.mark.parametrize("columns", [{}, {"unit": THIRDS}, {"weight": 1.0 + THIRDS}], ids=list)
+@pytest.mark.parametrize("estimator", ESTIMATORS[:5])
+def test_a_policy_with_the_logged_probabilities_but_for_rounding_gains_nothing(estimator, columns):
+    """The propensities 0.9 / 8 + 0.1 / 8 are 1 / 8, but for the last digit."""
+    rng = np.random.default_rng(0)
+    clicks = (rng.random(600) < 0.3).astype(float)
+    logged = np.full(600, np.nextafter(0.9 / 8 + 0.1 / 8, 1.0))
+    log = BanditLog(np.ones((600, 1)), rng.integers(8, size=600), clicks, logged, 8, **columns)
+    same = np.full((600, 8), 1 / 8)
+    predicted = np.full((600, 8), 0.3)
+    check_no_gain(gain_over(estimator.estimate(log, same, predicted), estimate_logged(log)))
+
+
+def check_no_gain(gain):
+    assert (gain.value, gain.standard_error) == (0.0, 0.0)
+    assert gain.interval() == (0.0, 0.0)
+    assert p_value_of(gain) == 1.0
 
 
 def test_the_logged_policy_earns_the_mean_reward_and_gains_nothing_over_itself():

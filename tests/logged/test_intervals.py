@@ -21,6 +21,7 @@ from bandit_envs.logged import (
     combine_estimates,
 )
 from bandit_envs.logged.estimators import estimate_logged, gain_over
+from bandit_envs.logged.estimators.gains import logged_terms
 from bandit_envs.logged.estimators.terms import Terms
 from bandit_envs.logged.intervals.blocks import blocks_of_rows
 from bandit_envs.logged.intervals.influence import InfluenceSums
@@ -284,7 +285,7 @@ def test_the_expected_effective_sample_size_is_of_all_actions_of_the_logger():
     assert estimate.weights.effective_sample_size() == pytest.approx(3.560054735, abs=1e-9)
     assert estimate.weights.expected_sample_size() == pytest.approx(3.892395084, abs=1e-9)
     (text,) = [text for text in estimate.find_problems() if "effective" in text]
-    assert "expected effective sample size is 3.9 of 8 rows" in text
+    assert "there are only 8 rows, and the expected effective sample size is 3.9; the" in text
 
 
 def biased_log(size, share, knows_all):
@@ -304,6 +305,14 @@ def test_less_than_200_effective_rows_are_warned_of(knows_all):
     few = problems_of(InversePropensityScoring(), *biased_log(1990, 0.1, knows_all))
     assert any("effective sample size is 199.0 of 1990" in text for text in few)
     assert not problems_of(InversePropensityScoring(), *biased_log(2010, 0.1, knows_all))
+
+
+def test_a_short_log_whose_weights_are_equal_is_said_to_be_short():
+    log, _ = biased_log(101, 0.5, knows_all=False)
+    same = np.full((101, 2), 0.5)
+    text = "there are only 101 rows; the estimate is unreliable"
+    assert problems_of(InversePropensityScoring(), log, same) == [text]
+    assert logged_terms(log).sums().find_problems() == [text]
 
 
 def test_a_heavy_tail_of_weights_is_warned_of_if_their_expectation_is_not_known():

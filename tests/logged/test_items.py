@@ -22,6 +22,8 @@ from bandit_envs.policies.models.feature_readers import ContextReader
 from bandit_envs.policies.rules import Greedy
 from bandit_envs.tables.encoding import TableEncoding
 
+pytestmark = pytest.mark.filterwarnings("ignore:the policy has learned from rows of this log")
+
 COUNT = 60
 
 

@@ -153,6 +153,7 @@ def test_ends_that_cross_are_warned_of(bound):
         IPSConfidenceSequence(bound=bound).update(*rows)
 
 
+@pytest.mark.slow
 def test_nearly_all_hedged_sequences_contain_the_value_at_every_time():
     rng = np.random.default_rng(0)
     missed = np.zeros(2, int)

@@ -15,6 +15,10 @@ from bandit_envs.policies.scikit_learn import Estimators
 from bandit_envs.trajectories import restart
 from tests.logged.test_learners import bad_logger_log, means
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:the policy has learned from rows of this log", "ignore:what .* learns is linear"
+)
+
 CONTEXT = np.random.default_rng(99).normal(size=(20_000, 3))
 
 

@@ -18,9 +18,10 @@ from bandit_envs.metrics.statistics import exceed_chi_squared
 from tests.logged.known_logs import ACTION, CONTEXT, LOGGER, POLICY, PREDICTED, REWARD
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore:the effective sample size"),
+    pytest.mark.filterwarnings("ignore:.*the estimate is unreliable"),
     pytest.mark.filterwarnings("ignore:the mean weight"),
     pytest.mark.filterwarnings("ignore:the estimate is about"),
+    pytest.mark.filterwarnings("ignore:the estimate moves with the bandwidth"),
     pytest.mark.filterwarnings("ignore:the policy takes actions"),
 ]
 

@@ -39,6 +39,12 @@ from bandit_envs.specs import BoundedArraySpec
 from bandit_envs.tables.encoding import NumberColumn, TableEncoding, TextColumn, TimeColumn
 
 pandas = pytest.importorskip("pandas")
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:the policy has learned from rows of this log",
+    "ignore:the policy does not know the actions",
+    "ignore:the policy has not learned from country",
+)
 ROLES = {"action": "item", "reward": "paid", "propensity": "p"}
 ITEMS = ("boots", "hats", "shoes")
 

@@ -29,6 +29,8 @@ from bandit_envs.nests import map_structure
 from bandit_envs.trajectories import Trajectory, restart, termination
 from tests.logged.logs import drawn
 
+pytestmark = pytest.mark.filterwarnings("ignore:the policy has learned from rows of this log")
+
 FEATURES = {"observation_spec": ArraySpec((2,), np.float64)}
 
 

@@ -88,6 +88,7 @@ def test_a_policy_learns_only_where_it_matched(batch_size):
     assert np.allclose(policy.get_state().content.learned.values, expected)
 
 
+@pytest.mark.slow
 def test_replay_tells_what_a_learning_policy_earns():
     env = KArmedTestbed(4, batch_size=1, seed=3, dtype=np.float64)
     env.reset()

@@ -27,6 +27,8 @@ pipeline = pytest.importorskip("sklearn.pipeline")
 preprocessing = pytest.importorskip("sklearn.preprocessing")
 tree = pytest.importorskip("sklearn.tree")
 
+pytestmark = pytest.mark.filterwarnings("ignore:the policy has learned from rows of this log")
+
 
 def logistic(**options):
     return linear_model.LogisticRegression(max_iter=1000, **options)

@@ -115,6 +115,7 @@ def test_a_label_or_feature_that_is_there_twice_is_refused(tmp_path):
     assert found.contexts.tolist() == [[1, 5], [2, 6]]
 
 
+@pytest.mark.filterwarnings("ignore:column age becomes")
 def test_a_text_among_numbers_is_told_before_all_count_as_text(tmp_path):
     lines = lines_of(100)
     lines[60] = "old,x,1,1,0.5"

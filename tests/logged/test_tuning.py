@@ -22,6 +22,12 @@ from bandit_envs.logged import (
 )
 from tests.logged.test_more_estimators import CATEGORIES, EMBEDDING, POLICY, table_log
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*the estimate is unreliable",
+    "ignore:the estimate moves with the bandwidth",
+    "ignore:the mean weight",
+)
+
 WIDTHS = [0.05, 0.1, 0.2, 0.4, 0.8]
 
 
@@ -90,7 +96,6 @@ def test_dimensions_of_embeddings_are_chosen_as_the_rule_says():
     assert found.value == pytest.approx(0.350180503, abs=1e-9)
 
 
-@pytest.mark.filterwarnings("ignore:the effective sample size")
 @pytest.mark.parametrize("choose", [slope, tuned])
 def test_dimensions_that_leave_out_what_rewards_depend_on_are_refuted(choose):
     rng = np.random.default_rng(1)

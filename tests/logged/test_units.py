@@ -105,7 +105,9 @@ def test_the_effective_sample_size_is_of_units():
     estimate = SelfNormalizedIPS().estimate(log, policy)
     assert estimate.effective_sample_size == pytest.approx(8.450143963, abs=1e-9)
     (text,) = [each for each in estimate.sums.find_problems() if "effective" in each]
-    assert "effective sample size is 8.5 of 40 rows, as the rows of a unit belong together" in text
+    assert (
+        "only 40 rows, and the effective sample size is 8.5, as the rows of a unit belong" in text
+    )
     units = estimate.sums.weights.units
     counts = units.counts
     found = (np.sum(counts**2.0) - 40**2 / 4096) / (1 - 1 / 4096)

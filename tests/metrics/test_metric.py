@@ -306,6 +306,7 @@ def test_a_metric_of_ones_own_is_one_method(rewards):
     np.testing.assert_allclose(metric.result().per_step.mean, rewards.mean(axis=1) / 2)
 
 
+@pytest.mark.slow
 def test_after_ten_thousand_steps_fewer_are_kept_and_sums_stay_exact():
     rewards = np.random.default_rng(3).normal(size=(20_507, 2))
     metric = AverageRewardMetric()

@@ -519,7 +519,15 @@ MASK_SPEC = ArraySpec((K,), np.bool_)
 MASKED = {"observation": CONTEXT, "mask": MASK_SPEC}
 
 
-@pytest.mark.parametrize("name", MODELS)
+def is_variant(name):
+    """Whether a model differs from one with a shorter name by one parameter."""
+    return any(f" {word} " in name for word in ("with", "of", "from"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * is_variant(name)) for name in MODELS],
+)
 def test_draws_for_independent_rows_are_of_their_own_models(name):
     """Held against draws of one row: 6 standard errors of the means and of the deviations."""
     model = MODELS[name]

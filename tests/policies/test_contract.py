@@ -11,6 +11,8 @@ from bandit_envs.testing import BestArmContract, PolicyContract
 from bandit_envs.wrappers import RandomActionMask
 from tests.policies.examples import is_class_of, make_environment, make_policy
 
+pytestmark = pytest.mark.filterwarnings("ignore:budget is .*, too tight")
+
 
 class FromRegistry:
     """Makes a policy of the registry, whose id a subclass names."""

@@ -141,6 +141,7 @@ def test_a_regression_learns_from_the_rows_that_arrived(name):
     assert inverses[0] == pytest.approx(inverses[1])
 
 
+@pytest.mark.slow
 def test_ucb_finds_the_best_arm_in_spite_of_delays():
     env = DelayedRewards(bernoulli(300), rewards.Exponential(5.0), max_delay=20)
     policy = UCBPolicy(0.5, num_actions=K, batch_size=300, seed=1)

@@ -207,7 +207,10 @@ RULES = {
 }
 
 
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in ("c", "d, normal"))) for name in RULES],
+)
 def test_choices_stops_and_recommendations_are_those_of_the_rule(name):
     make, rule, parameters = RULES[name]
     rng = np.random.default_rng(5)
@@ -346,6 +349,7 @@ def test_proportions_of_an_action_that_had_none_are_found_as_without_a_start():
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_tolerance_makes_the_time_of_equal_actions_finite():
     """T* and the proportions are those of an independent calculation."""
     time, proportions = characteristic_time([0.2, 0.2, 0.1], tolerance=0.02)

@@ -26,7 +26,7 @@ KINDS = {
     "lucb": LUCBPolicy,
     "successive elimination": SuccessiveEliminationPolicy,
 }
-QUICK = ("successive elimination", "top-two thompson")
+QUICK = ("successive elimination",)
 kinds = pytest.mark.parametrize(
     "kind", [pytest.param(k, marks=[pytest.mark.slow] * (k not in QUICK)) for k in KINDS]
 )
@@ -136,6 +136,7 @@ def test_a_design_of_features_stops_without_actions_that_are_never_available():
     assert policy.has_stopped
 
 
+@pytest.mark.slow
 def test_dropped_actions_count_again_if_those_that_dropped_them_close():
     env = BernoulliPyEnvironment([1.0, 1.0, 0.3, 0.0], batch_size=20, seed=1)
     env = ScheduledActionMask(env, close_at=[600, 600, NEVER, NEVER])

@@ -142,7 +142,7 @@ def test_random_slates_are_uniform():
         ("cascade", "cascade_ucb", 0.6, 1000),
         ("position_based", "pbm_ucb", 0.6, 1000),
         ("positional_bias", "top_k_lin_ucb", 0.6, 300),
-        ("positional_bias", "contextual", 0.8, 100),
+        pytest.param("positional_bias", "contextual", 0.8, 100, marks=pytest.mark.slow),
         ("positional_bias", "linear_thompson", 0.6, 300),
     ],
 )

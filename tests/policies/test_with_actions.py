@@ -33,6 +33,8 @@ from tests.policies.contextual_parts import (
 )
 from tests.policies.examples import clicks, is_class_of, make_environment, make_policy
 
+pytestmark = pytest.mark.filterwarnings("ignore:budget is .*, too tight")
+
 MORE = 2
 
 REFUSED = {

@@ -21,6 +21,8 @@ from bandit_envs.sampling import (
 from bandit_envs.testing import EnvironmentContract, assert_identical
 from tests.statistical import is_near, is_near_std
 
+pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+
 LARGE = (100, 70)
 SAMPLERS = {
     "normal": Normal(50),
@@ -47,7 +49,7 @@ class TestLargeDraws(EnvironmentContract):
 
 
 @pytest.mark.parametrize("name", SAMPLERS)
-@pytest.mark.parametrize("size", [LARGE, (10_000,), (99_991, 1), (2, 5000)])
+@pytest.mark.parametrize("size", [LARGE, (99_991, 1), (2, 5000)])
 def test_the_numbers_do_not_depend_on_the_number_of_threads(name, size):
     if name == "catalog" and size == (2, 5000):
         size = (2000, 5)

@@ -1,4 +1,4 @@
-"""Services for tests."""
+"""Services for tests, which do not wait for the disk: no test cuts the power."""
 
 import numpy as np
 
@@ -16,6 +16,7 @@ ITEMS = {
     "offer-2": {"price": 1.5, "kind": "sport"},
     "offer-3": {"price": 1.0, "kind": "news"},
 }
+UNLESS_GIVEN = {"seed": 1, "synchronous": "off"}
 
 
 def arms(num_actions=3):
@@ -47,16 +48,22 @@ def of_items(rule=None, model=None, widths=(3, 3)):
 
 def open_arms(folder, **options):
     """A service without contexts."""
-    return DecisionService(folder / "shop.sqlite", arms(), NAMES, **{"seed": 1, **options})
+    options = {**UNLESS_GIVEN, **options}
+    return DecisionService(folder / "shop.sqlite", arms(), NAMES, **options)
 
 
 def open_shop(folder, policy=None, **options):
     """A service with contexts."""
-    options = {"features": FEATURES, "seed": 1, **options}
+    options = {"features": FEATURES, **UNLESS_GIVEN, **options}
     return DecisionService(folder / "shop.sqlite", policy or contextual(), NAMES, **options)
 
 
 def open_offers(folder, policy=None, **options):
     """A service of items."""
-    options = {"features": FEATURES, "item_features": ITEM_FEATURES, "seed": 1, **options}
+    options = {
+        "features": FEATURES,
+        "item_features": ITEM_FEATURES,
+        **UNLESS_GIVEN,
+        **options,
+    }
     return DecisionService(folder / "shop.sqlite", policy or of_items(), **options)

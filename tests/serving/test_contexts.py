@@ -62,7 +62,7 @@ def test_names_of_texts_may_be_scalars_of_numpy():
 @pytest.mark.parametrize("name", ["age", "country", "seen"])
 @pytest.mark.parametrize(
     "cell",
-    [None, float("nan"), [1], np.ones(2), {"a": 1}, np.datetime64("NaT")],
+    [None, float("nan"), [1], np.ones(2), {"a": 1}, np.datetime64("NaT", "s")],
     ids=["none", "nan", "list", "array", "dict", "nat"],
 )
 def test_a_missing_cell_and_a_container_are_refused(name, cell):

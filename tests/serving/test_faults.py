@@ -16,6 +16,8 @@ from bandit_envs.policies.models import Logistic
 from bandit_envs.serving import DecisionService, keepers
 from tests.serving.services import CONTEXT, NAMES, arms, contextual, open_arms, open_shop
 
+pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+
 USERS = 60
 FAULTS = (
     sqlite3.OperationalError("database or disk is full"),
@@ -128,7 +130,7 @@ def serve(folder, policy, options, now, faults):
     ("name", "schedule"),
     [
         *itertools.product(["arms"], SCHEDULES),
-        ("pending", "counted"),
+        pytest.param("pending", "counted", marks=pytest.mark.slow),
         ("pending", "lost"),
         ("failing", "counted"),
     ],
@@ -252,6 +254,7 @@ def learn_at(folder, at, answers):
         service.close()
 
 
+@pytest.mark.slow
 @pytest.mark.posix
 def test_of_several_processes_that_start_at_once_one_learns(tmp_path):
     context = multiprocessing.get_context("fork")

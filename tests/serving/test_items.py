@@ -439,6 +439,7 @@ def test_an_edited_file_is_refused_or_read(tmp_path, edit):
     assert all("shop.sqlite" in error for error in errors)
 
 
+@pytest.mark.slow
 def test_items_that_are_rarely_drawn_are_no_sign_of_wrong_probabilities(tmp_path):
     with open_offers(tmp_path, of_items(EpsilonGreedy(0.05))) as service:
         for start in range(0, 1500, 50):

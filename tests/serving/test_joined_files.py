@@ -36,19 +36,35 @@ def serve(service, size, seed):
             service.reward(decision.id, float(rng.random() < chance))
 
 
-@pytest.fixture
-def folder(tmp_path):
-    """The files of an old policy and of a new one, with other actions and an open connection."""
-    with open_shop(tmp_path, epsilon=0.5) as service:
+def open_second(folder):
+    """The service of a new policy, with other actions."""
+    policy = contextual(EpsilonGreedy(0.6))
+    names = ["black", "red", "green"]
+    options = {"features": FEATURES, "seed": 2, "synchronous": "off"}
+    return DecisionService(folder / "2026-02.sqlite", policy, names, **options)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """The files of an old policy and of a new one."""
+    made = tmp_path_factory.mktemp("files")
+    with open_shop(made, epsilon=0.5) as service:
         serve(service, 300, seed=0)
         service.retire_action("blue")
         serve(service, 100, seed=1)
-    (tmp_path / "shop.sqlite").rename(tmp_path / "2026-01.sqlite")
-    names = ["black", "red", "green"]
-    path = tmp_path / "2026-02.sqlite"
-    policy = contextual(EpsilonGreedy(0.6))
-    with DecisionService(path, policy, names, features=FEATURES, seed=2) as service:
-        serve(service, 400, seed=3)
+    (made / "shop.sqlite").rename(made / "2026-01.sqlite")
+    with open_second(made) as service:
+        serve(service, 390, seed=3)
+    return made
+
+
+@pytest.fixture
+def folder(files, tmp_path):
+    """A copy of the files, the second of which is open and has new rows."""
+    for file in files.glob("*.sqlite"):
+        shutil.copy(file, tmp_path)
+    with open_second(tmp_path) as service:
+        serve(service, 10, seed=4)
         yield tmp_path
 
 

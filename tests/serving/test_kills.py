@@ -82,10 +82,8 @@ def check_kills(folder, users, name, kills, seconds):
 @pytest.mark.parametrize(
     "name",
     [
-        "pending",
-        "items",
         "upgraded",
-        pytest.param("sampled", marks=pytest.mark.slow),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("pending", "items", "sampled")),
     ],
 )
 def test_a_killed_process_goes_on_as_if_it_had_not_been(tmp_path, name):
@@ -94,8 +92,14 @@ def test_a_killed_process_goes_on_as_if_it_had_not_been(tmp_path, name):
 
 @pytest.mark.posix
 @pytest.mark.filterwarnings("ignore:an action was drawn with the probability 1")
-@pytest.mark.parametrize("name", ["upgraded", "upgraded to count"])
-@pytest.mark.parametrize("kills", [4, pytest.param(30, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("name", "kills"),
+    [
+        ("upgraded", 3),
+        pytest.param("upgraded", 30, marks=pytest.mark.slow),
+        pytest.param("upgraded to count", 30, marks=pytest.mark.slow),
+    ],
+)
 def test_a_killed_upgrade_has_happened_or_not(tmp_path, name, kills):
     serve(tmp_path, 200, name)
     log, first_state, _ = results(tmp_path, name)

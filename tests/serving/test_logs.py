@@ -20,6 +20,10 @@ from bandit_envs.serving import DecisionService
 from tests.drawing import no_figures
 from tests.serving.services import CONTEXT, NAMES, contextual, open_shop
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*the estimate is unreliable", "ignore:policy is ContextualPolicy"
+)
+
 __all__ = ["no_figures"]
 
 

@@ -145,6 +145,7 @@ def names_of_others(path):
     return [name for (name,) in rows]
 
 
+@pytest.mark.slow
 @pytest.mark.posix
 def test_a_learner_is_killed_while_others_decide(tmp_path):
     rng = np.random.default_rng(2)

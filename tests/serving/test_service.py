@@ -418,6 +418,7 @@ def test_arms_and_features_are_kept_for_policies_that_come_later(tmp_path):
     assert FEATURES.keys() == {*log.encoding.names}
 
 
+@pytest.mark.slow
 def test_a_service_of_one_number_learns_a_threshold_and_goes_on(tmp_path):
     rng = np.random.default_rng(0)
     right = []

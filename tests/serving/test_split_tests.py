@@ -101,8 +101,9 @@ def test_a_report_counts_the_users_that_the_policy_counts(tmp_path):
         assert str(service.report().test) == str(service.policy.report(names=service.actions))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:an action was drawn with the probability 1")
-@pytest.mark.parametrize("epsilon", [pytest.param(0.0, marks=pytest.mark.slow), 0.1])
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
 def test_late_rewards_of_users_who_saw_the_winner_alone_are_no_split(tmp_path, epsilon):
     rng = np.random.default_rng(0)
     rates = {"A": 0.3, "B": 0.2, "C": 0.1, "D": 0.1}

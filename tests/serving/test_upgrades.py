@@ -389,6 +389,7 @@ def decide_meanwhile(folder, name, is_over, done):
     service.close()
 
 
+@pytest.mark.slow
 def test_two_upgrades_under_load_lose_nothing(path, tmp_path):
     done = []
     is_over = threading.Event()

@@ -168,6 +168,7 @@ def test_a_short_logarithmic_axis_has_several_labels():
     assert {"1", "2", "5", "10"} <= set(shown)
 
 
+@pytest.mark.slow
 def test_labels_of_a_narrow_logarithmic_axis_do_not_overlap():
     environments = [f"testbed:k={k}" for k in (2, 3, 4, 5)]
     one = study(environments, ["greedy"], panels=["reward"], runs=3, steps=500, log_axes=["x"])

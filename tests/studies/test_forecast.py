@@ -36,6 +36,7 @@ def test_a_forecast_has_the_seconds_of_each_task_and_the_bytes_of_all():
     assert found.memory == 0 or found.memory > 10**7
 
 
+@pytest.mark.slow
 def test_a_policy_that_takes_longer_is_forecast_to_take_longer():
     one = study(
         environment=["per_arm:batch_size=1"],

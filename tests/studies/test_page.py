@@ -59,6 +59,7 @@ def test_a_page_has_all_that_it_needs_in_itself(page):
         assert part in text
 
 
+@pytest.mark.filterwarnings("ignore:The BCa", "ignore:Degrees of freedom", "ignore:invalid value")
 def test_a_page_has_the_p_values_of_differences(page):
     text = page.read_text("utf-8")
     assert "<h2>Differences to greedy on the same problems</h2>" in text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from bandit_envs.evaluations.routing.points import PricePoint
 from bandit_envs.evaluations.routing.router_tables import PointsTable, explain, grid_of
 from bandit_envs.names.visible import visible
 from bandit_envs.showing.page import Section, make_page
-from bandit_envs.showing.tables import csv_rows, text_cell
+from bandit_envs.showing.tables import csv_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -113,11 +113,11 @@ class PriceCurves:
 
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
-        atomic_write(path / TABLE, [_csv_of(self._columns(), self._rows())])
+        atomic_write(path / TABLE, [csv_table(self._columns(), self._rows())])
         (path / SEGMENTS).unlink(missing_ok=True)
         if self.segments:
             columns = ["segment", *self._columns()]
-            atomic_write(path / SEGMENTS, [_csv_of(columns, self._segment_rows())])
+            atomic_write(path / SEGMENTS, [csv_table(columns, self._segment_rows())])
         image = to_image(self.plot())
         atomic_write(path / FIGURE, [image])
         atomic_write(path / PAGE, [self._page(image).encode()])
@@ -168,16 +168,3 @@ class PriceCurves:
 def _row_of(kind: str, point: PricePoint) -> list[Any]:
     """Returns what a point is, its name, its numbers, and the share of each model."""
     return [kind, *point[: len(NUMBERS)], *point.shares]
-
-
-def _csv_of(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
-    """Returns a table as CSV, in which NaN is an empty cell, and texts are no formulas."""
-    cells = [[_cell_of(cell) for cell in row] for row in rows]
-    return csv_rows([columns, *cells])
-
-
-def _cell_of(cell: Any) -> Any:
-    """Returns a cell of CSV: a text that is no formula, or a number; "" for NaN."""
-    if isinstance(cell, str):
-        return text_cell(cell)
-    return "" if cell != cell else cell  # NaN

@@ -46,10 +46,7 @@ def draw_estimates(rows: Sequence[EstimateRow], baseline: str) -> Figure:
             _draw_dots(axes[1], shown, policies, gains)
             axes[1].set_xlabel(f"Gain over {baseline}", parse_math=False)
             axes[1].tick_params(left=False)
-        for axis in axes:
-            axis.spines[["top", "right"]].set_visible(False)
-        handles, labels = axes[0].get_legend_handles_labels()
-        plain_texts(figure.legend(handles, labels, loc="outside right upper", frameon=False))
+        _finish(figure)
         return figure
 
 
@@ -70,10 +67,8 @@ def draw_segments(segments: Mapping[str, Sequence[EstimateRow]], baseline: str) 
             axis.set_yticks(range(len(names)), names, parse_math=False)
             axis.set_ylim(len(names) - 0.5, -0.5)
             axis.set_title(policy, fontsize=9, loc="left", parse_math=False)
-            axis.spines[["top", "right"]].set_visible(False)
         axes[-1].set_xlabel(f"Gain over {baseline}", parse_math=False)
-        handles, labels = axes[0].get_legend_handles_labels()
-        plain_texts(figure.legend(handles, labels, loc="outside right upper", frameon=False))
+        _finish(figure)
         return figure
 
 
@@ -112,15 +107,21 @@ def draw_times(periods: Mapping[str, Sequence[EstimateRow]], baseline: str) -> F
                 label = name if panel == "value" else None
                 axis.plot(x, y, marker="o", markersize=3, color=color, label=label)
                 axis.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0.0)
-            axis.spines[["top", "right"]].set_visible(False)
         axes[0].set_ylabel("Mean reward")
         axes[1].axhline(0.0, color="0.4", linestyle="--")
         axes[1].set_ylabel(f"Gain over {baseline}", parse_math=False)
         shown = range(0, len(periods), 1 + len(periods) // MOST_TICKS)
         axes[1].set_xticks(shown, [list(periods)[place] for place in shown], rotation=45)
-        handles, labels = axes[0].get_legend_handles_labels()
-        plain_texts(figure.legend(handles, labels, loc="outside right upper", frameon=False))
+        _finish(figure)
         return figure
+
+
+def _finish(figure: Figure) -> None:
+    """Takes the frames away, and says in one legend what is drawn on the first axes."""
+    for axis in figure.axes:
+        axis.spines[["top", "right"]].set_visible(False)
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    plain_texts(figure.legend(handles, labels, loc="outside right upper", frameon=False))
 
 
 def _names_in(segments: Mapping[str, Sequence[EstimateRow]], baseline: str) -> Iterator[str]:

@@ -39,6 +39,9 @@ class Shown(Protocol):
     def all_rows(self) -> list[EstimateRow]:
         """The rows of the table and of all segments."""
 
+    def headline(self) -> str:
+        """Returns which policies are better than the baseline."""
+
     @property
     def notes(self) -> list[str]:
         """Sentences that say what the estimates are of."""

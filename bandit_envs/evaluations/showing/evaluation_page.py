@@ -25,6 +25,7 @@ from bandit_envs.evaluations.showing.estimate_tables import (
     title_of_items,
     weights_grid,
 )
+from bandit_envs.evaluations.showing.headline import name_baseline
 from bandit_envs.showing import plots
 from bandit_envs.showing.page import Section, make_page
 
@@ -60,9 +61,10 @@ def page_of(found: Shown, evaluated: Sequence[Evaluated]) -> str:
         estimates_section(found, "Estimates and gains"),
         *_sections_of_segments(found),
         weights_section,
+        Section("The log", found.title.splitlines()),
         *_sections_of_items(found),
     ]
-    return make_page(f"Policies on {found.log}", found.title.splitlines(), sections)
+    return make_page(f"Policies on {found.log}", [], sections)
 
 
 def estimates_section(found: Shown, title: str) -> Section:
@@ -76,12 +78,12 @@ def estimates_section(found: Shown, title: str) -> Section:
     table = estimates_table(found, warnings)
     return Section(
         title,
-        [*_explain(found)],
+        [found.headline()],
         chart=lambda: _charts().estimates_chart(found.rows, found.baseline),
         picture=lambda: plots.to_image(draw_estimates(found.rows, found.baseline)),
         table=table.grid(table.groups[0]),
         texts=len(STUBS),
-        notes=[*found.notes, *number_texts(warnings)[: count_first(found)]],
+        notes=[*_explain(found), *found.notes, *number_texts(warnings)[: count_first(found)]],
     )
 
 
@@ -131,7 +133,7 @@ def _explain(found: Shown) -> Iterator[str]:
     level = f"{100.0 * found.confidence:.4g}%"
     first = f"The first row, {LOGGED}, is the policy that made the log"
     yield f"{first}, whose value is its mean reward. Intervals hold with probability {level} each."
-    other = "the logged one" if found.baseline == LOGGED else found.baseline
-    gain = f"A gain is how much more a policy would have earned than {other}"
+    over = name_baseline(found.baseline)
+    gain = f"A gain is how much more a policy would have earned than {over}"
     corrected = "P-values are of a gain of 0, corrected by Holm for the number of comparisons"
     yield f"{gain}, from the same rows. {corrected}."

@@ -160,7 +160,7 @@ class EstimateSums:
         if isinstance(self.unbiased, InfluenceSums):
             return self.unbiased
         ratio = self.main if self.unbiased is None else self.unbiased
-        return ratio.influence_sums() if isinstance(ratio, RatioSums) else None
+        return ratio.influences if isinstance(ratio, RatioSums) else None
 
     def free_influence_sums(self) -> InfluenceSums | None:
         """Returns the sums of rows whose mean is the estimate that assumes nothing.
@@ -169,7 +169,7 @@ class EstimateSums:
         """
         if self.free is None or not self.free.has_weights:
             return None
-        return self.free.influence_sums()
+        return self.free.influences
 
     def find_problems(self) -> list[str]:
         """Returns the reasons to distrust the estimate."""

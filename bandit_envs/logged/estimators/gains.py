@@ -20,7 +20,7 @@ from bandit_envs.logged.again import Again
 from bandit_envs.logged.estimators.estimate import Estimate, merge_sums
 from bandit_envs.logged.estimators.terms import Terms, sum_terms
 from bandit_envs.logged.log import BanditLog, check_log, check_repeatable
-from bandit_envs.rounding import subtract
+from bandit_envs.rounding import is_rounding, subtract
 
 SMALLEST_P = 1e-9  # the tails of estimates are not known beyond
 SMALLEST_P_OF_FEW = 1e-3  # likewise, if few rows decide
@@ -119,10 +119,11 @@ def subtract_terms(terms: Terms, others: Terms) -> Terms:
     if terms.free is not None or others.free is not None:
         free = _subtract_columns(_free_columns(terms), _free_columns(others))
     if terms.normaliser is None and others.normaliser is None:
+        direct, weighted = _subtract_parts(terms, others)
         return dataclasses.replace(
             terms,
-            direct=subtract(terms.direct, others.direct),
-            weighted=subtract(terms.weighted, others.weighted),
+            direct=direct,
+            weighted=weighted,
             left_out=_subtract_left_out(terms, others),
             actions=None,
             free=free,
@@ -148,6 +149,18 @@ def subtract_terms(terms: Terms, others: Terms) -> Terms:
         estimator=name,
         unchanged=unchanged,
     )
+
+
+def _subtract_parts(terms: Terms, others: Terms) -> Floats:
+    """Returns the direct and the weighted parts of the difference of two means: [2, n].
+
+    Both are 0 in rows whose totals differ by rounding alone: the same choices have no gain.
+    """
+    parts = np.array([terms.direct, terms.weighted])
+    other_parts = np.array([others.direct, others.weighted])
+    differences = subtract(parts, other_parts)
+    sizes = np.maximum(np.abs(parts), np.abs(other_parts)).max(axis=0)
+    return np.where(is_rounding(differences.sum(axis=0), sizes), 0.0, differences)
 
 
 def _subtract_columns(columns: Floats, others: Floats) -> Floats:

@@ -56,7 +56,8 @@ def find_wrong_assumption(
 def find_few_rows(weights: WeightSums) -> Iterator[str]:
     """Yields a text if few rows count: by what is expected of the weights, if that is known.
 
-    With units, the weights that there are count, too: they tell if a unit has one action alone.
+    With units, the weights that there are count, too: they tell if a unit has one action alone. The
+    text is of the weights only if the number of rows does not say as much.
     """
     name = "expected effective sample size"
     expected = weights.expected_sample_size()
@@ -67,9 +68,15 @@ def find_few_rows(weights: WeightSums) -> Iterator[str]:
             name = "effective sample size"
             effective = found_size
     if effective < SMALL_SAMPLE:
-        found = f"the {name} is {effective:.1f} of {weights.means.count} rows"
+        found = f"the {name} is {effective:.1f}"
+        rows = weights.means.count
+        if rows >= SMALL_SAMPLE:
+            found += f" of {rows} rows"
         if weights.units is not None:
             found += ", as the rows of a unit belong together"
+        if rows < SMALL_SAMPLE:
+            only = f"there are only {rows} rows"
+            found = only if round(effective, 1) == rows else f"{only}, and {found}"
         yield f"{found}; the estimate is unreliable"
     elif weights.expected_squares is None:
         shape = weights.tail.shape()

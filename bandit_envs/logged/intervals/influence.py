@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import statistics
 
@@ -102,12 +103,12 @@ class InfluenceSums:
         """The mean."""
         return float(self.moments.moments.means[0])
 
-    @property
+    @functools.cached_property
     def standard_error(self) -> float:
         """The standard error of the mean of at least two rows."""
         return math.sqrt(self._squares / self.size / (self.size - 1))
 
-    @property
+    @functools.cached_property
     def skewness(self) -> float:
         """The third central moment over the second to the power 1.5; 0 if it is not known."""
         scale = math.sqrt(self._squares / self.size) ** 3 * self.size
@@ -126,7 +127,7 @@ class InfluenceSums:
         is_known = math.isfinite(scale) and math.isfinite(fourth)
         return fourth / scale if is_known else math.inf
 
-    @property
+    @functools.cached_property
     def freedom(self) -> float:
         """Degrees of freedom of the standard error, max(1, 2 n / (kurtosis - 1)).
 
@@ -146,7 +147,7 @@ class InfluenceSums:
         """The sum of the squared deviations from the mean."""
         return float(self.moments.moments.products[0, 0])
 
-    @property
+    @functools.cached_property
     def _is_constant(self) -> bool:
         """Whether the rows differ by rounding alone."""
         return bool(is_rounding(math.sqrt(self._squares / self.size), self.value))

@@ -110,6 +110,7 @@ class ServiceReport:
             "\n".join([*self.explain(), *self.notes]),
         ]
         if self.evaluation is not None:
+            parts.append(self.evaluation.headline())
             parts.append(to_text(_estimates(self.evaluation), texts=2))
             parts.append("\n".join(notes_of(self.evaluation)))
         return visible_lines("\n\n".join(part for part in parts if part))

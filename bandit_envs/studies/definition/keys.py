@@ -300,20 +300,14 @@ def find_unknown_metrics(
             subject = f"policy {choice} in environment {environment}"
             with explain_failure(subject, environment, choice, listed=policies):
                 policy = choice.make(env, 0)
+            names = [name for name in METRICS if name not in unknown]
             with explain_failure(subject, environment, choice):
-                StepDriver(env, policy, (learner(env, policy),)).run()
+                reasons = _reasons_against(names, env, policy)
             contexts = _contexts_of(env)
             if contexts is not None and lacks_constant(policy, contexts):
                 warnings.warn(f"{subject} {LACKS_CONSTANT}", stacklevel=2)
-            names = [name for name in METRICS if name not in unknown]
-            with explain_failure(subject, environment, choice):
-                are_known = _are_known(names, env, policy)
-            for name in () if are_known else names:
-                with explain_failure(subject, environment, choice):
-                    reason = _why_unknown(name, env, policy)
-                if reason is not None:
-                    text = f"environment {environment} has no {name}: {reason}"
-                    unknown[name] = text.rstrip(": ")
+            for name, reason in reasons.items():
+                unknown[name] = f"environment {environment} has no {name}: {reason}".rstrip(": ")
     return unknown
 
 
@@ -323,23 +317,25 @@ def _contexts_of(env: PyEnvironment) -> Nest | None:
     return table.contexts if isinstance(table, (ClassificationBandit, OutcomeTableBandit)) else None
 
 
-def _are_known(names: Sequence[str], env: PyEnvironment, policy: Policy) -> bool:
-    """Whether all of some metrics can be measured in an environment, which takes one step."""
+def _reasons_against(names: Sequence[str], env: PyEnvironment, policy: Policy) -> dict[str, str]:
+    """Lets a policy take a step under metrics, and returns which of these are unknown, and why."""
+    reasons = {}
+    metrics = {}
+    for name in names:
+        try:
+            metrics[name] = METRICS[name](env, policy)
+        except NotImplementedError as error:
+            reasons[name] = str(error)
     try:
-        metrics = [METRICS[name](env, policy) for name in names]
-        StepDriver(env, policy, (learner(env, policy), *metrics)).run()
+        StepDriver(env, policy, (learner(env, policy), *metrics.values())).run()
     except NotImplementedError:
-        return False
-    return True
-
-
-def _why_unknown(name: str, env: PyEnvironment, policy: Policy) -> str | None:
-    """Returns why a metric cannot be measured in an environment, or None if it can."""
-    try:
-        StepDriver(env, policy, (learner(env, policy), METRICS[name](env, policy))).run()
-    except NotImplementedError as error:
-        return str(error)
-    return None
+        StepDriver(env, policy, (learner(env, policy),)).run()  # fails unless it is for a metric
+        for name in metrics:
+            try:
+                StepDriver(env, policy, (learner(env, policy), METRICS[name](env, policy))).run()
+            except NotImplementedError as error:
+                reasons[name] = str(error)
+    return reasons
 
 
 @contextlib.contextmanager

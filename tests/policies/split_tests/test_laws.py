@@ -22,6 +22,7 @@ def check_equal(name, rule):
     assert found.missed.mean() <= BOUND
 
 
+@pytest.mark.slow
 def test_equal_variants_of_which_one_joins_on_a_weekend_seldom_stop_a_test():
     check_equal(QUICK, SplitRule())
 

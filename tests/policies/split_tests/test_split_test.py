@@ -145,6 +145,7 @@ def equal_variants(days, users_a_day, joins):
     return rates
 
 
+@pytest.mark.slow
 def test_a_variant_that_joins_on_a_weekend_is_not_compared_with_the_users_of_weekdays():
     """Means of all users would say that it is the best by far."""
     policy = SplitTestPolicy(num_actions=5, seed=1)
@@ -157,6 +158,7 @@ def test_a_variant_that_joins_on_a_weekend_is_not_compared_with_the_users_of_wee
     assert all(row.users < 3.0 * report.counts[4] for row in pairs)
 
 
+@pytest.mark.slow
 def test_a_test_of_equal_variants_stops_with_a_tolerance():
     env = BernoulliPyEnvironment([0.2, 0.2, 0.1], batch_size=20, seed=0)
     policy = SplitTestPolicy(tolerance=0.05, num_actions=3, batch_size=20, seed=1)

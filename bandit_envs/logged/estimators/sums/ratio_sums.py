@@ -143,8 +143,7 @@ class RatioSums:
         if self._has_tiny_weights():
             return math.inf
         if self.blocks.are_units:
-            found = self.influence_sums()
-            return math.inf if found is None else found.standard_error
+            return math.inf if self.influences is None else self.influences.standard_error
         size = self._moments.weight
         return math.sqrt(self._squares_of(self._direction()) / size / (size - 1.0))
 
@@ -187,8 +186,9 @@ class RatioSums:
         change = (1.0 / _or_one(self.normalisers())) @ errors
         return np.asarray(change + (direct - self._moments.means[0]))
 
-    def influence_sums(self) -> InfluenceSums | None:
-        """Returns the sums of the influences about the value; None if the rows must be read again.
+    @functools.cached_property
+    def influences(self) -> InfluenceSums | None:
+        """The sums of the influences about the value; None if the rows must be read again.
 
         These are ratios of many slots, and of weights whose squares are rounded to 0. By units,
         they are None only if the error is not known.
@@ -196,13 +196,15 @@ class RatioSums:
         if self._has_tiny_weights():
             return None
         in_blocks = self.influences_in_blocks()
-        shift = float(self.ratios.sum())
+        cancels = self._cancels()
+        shift = 0.0 if cancels else float(self.ratios.sum())
         sums = in_blocks.sums + shift * in_blocks.counts[:, np.newaxis]
         blocks = BlockSums(in_blocks.counts, sums)
         if self.blocks.are_units:
             influences = self.blocks.leave_out(len(self.ratios))
             if influences is None:
                 return None
+            influences = np.zeros_like(influences) if cancels else influences
             return InfluenceSums.of_units(self.value(), influences, blocks)
         if not isinstance(self.moments, HigherMoments):
             return None
@@ -256,10 +258,21 @@ class RatioSums:
         return float(self._moments.transform(row).products[0, 0])
 
     def _direction(self) -> Floats:
-        """Returns the factors [1, 1 + 2 S] by which the columns move the estimate."""
+        """Returns the factors [1, 1 + 2 S] by which the columns move the estimate; 0 if none do."""
+        row = self._factors()
+        return np.zeros_like(row) if self._cancels() else row
+
+    def _factors(self) -> Floats:
+        """Returns by how much each column moves the estimate: [1, 1 + 2 S]."""
         factors = 1.0 / _or_one(self.normalisers())
         row = np.concatenate([[1.0], factors, np.zeros_like(factors)])
         return np.asarray(row[np.newaxis])
+
+    def _cancels(self) -> bool:
+        """Whether what each row adds cancels except for rounding, as of equal policies."""
+        row = self._factors()
+        products = row.T * self._moments.products * row
+        return self.value() == 0.0 and products.sum() <= CANCELLED * np.abs(products).sum()
 
     def _at(self, ratios: Floats) -> RatioSums:
         """Returns the sums of the columns for other ratios [S]."""
