@@ -47,7 +47,7 @@ STEPS = {
 """Fewer steps for figures that would take a minute, as steps cost more than runs."""
 
 ALIKE = ("audibert-bubeck-2010-5", "audibert-bubeck-2010-7")
-"""Figures of the policies of others on other means, in more steps, which are not run here."""
+"""Figures with the policies of other figures, other means and more steps: they are not run here."""
 
 TWO_POLICIES = {"zimmert-seldin-2021": ["tsallis_inf", "tsallis_inf_rv"]}
 """Fewer policies for a figure that would take a minute: its expected values are of these."""

@@ -2,8 +2,8 @@
 
 The numbers of contextualbandits are means and standard errors of 20 seeds, of its policies with
 the same estimators and its own defaults, but epsilon 0.1 without decay. Its first batch is random.
-Shorter runs have other numbers. Rules that fit replicas take ten times as long, so they
-have three seeds, one of them online: losses of .02 to .07 are seen there.
+Shorter runs have other numbers. The two rules that fit replicas take ten times as long, so one is
+fitted anew and the other learns online, with three seeds: losses of .02 to .07 are seen there.
 """
 
 from typing import NamedTuple
