@@ -225,10 +225,11 @@ def forget_tasks(folder, numbers):
     for pack in map(Pack, path.glob("*.npz")):
         steps = len(pack.index.steps)
         with (path / "left.records").open("ab") as file:
-            for task, runs, arrays in pack.read(metrics):
+            for task, runs in zip(pack.index.task.tolist(), pack.index.runs.tolist()):
                 if task not in numbers:
                     header = {"study": digest, "task": task, "runs": runs, "kept": pack.kept}
                     columns = columns_of(metrics, steps, runs, len(pack.kept))
+                    arrays = pack.read_slice(task, columns)
                     file.write(encode_record(header, arrays, columns))
         pack.path.unlink()
 

@@ -31,7 +31,8 @@ from bandit_envs.base.slates import SlateAction
 from bandit_envs.environments import ContinuousBandit
 from bandit_envs.evaluations import evaluate
 from bandit_envs.logged import BanditLog, LogRecorder, write_log
-from bandit_envs.logged.log import concatenate, require_numbered_actions
+from bandit_envs.logged.joining import concatenate
+from bandit_envs.logged.log_checks import require_numbered_actions
 from bandit_envs.logged.summary import LogSummary
 from bandit_envs.metrics.bandits import OptimalActionMetric
 from bandit_envs.policies import (

@@ -266,8 +266,8 @@ def one_other(make, parameter, value):
     return None
 
 
-UNSAID = {("top_k_lin_ucb", "independent_rows"), ("outcomes", "drop_missing")}
-"""Both values mean the same, of one row and of a table without gaps."""
+UNSAID = {("outcomes", "drop_missing")}
+"""Both values mean the same, of a table without gaps."""
 
 
 @pytest.mark.parametrize("name", [name for name in ENVIRONMENTS if ENVIRONMENTS[name].fixed == {}])

@@ -28,10 +28,10 @@ MAX_REWARD = 1e100
 INTP, UINTP = np.dtype(np.intp), np.dtype(np.uintp)
 
 
-def short_repr(value: Any, width: int = 160) -> str:
+def short_repr(value: Any) -> str:
     """Returns the `repr` of a value for a message: one line, cut to a readable length."""
     text = " ".join(repr(value).split())
-    return text if len(text) <= width else f"{text[: width - 3]}..."
+    return text if len(text) <= 160 else f"{text[:157]}..."
 
 
 def as_list(names: str | Sequence[str]) -> list[str]:

@@ -8,8 +8,8 @@ from bandit_envs import evaluations
 from bandit_envs.base.saving import refuse_links
 from bandit_envs.cli.console import ERR, OUT, RowProgress
 from bandit_envs.cli.log_options import names_slates, open_log, open_slate_log, read_training
+from bandit_envs.cli.options import folder_of
 from bandit_envs.cli.printed_tables import show_estimates
-from bandit_envs.cli.studies import folder_of
 from bandit_envs.cli.table_names import split_pattern
 from bandit_envs.evaluations import Evaluation
 from bandit_envs.evaluations.evaluation import ESTIMATES

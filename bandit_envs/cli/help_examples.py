@@ -22,6 +22,7 @@ EXAMPLES = {
         "bandit-envs report results/study --panels reward,regret --figure paper.pdf",
         "bandit-envs report results/study --baseline ucb:c=1",
         "bandit-envs report results/study --quantiles 0.1 0.9",
+        "bandit-envs report results/study --policy ucb:c=1 --policy greedy",
         "bandit-envs report results/study --latex table.tex --baseline ucb:c=1",
     ),
     "show": (

@@ -9,8 +9,8 @@ from bandit_envs.base.checks import short_repr
 from bandit_envs.cli.console import OUT
 from bandit_envs.cli.options import split_names
 from bandit_envs.cli.table_names import (
-    DEFAULT_COLUMN,
     LOGISTIC,
+    PROPENSITY,
     NamedPropensities,
     read_propensity,
     split_pattern,
@@ -26,6 +26,7 @@ from bandit_envs.logged.files.reward_table import RewardTable
 from bandit_envs.logged.slate_log import SlateLog
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
 from bandit_envs.tables.cells import parse_number
+from bandit_envs.tables.roles import is_given
 
 OF_SETS = ("rewards", "window", "available", "item", "item_features")
 """The options of logs of actions from sets that change, and of rewards in a second table."""
@@ -110,7 +111,7 @@ def open_slate_log(options: argparse.Namespace) -> SlateLog:
             drop_missing=options.drop_missing,
         )
     except ValueError as error:
-        if f"no column {DEFAULT_COLUMN!r}" not in str(error):
+        if f"no column {PROPENSITY!r}" not in str(error):
             raise
         advice = "--propensity COLUMN, slot:A,B or prefix:A,B names its probabilities"
         raise ValueError(f"{error}; {advice}") from error
@@ -142,16 +143,17 @@ def _scan_with_advice(options: argparse.Namespace, named: NamedPropensities) -> 
     try:
         return _scan(options, named)
     except ValueError as error:
-        lacks_propensity = f"no column {DEFAULT_COLUMN!r}" in str(error)
-        names_others = options.features is not None or options.action != "action"
-        if lacks_propensity and named.column == DEFAULT_COLUMN and names_others:
+        lacks_propensity = f"no column {PROPENSITY!r}" in str(error)
+        names_others = options.features is not None or is_given("action", options.action)
+        if lacks_propensity and named.column == PROPENSITY and names_others:
             advice = "--propensity names it"
             if options.item is None:
                 advice += ", or --propensity estimate estimates what it lacks"
             raise ValueError(f"{error}; {advice}") from error
         path, _ = split_pattern(options.log.absolute())
-        names = [options.action, options.reward, named.column]
-        if options.features is not None or names != ["action", "reward", DEFAULT_COLUMN]:
+        given = {"action": options.action, "reward": options.reward, "propensity": named.column}
+        given["features"] = options.features
+        if any(is_given(role, names) for role, names in given.items()):
             raise
         if any(is_archive(file.name) for file in (path, *path.rglob("*"))):
             raise  # no table of a user is an archive

@@ -1,14 +1,17 @@
 """Options that several subcommands of `bandit-envs` have."""
 
 import argparse
+import itertools
 import math
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from bandit_envs.base.checks import short_repr
 from bandit_envs.cli.help import Parser
 from bandit_envs.running.backends import BACKENDS, CLUSTERS
+from bandit_envs.tables.roles import ROLES
 
 
 class Workers(NamedTuple):
@@ -33,6 +36,19 @@ class StoreOnce(argparse.Action):
         if getattr(namespace, self.dest) is not None:
             parser.error(f"{option_string} is given twice; expected one")
         setattr(namespace, self.dest, values)
+
+
+def add_column(group: argparse._ActionsContainer, role: str, more: str, **options: Any) -> None:
+    """Adds the option of the column of a role, which has its name.
+
+    Args:
+        group: of options, or a parser.
+        role: one of `ROLES`, which says what the column is.
+        more: says more of it.
+        options: of `add_argument`.
+    """
+    text = f"column {ROLES[role].says}{more}"
+    group.add_argument(f"--{role}", **{"metavar": "COLUMN", "help": text, **options})
 
 
 def add_policies(parser: Parser, text: str) -> None:
@@ -105,6 +121,17 @@ def add_output(parser: Parser) -> None:
     """Adds the option of the folder of the results."""
     text = "folder of the results (default: one in results/)"
     parser.add_argument("--output", type=Path, metavar="DIR", help=text)
+
+
+def folder_of(options: argparse.Namespace, name: str, is_usable: Callable[[Path], bool]) -> Path:
+    """Returns --output, or the first of results/NAME, results/NAME-2, ... that is usable."""
+    if options.output is not None:
+        return Path(options.output)
+    for number in itertools.count(1):
+        folder = Path("results", name if number == 1 else f"{name}-{number}")
+        if options.overwrite or is_usable(folder):
+            break
+    return folder
 
 
 def add_overwrite(parser: Parser) -> None:

@@ -17,6 +17,7 @@ from bandit_envs.cli.help import (
 from bandit_envs.cli.help_examples import EXAMPLES
 from bandit_envs.cli.options import (
     StoreOnce,
+    add_column,
     add_latex,
     add_output,
     add_overwrite,
@@ -29,7 +30,7 @@ from bandit_envs.cli.options import (
     split_names,
     split_shares,
 )
-from bandit_envs.cli.table_names import ESTIMATE, OF_PREFIXES, OF_SLOTS
+from bandit_envs.cli.table_names import add_available, add_log, add_missing, add_slates
 from bandit_envs.logged.registry import LEARNERS
 
 DESCRIPTION = "Compare policies on bandits, and evaluate them on logs."
@@ -112,8 +113,7 @@ def _add_reproduce(subcommands: Subcommands) -> None:
     text = "independent runs (default: as published)"
     parser.add_argument("--runs", type=int, metavar="N", help=text)
     add_output(parser)
-    add_overwrite(parser)
-    parser.set_defaults(workers=one_per_core())
+    parser.set_defaults(workers=one_per_core(), overwrite=False)
 
 
 def _add_report(subcommands: Subcommands) -> None:
@@ -126,6 +126,7 @@ def _add_report(subcommands: Subcommands) -> None:
     parser.add_argument("folder", type=Path, metavar="DIR", help="a folder of results")
     text = "the figure's file, ending in .png, .svg or .pdf (default: one in the folder)"
     parser.add_argument("--figure", type=Path, metavar="FILE", help=text)
+    add_policies(parser, "show this policy alone, by its id or its label; may be repeated")
     text = "the policy that others are compared with: its id or its label (default: the first)"
     parser.add_argument("--baseline", metavar="SPEC", help=text)
     add_views(parser)
@@ -160,14 +161,12 @@ def _add_show(subcommands: Subcommands) -> None:
 
 def _add_test(parser: Parser, group: argparse._ArgumentGroup) -> None:
     """Adds the options of a table of a test: the columns to a parser, and others to a group."""
-    text = "of a test of variants: column of the variant that a user saw"
-    parser.add_argument("--variant", metavar="COLUMN", help=text)
+    add_column(parser, "variant", ", of a test of variants")
     text = (
         "columns of what a user did; the first one decides, and others are shown (default: reward)"
     )
     parser.add_argument("--reward", type=split_names, metavar="A,B,C", help=text)
-    text = "column of times, dates or days, on which variants may join and leave"
-    parser.add_argument("--time", metavar="COLUMN", help=text)
+    add_column(parser, "time", ", or days, on which variants may join and leave")
     text = "variants may have been closed because of what the test has shown"
     group.add_argument("--closes-by-results", action="store_true", help=text)
     text = "the largest probability of a wrong winner (default: 0.05)"
@@ -213,18 +212,18 @@ def _add_evaluate(subcommands: Subcommands) -> None:
     parser.group("estimates").add_argument(
         "--baseline", default="logged", metavar="SPEC", help=text
     )
-    _add_log(parser, "none lets no policy learn, and all are evaluated on all rows")
+    add_log(parser, "none lets no policy learn, and all are evaluated on all rows")
     text = (
-        "column that says which of several logging policies a row is of; then --propensity has "
-        "NAME=COLUMN,NAME=COLUMN, with which probability each of them takes the logged action"
+        ", if there are several; then --propensity has NAME=COLUMN,NAME=COLUMN, with which "
+        "probability each of them takes the logged action"
     )
-    parser.group("the log").add_argument("--logger", metavar="COLUMN", help=text)
+    add_column(parser.group("the log"), "logger", text)
     text = (
         "also a table for the rows of each value of a column, such as a feature, or step; or of "
         "each day, week, month or year of a column of dates, as DATE:month"
     )
     parser.group("estimates").add_argument("--by", action=StoreOnce, metavar="COLUMN", help=text)
-    _add_slates(parser)
+    add_slates(parser)
     text = "replace the estimates in the folder (default: refuse, or a new folder in results/)"
     parser.group("results").add_argument("--overwrite", action="store_true", help=text)
     text = "probability that an interval holds (default: 0.95)"
@@ -237,17 +236,6 @@ def _add_evaluate(subcommands: Subcommands) -> None:
     add_output(parser)
 
 
-def _add_slates(parser: Parser) -> None:
-    """Adds the option of logs whose actions are slates."""
-    text = (
-        "column that says which slot a row is of, if there is a row for each slot; then --decision "
-        "says which rows are of one slate. Of slates, --propensity may also be "
-        f"{OF_SLOTS}A,B, with which probabilities slots show their items, or {OF_PREFIXES}A,B, "
-        "those of the items down to each slot, or both in turn"
-    )
-    parser.group("actions that are slates").add_argument("--slot", metavar="COLUMN", help=text)
-
-
 def _add_learn(subcommands: Subcommands) -> None:
     parser = subcommands.add(
         "learn",
@@ -255,7 +243,7 @@ def _add_learn(subcommands: Subcommands) -> None:
         "learn a policy from a log alone",
         "bandit_envs.cli.learn:learn",
     )
-    _add_log(parser, "1 is all of them")
+    add_log(parser, "1 is all of them")
     text = f"one of {', '.join(LEARNERS)} (default: doubly_robust)"
     parser.add_argument("--learner", default="doubly_robust", metavar="NAME", help=text)
     text = "the file of the policy, which ends in .npz"
@@ -278,15 +266,11 @@ def _add_apply(subcommands: Subcommands) -> None:
         "it has the columns of the features that the policy has learned from"
     )
     parser.add_argument("table", type=Path, metavar="TABLE", help=text)
-    _add_missing(parser, "the table")
-    text = "column that names the decisions (default: the numbers of the rows, from 0)"
-    parser.add_argument("--decision", metavar="COLUMN", help=text)
-    text = (
-        "column of the items, if the table has one row for each candidate of a decision; or of "
-        "lists of them"
-    )
-    parser.add_argument("--item", metavar="COLUMN", help=text)
-    _add_available(parser, "the table")
+    add_missing(parser, "the table")
+    add_column(parser, "decision", " (default: the numbers of the rows, from 0)")
+    text = ", if the table has one row for each candidate of a decision; or of lists of them"
+    add_column(parser, "item", text)
+    add_available(parser, "the table")
     text = "write a row for each action or item, not only for the chosen one"
     parser.add_argument("--probabilities", action="store_true", help=text)
     text = "seed of a policy that draws its actions (default: fresh entropy)"
@@ -295,18 +279,6 @@ def _add_apply(subcommands: Subcommands) -> None:
     parser.add_argument("--output", type=Path, required=True, metavar="FILE", help=text)
     text = "replace the file (default: refuse)"
     parser.add_argument("--overwrite", action="store_true", help=text)
-
-
-def _add_available(parser: Parser, group: str) -> None:
-    """Adds the option of the actions that are available in each row."""
-    text = 'column of the actions that are available, as ["A", "B"] (default: all are)'
-    parser.group(group).add_argument("--available", metavar="COLUMN", help=text)
-
-
-def _add_missing(parser: Parser, group: str) -> None:
-    """Adds the option of which rows of a table are read."""
-    text = "leave out the rows of your table that miss values (default: an error)"
-    parser.group(group).add_argument("--drop-missing", action="store_true", help=text)
 
 
 def _add_route(subcommands: Subcommands) -> None:
@@ -356,8 +328,8 @@ def _add_outcomes(parser: Parser) -> None:
     parser.group("the table").add_argument("--example", metavar="COLUMN", help=text)
     text = "column of the names of the models, of a table with a line for each answer"
     parser.group("the table").add_argument("--action", metavar="COLUMN", help=text)
-    text = "column that says whose a request is, such as user: intervals and hold-outs are by units"
-    parser.group("the table").add_argument("--unit", action=StoreOnce, metavar="COLUMN", help=text)
+    text = ", such as user: intervals and hold-outs are by units"
+    add_column(parser.group("the table"), "unit", text, action=StoreOnce)
     text = "also show each value of a column of whole numbers or texts"
     parser.group("the table").add_argument("--by", action=StoreOnce, metavar="COLUMN", help=text)
     text = "the table is one of these, whose columns are known"
@@ -366,74 +338,6 @@ def _add_outcomes(parser: Parser) -> None:
     )
     text = "leave out the rows that miss values (default: an error)"
     parser.group("the table").add_argument("--drop-missing", action="store_true", help=text)
-
-
-def _add_log(parser: Parser, train: str) -> None:
-    """Adds the options of logs.
-
-    Args:
-        parser: of the subcommand.
-        train: says more of --train.
-    """
-    text = (
-        "a log that `run --record` or `write_log` wrote, a CSV or Parquet file, one of Vowpal "
-        "Wabbit's .dsjson, or the .sqlite file of a DecisionService; or a folder of such files, "
-        'also in folders inside it such as day=2; or a pattern of them, as "clicks/*.csv"'
-    )
-    parser.add_argument("log", type=Path, metavar="LOG", help=text)
-    text = (
-        "the share of the rows, from the first, that policies learn from, or those below a value, "
-        f"which come first, such as day=2024-12-31; {train} (default: 0.5)"
-    )
-    parser.group("what policies learn from").add_argument(
-        "--train", metavar="F|COLUMN=VALUE", help=text
-    )
-    text = "column of actions: numbers from 0, names or prices; several of slates (default: action)"
-    parser.add_argument("--action", default="action", metavar="COLUMN", help=text)
-    text = "column of rewards; several of slates (default: reward)"
-    parser.add_argument("--reward", default="reward", metavar="COLUMN", help=text)
-    text = (
-        f"column of propensities, or one number for all rows; or {ESTIMATE} or {ESTIMATE}:MODEL, "
-        "by a logistic regression or a classifier of scikit-learn (default: propensity)"
-    )
-    parser.add_argument("--propensity", action="append", metavar="COLUMN|P", help=text)
-    text = 'columns of features in your table (default: all others; "" for none)'
-    parser.add_argument("--features", action=StoreOnce, metavar="A,B,C", help=text)
-    text = "column of your table that says whose a row is, such as user: intervals are by units"
-    parser.group("the log").add_argument("--unit", action=StoreOnce, metavar="COLUMN", help=text)
-    text = (
-        "table of rewards, such as conversions: it has the columns of --decision and --reward, and "
-        "the sum for a decision counts, 0 without any"
-    )
-    parser.group("the log").add_argument("--rewards", type=Path, metavar="FILE", help=text)
-    text = (
-        "how long after its decision one of --rewards counts, such as time:14d, with the column of "
-        "times in both tables; younger decisions are left out. time:14d:2024-05-10 says when "
-        "--rewards was exported (default: the newest time in both tables)"
-    )
-    parser.group("the log").add_argument("--window", metavar="COLUMN:14d", help=text)
-    _add_missing(parser, "the log")
-    text = (
-        "actions in your table, if they are numbers (default: the largest plus 1); 0 if they are "
-        "real numbers, though whole"
-    )
-    parser.group("the log").add_argument("--num-actions", type=int, metavar="K", help=text)
-    _add_available(parser, "the log")
-    more = parser.group("actions that are items with features")
-    text = (
-        "column of the decisions, if your table has one row for each candidate or slot of a "
-        "decision, or if --rewards has the same ids"
-    )
-    more.add_argument("--decision", metavar="COLUMN", help=text)
-    text = "column of the items; there is no --action then"
-    more.add_argument("--item", metavar="COLUMN", help=text)
-    text = "column that is 1 for the chosen candidate, and 0 for others (default: chosen)"
-    more.add_argument("--chosen", default="chosen", metavar="COLUMN", help=text)
-    text = (
-        "columns of features of the items (default: those that differ within a decision, or that "
-        "have lists)"
-    )
-    more.add_argument("--item-features", action=StoreOnce, metavar="A,B,C", help=text)
 
 
 def _add_list(subcommands: Subcommands) -> None:

@@ -4,12 +4,12 @@ import argparse
 from pathlib import Path
 
 from bandit_envs.cli.console import OUT
-from bandit_envs.cli.studies import show_study
 from bandit_envs.evaluations.evaluation import PAGE as ESTIMATES_PAGE
 from bandit_envs.logged.files.served.decision_tables import is_decisions
 from bandit_envs.policies import compare_variants
 from bandit_envs.serving import read_report
 from bandit_envs.showing.page import has_charts
+from bandit_envs.studies import load
 from bandit_envs.studies.results.results import PAGE
 
 OF_TESTS = (
@@ -41,7 +41,7 @@ def show(options: argparse.Namespace) -> int:
         raise ValueError(_describe_folder(options.folder))
     file = options.output or options.folder / PAGE
     _check_page(file)
-    show_study(options, file)
+    load(options.folder).write_page(file)
     _say_where(file)
     return 0
 

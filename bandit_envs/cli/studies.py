@@ -6,7 +6,6 @@ return a `LoadedStudy`, which writes CSV files and `figure.png`. The same comman
 
 import argparse
 import contextlib
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from bandit_envs.cli.console import (
     describe_seconds,
     track,
 )
-from bandit_envs.cli.options import Workers, one_per_core
+from bandit_envs.cli.options import Workers, folder_of, one_per_core
 from bandit_envs.cli.printed_tables import show_comparison, show_differences, show_summary
 from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.names.notation import parse_toml
@@ -33,7 +32,7 @@ from bandit_envs.names.registry import near_miss
 from bandit_envs.names.users_code import printable
 from bandit_envs.studies import LoadedStudy, Study, TasksFailedError
 from bandit_envs.studies.definition.keys import explain_file
-from bandit_envs.studies.definition.study import Task
+from bandit_envs.studies.definition.task import Task
 from bandit_envs.studies.results.expected import check_expected_values
 from bandit_envs.studies.results.results import Results
 from bandit_envs.studies.running.forecast import forecast
@@ -88,7 +87,7 @@ def sweep(options: argparse.Namespace) -> int:
 def reproduce(options: argparse.Namespace) -> int:
     """Runs a study of the gallery, or lists them."""
     if options.name is None:
-        if options.runs is not None or options.output is not None or options.overwrite:
+        if options.runs is not None or options.output is not None:
             raise ValueError("no NAME is given, so nothing is run; expected one, or no options")
         for name in _published_names():
             OUT.print(f"  {name}: {_read_published(name)['title']}", soft_wrap=True)
@@ -106,62 +105,26 @@ def reproduce(options: argparse.Namespace) -> int:
 
 def report(options: argparse.Namespace) -> int:
     """Writes and shows the tables and the figure of what has finished."""
-    figure = options.figure or options.folder / _figure_name(options)
-    if figure.suffix not in FORMATS:
-        raise ValueError(f"figure is {figure}; expected a file ending in {' or '.join(FORMATS)}")
-    own = options.folder / OWN_FIGURE
-    if figure.resolve() == own.resolve() and _figure_name(options) != OWN_FIGURE:
-        raise ValueError(f"figure is {figure}, the study's own; expected another file for a view")
-    check_latex(options.latex)
-    found = _load(options)
+    figure = _figure_of(options)
+    if options.latex is not None:
+        if options.latex.suffix != ".tex":
+            raise ValueError(f"latex is {options.latex}; expected a file ending in .tex")
+        check_place("latex", options.latex)
+    whole = studies.load(options.folder, **_given(options))
+    if options.quantiles and whole.num_missing == whole.num_tasks:
+        raise ValueError(f"{options.folder} has nothing that was run with --quantiles")
+    found = whole.only(options.policy) if options.policy else whole
     found.find_policy(options.baseline)
     table = "" if options.latex is None else found.to_latex(baseline=options.baseline)
-    _write_and_show(found, figure)
+    whole.write_tables(track)
+    _show(found, figure)
     show_differences(found, options.baseline)
     if options.latex is not None:
-        write_latex(options.latex, table)
+        atomic_write(options.latex, [table.encode()])
+        OUT.print(f"Table: {options.latex}", soft_wrap=True)
     if found.num_missing:
         OUT.print(found.unfinished)
     return 0
-
-
-def check_latex(file: Path | None) -> None:
-    """Raises ValueError if the file of a table of LaTeX ends in something else."""
-    if file is None:
-        return
-    if file.suffix != ".tex":
-        raise ValueError(f"latex is {file}; expected a file ending in .tex")
-    check_place("latex", file)
-
-
-def write_latex(file: Path, table: str) -> None:
-    """Writes a table of LaTeX."""
-    atomic_write(file, [table.encode()])
-    OUT.print(f"Table: {file}", soft_wrap=True)
-
-
-def show_study(options: argparse.Namespace, file: Path) -> None:
-    """Writes a page of HTML with all that has finished of a study."""
-    _load(options).write_page(file)
-
-
-def _load(options: argparse.Namespace) -> LoadedStudy:
-    """Returns what has finished in a folder of results, in the view that options choose."""
-    found = studies.load(options.folder, **_given(options))
-    if getattr(options, "quantiles", None) and found.num_missing == found.num_tasks:
-        raise ValueError(f"{options.folder} has nothing that was run with --quantiles")
-    return found
-
-
-def folder_of(options: argparse.Namespace, name: str, is_usable: Callable[[Path], bool]) -> Path:
-    """Returns --output, or the first of results/NAME, results/NAME-2, ... that is usable."""
-    if options.output is not None:
-        return Path(options.output)
-    for number in itertools.count(1):
-        folder = Path("results", name if number == 1 else f"{name}-{number}")
-        if options.overwrite or is_usable(folder):
-            break
-    return folder
 
 
 def _published_names() -> list[str]:
@@ -332,7 +295,8 @@ class CommandObserver(RunObserver):
         if self._num_failures:
             text = f"{self._num_failures} of {self._num_tasks} tasks failed"
             ERR.print(f"{text}; the same command repeats them")
-        is_as_expected = _write_and_show(found, found.folder / OWN_FIGURE)
+        found.write_tables(track)
+        is_as_expected = _show(found, found.folder / OWN_FIGURE)
         has_failures = bool(found.num_missing or found.study.failed)
         self.is_good = is_as_expected and not has_failures
 
@@ -352,8 +316,8 @@ def _count_tasks(tasks: Sequence[Task]) -> str:
     return "1 task" if len(tasks) == 1 else f"{len(tasks)} tasks"
 
 
-def _write_and_show(found: LoadedStudy, figure: Path) -> bool:
-    """Writes and shows the tables and the figure.
+def _show(found: LoadedStudy, figure: Path) -> bool:
+    """Shows the tables, and writes the figure.
 
     Args:
         found: what has finished.
@@ -362,7 +326,6 @@ def _write_and_show(found: LoadedStudy, figure: Path) -> bool:
     Returns:
         whether no expected value was missed.
     """
-    found.write_tables(track)
     if found.pairs:
         found.write_figure(figure)
         show_summary(found)
@@ -386,9 +349,18 @@ def _say_what_is_drawn(figure: Path, found: LoadedStudy) -> None:
         )
 
 
-def _figure_name(options: argparse.Namespace) -> str:
-    """Returns the name of a report's figure. A view that options choose has one of its own."""
+def _figure_of(options: argparse.Namespace) -> Path:
+    """Returns the file of a report's figure. A view that options choose has one of its own."""
     parts = ["figure", *(options.panels or [])]
     if options.quantiles:
         parts += ["quantiles", *(f"{level:g}" for level in options.quantiles)]
-    return f"{'-'.join(parts)}.png" if len(parts) > 1 else OWN_FIGURE
+    if options.policy:
+        parts.append("policies")
+    own = options.folder / OWN_FIGURE
+    default = own.with_stem("-".join(parts))
+    figure = Path(options.figure or default)
+    if figure.suffix not in FORMATS:
+        raise ValueError(f"figure is {figure}; expected a file ending in {' or '.join(FORMATS)}")
+    if figure.resolve() == own.resolve() and default != own:
+        raise ValueError(f"figure is {figure}, the study's own; expected another file for a view")
+    return figure

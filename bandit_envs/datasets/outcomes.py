@@ -214,14 +214,9 @@ def _from_wide(frame: DataFrame, roles: Roles, text_features: TextFeatures | Non
         actions=[str(name) for name in paid],
         available=~is_empty if is_empty.any() else None,
         features=_feature_names(described),
-        units=_number_units(frame[[*_unit_of(roles)]], described),
+        units=_number_units(frame[[*(roles.all_of("unit") or roles.all_of("example"))]], described),
         segments=_segments_of(frame[[*roles.all_of("by")]]),
     )
-
-
-def _unit_of(roles: Roles) -> Sequence[str]:
-    """Returns the column that says whose a line of a wide table is, if there is one."""
-    return roles.all_of("unit") or roles.all_of("example")
 
 
 def _segments_of(frame: DataFrame) -> NDArray[np.str_] | None:

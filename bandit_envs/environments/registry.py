@@ -8,10 +8,9 @@ from __future__ import annotations
 import dataclasses
 import os
 import typing
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options, has_own_hook
+from bandit_envs.base.bandit_py_environment import Options
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.environments.arms.adversarial import adversarial
 from bandit_envs.environments.arms.bernoulli import BernoulliPyEnvironment, beta_bernoulli
@@ -38,13 +37,13 @@ from bandit_envs.environments.contexts.stationary_stochastic_structured import s
 from bandit_envs.environments.contexts.wheel import wheel
 from bandit_envs.environments.data.classification import classification
 from bandit_envs.environments.data.outcome_table import outcomes
+from bandit_envs.environments.environment_entry import EnvironmentEntry, make_entry
 from bandit_envs.environments.slates.click_models import CascadeBandit, PositionBasedBandit
 from bandit_envs.environments.slates.positional_bias import positional_bias
 from bandit_envs.environments.slates.ranking import ranking
 from bandit_envs.names.notation import parse_choice
-from bandit_envs.names.registry import Entry
 from bandit_envs.names.users_code import look_for_modules_in
-from bandit_envs.wrappers import OneProblem, ScheduledActionMask, Wrapper
+from bandit_envs.wrappers import OneProblem, ScheduledActionMask
 
 __all__ = [
     "ENVIRONMENTS",
@@ -54,105 +53,6 @@ __all__ = [
     "scheduled_arms",
     "scheduled_contexts",
 ]
-
-FORMER_IDS = {
-    "digits": "classification:data=digits",
-    "wine": "classification:data=wine",
-    "breast_cancer": "classification:data=breast_cancer",
-}
-"""Ids that an error explains, with what stands in their place."""
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class EnvironmentEntry(Entry):
-    """An environment under an id.
-
-    `make` is its class, or a preset: a function of plain values that is annotated with the class of
-    what it returns, takes `batch_size`, and passes the keywords on that every environment takes,
-    such as `seed`.
-    """
-
-    what = "environment"
-    kinds = (BanditPyEnvironment, Wrapper)
-    former = FORMER_IDS
-
-    environment: type[BanditPyEnvironment[Any] | Wrapper]
-    """The class of what `make` returns."""
-
-    independent_rows: bool
-    """Whether each row is an independent run; else a batch is one run of a shared problem."""
-
-    has_context: bool
-    """Whether rows are users of a shared problem, whom observations tell apart."""
-
-    stationary: bool | None = None
-    """Whether equal observations mean equal expected rewards, at any time; None if unknown."""
-
-    upstream: str | None = None
-    """TF-Agents' class of the same name and signature."""
-
-    gymnasium_id: str | None = None
-    """The id for `gymnasium.make`."""
-
-    @classmethod
-    def of_class(cls, name: str, found: type) -> EnvironmentEntry:
-        return _entry(name, found.__name__, found, stationary=None)
-
-    @classmethod
-    def of_name(cls, name: str) -> EnvironmentEntry:
-        return cls(
-            id=name,
-            title=name.rpartition(":")[2].rpartition(".")[2],
-            make=name,
-            environment=BanditPyEnvironment,
-            independent_rows=False,
-            has_context=False,
-        )
-
-    @property
-    def supplied(self) -> frozenset[str]:
-        names = frozenset({"seed", "horizon", "name"})
-        return names | {"batch_size"} if self.independent_rows else names
-
-
-def _entry(
-    name: str,
-    title: str,
-    make: Callable[..., Any],
-    *,
-    stationary: bool | None = True,
-    upstream: str | None = None,
-    gymnasium_id: str | None = None,
-) -> EnvironmentEntry:
-    """Returns an entry; what the class of the environment says is taken from it."""
-    environment = _class_of(make)
-    return EnvironmentEntry(
-        id=name,
-        title=title,
-        make=make,
-        environment=environment,
-        independent_rows=environment.independent_rows,
-        has_context=_has_context(environment),
-        stationary=stationary,
-        upstream=upstream,
-        gymnasium_id=gymnasium_id,
-    )
-
-
-def _class_of(make: Callable[..., Any]) -> type[BanditPyEnvironment[Any] | Wrapper]:
-    """Returns a class itself, or the class that a preset is annotated to return."""
-    if isinstance(make, type):
-        return make
-    returned = make.__annotations__["return"]  # a name, as presets postpone annotations
-    found: type[BanditPyEnvironment[Any] | Wrapper] = make.__globals__[returned]
-    return found
-
-
-def _has_context(environment: type) -> bool:
-    """Whether rows are users of a shared problem, whom the environment observes."""
-    if not issubclass(environment, BanditPyEnvironment) or environment is OneProblem:
-        return False  # it is around another environment
-    return has_own_hook(environment, "_observe") and not environment.independent_rows
 
 
 def one_problem(
@@ -217,31 +117,31 @@ def _make(text: str, batch_size: int, options: Options) -> PyEnvironment:
 
 
 _ENTRIES = (
-    _entry(
+    make_entry(
         "testbed", "k-armed testbed", KArmedTestbed, gymnasium_id="bandit_envs/KArmedTestbed-v0"
     ),
-    _entry(
+    make_entry(
         "bernoulli",
         "Bernoulli bandit",
         BernoulliPyEnvironment,
         gymnasium_id="bandit_envs/Bernoulli-v0",
         upstream="BernoulliPyEnvironment",
     ),
-    _entry(
+    make_entry(
         "beta_bernoulli",
         "Bernoulli bandit with random means",
         beta_bernoulli,
         gymnasium_id="bandit_envs/BetaBernoulli-v0",
         upstream="BernoulliPyEnvironment",
     ),
-    _entry("k_armed", "k-armed bandit", k_armed, gymnasium_id="bandit_envs/KArmedBandit-v0"),
-    _entry(
+    make_entry("k_armed", "k-armed bandit", k_armed, gymnasium_id="bandit_envs/KArmedBandit-v0"),
+    make_entry(
         "corrupted_k_armed",
         "corrupted k-armed bandit",
         corrupted_k_armed,
         gymnasium_id="bandit_envs/CorruptedKArmed-v0",
     ),
-    _entry(
+    make_entry(
         "piecewise_bernoulli",
         "piecewise Bernoulli bandit",
         piecewise_bernoulli,
@@ -249,7 +149,7 @@ _ENTRIES = (
         upstream="PiecewiseBernoulliPyEnvironment",
         stationary=False,
     ),
-    _entry(
+    make_entry(
         "constrained_adversary",
         "stochastically constrained adversary",
         constrained_adversary,
@@ -257,133 +157,135 @@ _ENTRIES = (
         upstream="PiecewiseBernoulliPyEnvironment",
         stationary=False,
     ),
-    _entry(
+    make_entry(
         "logistic_context",
         "contextual bandit with clicks",
         logistic_context,
         gymnasium_id="bandit_envs/LogisticContextBandit-v0",
         upstream="StationaryStochasticPyEnvironment",
     ),
-    _entry(
+    make_entry(
         "per_arm",
         "per-arm bandit",
         per_arm,
         gymnasium_id="bandit_envs/StationaryStochasticPerArm-v0",
         upstream="StationaryStochasticPerArmPyEnvironment",
     ),
-    _entry(
+    make_entry(
         "neural_context",
         "bandit with nonlinear rewards",
         neural_context,
         gymnasium_id="bandit_envs/NeuralContextBandit-v0",
         upstream="StationaryStochasticPerArmPyEnvironment",
     ),
-    _entry(
+    make_entry(
         "stationary_stochastic",
         "stationary stochastic bandit",
         stationary_stochastic,
         gymnasium_id="bandit_envs/StationaryStochastic-v0",
         upstream="StationaryStochasticPyEnvironment",
     ),
-    _entry(
+    make_entry(
         "structured",
         "structured bandit",
         structured,
         gymnasium_id="bandit_envs/StationaryStochasticStructured-v0",
         upstream="StationaryStochasticStructuredPyEnvironment",
     ),
-    _entry(
+    make_entry(
         "wheel",
         "wheel bandit",
         wheel,
         gymnasium_id="bandit_envs/Wheel-v0",
         upstream="WheelPyEnvironment",
     ),
-    _entry(
+    make_entry(
         "drifting_linear",
         "drifting linear bandit",
         drifting_linear,
         gymnasium_id="bandit_envs/DriftingLinearBandit-v0",
         stationary=False,
     ),
-    _entry(
+    make_entry(
         "piecewise_linear",
         "piecewise linear bandit",
         piecewise_linear,
         gymnasium_id="bandit_envs/PiecewiseLinearBandit-v0",
         stationary=False,
     ),
-    _entry(
+    make_entry(
         "rotting",
         "rotting bandit",
         rotting,
         gymnasium_id="bandit_envs/RottingBandit-v0",
         stationary=False,
     ),
-    _entry(
+    make_entry(
         "rising",
         "rising bandit",
         rising,
         gymnasium_id="bandit_envs/RisingBandit-v0",
         stationary=False,
     ),
-    _entry(
+    make_entry(
         "restless_markov",
         "restless Markov bandit",
         RestlessMarkovBandit,
         gymnasium_id="bandit_envs/RestlessMarkovBandit-v0",
         stationary=False,
     ),
-    _entry(
+    make_entry(
         "adversarial",
         "adversarial bandit",
         adversarial,
         gymnasium_id="bandit_envs/AdversarialBandit-v0",
         stationary=False,
     ),
-    _entry("cascade", "cascade bandit", CascadeBandit, gymnasium_id="bandit_envs/CascadeBandit-v0"),
-    _entry(
+    make_entry(
+        "cascade", "cascade bandit", CascadeBandit, gymnasium_id="bandit_envs/CascadeBandit-v0"
+    ),
+    make_entry(
         "position_based",
         "position-based bandit",
         PositionBasedBandit,
         gymnasium_id="bandit_envs/PositionBasedBandit-v0",
     ),
-    _entry(
+    make_entry(
         "ranking",
         "ranking bandit",
         ranking,
         gymnasium_id="bandit_envs/Ranking-v0",
         upstream="RankingPyEnvironment",
     ),
-    _entry(
+    make_entry(
         "positional_bias",
         "ranking with positional bias",
         positional_bias,
         gymnasium_id="bandit_envs/ExplicitPositionalBiasRankingEnvironment-v0",
         upstream="ExplicitPositionalBiasRankingEnvironment",
     ),
-    _entry("ratings", "ratings of items", ratings, gymnasium_id="bandit_envs/RatingsBandit-v0"),
-    _entry(
+    make_entry("ratings", "ratings of items", ratings, gymnasium_id="bandit_envs/RatingsBandit-v0"),
+    make_entry(
         "per_arm_ratings",
         "ratings of items with features",
         per_arm_ratings,
         gymnasium_id="bandit_envs/PerArmRatingsBandit-v0",
         upstream="StationaryStochasticPerArmPyEnvironment",
     ),
-    _entry(
+    make_entry(
         "continuous",
         "continuous bandit",
         ContinuousBandit,
         gymnasium_id="bandit_envs/ContinuousBandit-v0",
     ),
-    _entry(
+    make_entry(
         "classification",
         "classification",
         classification,
         gymnasium_id="bandit_envs/ClassificationBandit-v0",
     ),
-    _entry("outcomes", "table of outcomes", outcomes, gymnasium_id="bandit_envs/Outcomes-v0"),
-    _entry(
+    make_entry("outcomes", "table of outcomes", outcomes, gymnasium_id="bandit_envs/Outcomes-v0"),
+    make_entry(
         "one_problem",
         "one problem",
         one_problem,
@@ -391,7 +293,7 @@ _ENTRIES = (
         stationary=None,
     ),
     dataclasses.replace(
-        _entry(
+        make_entry(
             "scheduled_arms",
             "arms that open and close",
             scheduled_arms,
@@ -401,7 +303,7 @@ _ENTRIES = (
         independent_rows=True,
     ),
     dataclasses.replace(
-        _entry(
+        make_entry(
             "scheduled_contexts",
             "contexts, with actions that open and close",
             scheduled_contexts,

@@ -19,7 +19,8 @@ from bandit_envs.logged import BanditLog
 from bandit_envs.logged.features import spec_of_rows
 from bandit_envs.logged.learners.learner import Learner
 from bandit_envs.logged.learners.log_learning import LEARNS_ONCE
-from bandit_envs.logged.learners.policy_files import SUFFIX, SavedPolicy, read_policy
+from bandit_envs.logged.learners.policy_files import SUFFIX, read_policy
+from bandit_envs.logged.learners.saved_policy import SavedPolicy
 from bandit_envs.logged.replay import ReplayEnvironment
 from bandit_envs.logged.translation import find_new_names, see_as
 from bandit_envs.names.choice import name_choice_in_errors

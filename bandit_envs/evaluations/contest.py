@@ -13,12 +13,13 @@ from bandit_envs.arrays import Floats
 from bandit_envs.evaluations.candidates import Candidate, name_candidate
 from bandit_envs.evaluations.kinds.log_kind import LogKind
 from bandit_envs.evaluations.passes import LogPart
-from bandit_envs.evaluations.policy_sums import MEAN, Found, Key, PolicyRows, PolicySums
+from bandit_envs.evaluations.policy_sums import MEAN, Found, PolicyRows
 from bandit_envs.evaluations.segments import Segmentation
 from bandit_envs.logged import BanditLog, RewardSums
 from bandit_envs.logged.estimators.gains import subtract_terms
 from bandit_envs.logged.estimators.terms import Terms
 from bandit_envs.logged.intervals.blocks import number_rows
+from bandit_envs.logged.moments import add_sums, merge_tables
 from bandit_envs.logged.reward_models.reward_sums import CrossFittedRidge
 from bandit_envs.names.users_code import name_in_errors, users_modules
 
@@ -143,9 +144,7 @@ class Contest:
 
     def merge(self, found: Found, more: Found) -> Found:
         """Returns the sums of the rows of two parts; ValueError if they have too many segments."""
-        merged = dict(found)
-        for key, sums in more.items():
-            add_sums(merged, key, sums)
+        merged = merge_tables(found, more)
         self._check_segments(merged)
         return merged
 
@@ -253,11 +252,6 @@ class Contest:
     def _start_of_gains(self, candidate: Candidate) -> int:
         """Returns the first row that neither a policy nor the baseline has seen."""
         return max(candidate.start, self.baseline.start if self.baseline else 0)
-
-
-def add_sums(found: Found, key: Key, sums: PolicySums) -> None:
-    """Adds the sums of more rows to those of a segment and a policy."""
-    found[key] = found[key].merge(sums) if key in found else sums
 
 
 def _rows_from(start: int, first_row: int, batch: BanditLog) -> tuple[int, BanditLog]:

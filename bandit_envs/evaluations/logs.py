@@ -16,7 +16,7 @@ from bandit_envs.evaluations.sources import Source, count_bytes
 from bandit_envs.logged import BanditLog, scan_log
 from bandit_envs.logged.again import Again
 from bandit_envs.logged.files.scan import BatchScan, Scan
-from bandit_envs.logged.log import check_repeatable, require_plain_actions
+from bandit_envs.logged.log_checks import check_repeatable, require_plain_actions
 from bandit_envs.logged.propensities.estimation import EstimatedBatches, EstimatedPropensities
 from bandit_envs.logged.rows.likely_units import describe_repeating
 from bandit_envs.logged.rows.units import SLICES, slices_of_units

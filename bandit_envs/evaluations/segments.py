@@ -12,9 +12,9 @@ from bandit_envs.arrays import Array, Floats, Indices
 from bandit_envs.base.checks import short_repr
 from bandit_envs.evaluations.sources import Source
 from bandit_envs.logged import BanditLog
+from bandit_envs.logged.columns import COLUMNS
 from bandit_envs.logged.files.column_layout import split_log
 from bandit_envs.logged.files.scan import Scan
-from bandit_envs.logged.log import COLUMNS
 from bandit_envs.logged.slate_log import SlateLog
 from bandit_envs.tables.encoding import TableEncoding, TextColumn
 

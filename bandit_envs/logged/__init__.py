@@ -42,6 +42,7 @@ from bandit_envs.logged.files import (
     write_dsjson,
     write_log,
 )
+from bandit_envs.logged.joining import concatenate
 from bandit_envs.logged.learners import (
     DirectMethodLearner,
     DoublyRobustLearner,
@@ -51,7 +52,7 @@ from bandit_envs.logged.learners import (
     read_policy,
     write_policy,
 )
-from bandit_envs.logged.log import BanditLog, concatenate
+from bandit_envs.logged.log import BanditLog
 from bandit_envs.logged.loggers import balance_loggers, combine_estimates
 from bandit_envs.logged.probabilities import probabilities_of
 from bandit_envs.logged.propensities import estimate_propensities

@@ -1,15 +1,15 @@
-"""Checks of the columns of logs. Errors name the column and the first bad row."""
+"""The columns of logs, and their checks. Errors name the column and the first bad row."""
 
 from __future__ import annotations
 
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from bandit_envs.arrays import NUMBERS, Array, Floats, Mask, as_numbers, read_only
+from bandit_envs.arrays import NUMBERS, Array, Floats, Mask, as_numbers, check_array, read_only
 from bandit_envs.base.actions import ActionKind
-from bandit_envs.base.checks import MAX_REWARD
+from bandit_envs.base.checks import MAX_REWARD, short_repr
 from bandit_envs.base.kind_of_actions import kind_of, kind_of_actions
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.specs import ArraySpec
@@ -18,6 +18,35 @@ MIN_PROPENSITY = 1e-40
 """The smallest propensity, so that no square of a weighted reward overflows."""
 
 TOLERANCE = 1e-5  # of a sum of probabilities, which may be stored in single precision
+
+
+class ColumnKind(NamedTuple):
+    """What a column accepts, and how it is stored."""
+
+    kinds: str  # of dtype
+    dtype: DTypeLike
+    ndim: int
+
+
+COLUMNS = {
+    "action": ColumnKind("iu", np.int64, 1),
+    "reward": ColumnKind("fiub", np.float64, 1),
+    "propensity": ColumnKind("fiu", np.float64, 1),
+    "action_probabilities": ColumnKind("fiu", np.float64, 2),
+    "available": ColumnKind("b", np.bool_, 2),
+    "expected_rewards": ColumnKind("fiu", np.float64, 2),
+    "step": ColumnKind("iu", np.int64, 1),
+    "row": ColumnKind("iu", np.int64, 1),
+    "embedding": ColumnKind("iu", np.int64, 2),
+    "own_propensity": ColumnKind("fiu", np.float64, 1),
+    "item": ColumnKind("iu", np.int64, 2),
+    "unit": ColumnKind("iu", np.int64, 1),
+    "time": ColumnKind("fiu", np.float64, 1),
+    "weight": ColumnKind("fiu", np.float64, 1),
+}
+"""The columns other than the observation. All but the first three are optional."""
+
+OPTIONAL = tuple(COLUMNS)[3:]
 
 
 class BadValueError(ValueError):
@@ -142,3 +171,34 @@ def describe_actions(kind: ActionKind) -> str:
     if kind.is_single:
         return f"{kind.num_actions} actions"
     return "real actions" if kind.is_number else f"{kind}"
+
+
+def count_actions(columns: dict[str, Array]) -> int:
+    """Returns K: the width of a column [n, K], or else the largest action plus 1."""
+    for name, array in columns.items():
+        if array.ndim == 2 and name != "embedding":
+            return int(array.shape[1])
+    return int(columns["action"].max(initial=0)) + 1
+
+
+def check_info(info: dict[str, Nest]) -> dict[str, Nest]:
+    """Returns an info; ValueError if it is no dict, or a name in it is that of a column."""
+    is_named = isinstance(info, dict) and all(isinstance(name, str) for name in info)
+    if not is_named or not info.keys().isdisjoint(("observation", *COLUMNS)):
+        expected = "a dict of arrays, whose names are not those of the log's columns"
+        raise ValueError(f"info is {short_repr(info)}; expected {expected}")
+    return info
+
+
+def as_arrays(name: str, nest: Nest, size: int) -> Nest:
+    """Returns read-only copies of the arrays of an observation or an info, of `size` rows each."""
+
+    def check(leaf: Any) -> Array:
+        array = np.array(leaf)
+        if array.dtype.hasobject:
+            raise TypeError(f"{name} is {array.dtype}; expected arrays of numbers or strings")
+        check_array(f"{name} has", array, (size, *array.shape[1:]))
+        array.setflags(write=False)
+        return array
+
+    return map_structure(check, nest)

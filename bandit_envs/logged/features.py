@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from bandit_envs.arrays import Floats
-from bandit_envs.logged.log import BanditLog, require_numbered_actions
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import require_numbered_actions
 from bandit_envs.nests import Nest, flatten, map_structure
 from bandit_envs.policies import FirstPolicy, Policy, RandomPolicy
 from bandit_envs.policies.contextual import ContextualPolicy
@@ -45,13 +46,6 @@ def tells_by_number(policy: Policy) -> bool:
     return ignores_contexts(policy) and not isinstance(policy, (RandomPolicy, FirstPolicy))
 
 
-def check_tells_items(policy: Policy, log: BanditLog) -> None:
-    """Raises ValueError if a policy takes the place of an item, which may change, for the item."""
-    by_number = tells_by_number(policy) and not policy.reads_items
-    if by_number and have_no_names(log):
-        raise ValueError(f"policy tells actions apart by their numbers; {NO_NAMES}")
-
-
 def fit_items(policy: Policy, log: BanditLog) -> Policy:
     """Returns a policy for as many items as a row of a log has; itself if actions are no items.
 
@@ -63,7 +57,8 @@ def fit_items(policy: Policy, log: BanditLog) -> Policy:
     if fitted.num_actions != log.num_actions:
         expected = f"expected {log.num_actions}"
         raise ValueError(f"policy has {fitted.num_actions} actions; {expected}")
-    check_tells_items(fitted, log)
+    if tells_by_number(fitted) and not fitted.reads_items and have_no_names(log):
+        raise ValueError(f"policy tells actions apart by their numbers; {NO_NAMES}")
     return fitted
 
 

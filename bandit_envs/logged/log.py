@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.arrays import Array, Floats, Mask, check_array
 from bandit_envs.base.actions import ActionKind
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.logged.columns import (
+    COLUMNS,
+    OPTIONAL,
     as_actions,
+    as_arrays,
     as_column,
     check_distributions,
     check_each,
+    check_info,
     check_kind,
     check_propensities,
     check_reward_range,
+    count_actions,
     describe_actions,
     has_own_kind,
     kind_in_log,
@@ -36,36 +41,9 @@ UNKNOWN = "propensities are not known"
 """What `estimated` says then."""
 
 
-class ColumnKind(NamedTuple):
-    """What a column accepts, and how it is stored."""
-
-    kinds: str  # of dtype
-    dtype: DTypeLike
-    ndim: int
-
-
-COLUMNS = {
-    "action": ColumnKind("iu", np.int64, 1),
-    "reward": ColumnKind("fiub", np.float64, 1),
-    "propensity": ColumnKind("fiu", np.float64, 1),
-    "action_probabilities": ColumnKind("fiu", np.float64, 2),
-    "available": ColumnKind("b", np.bool_, 2),
-    "expected_rewards": ColumnKind("fiu", np.float64, 2),
-    "step": ColumnKind("iu", np.int64, 1),
-    "row": ColumnKind("iu", np.int64, 1),
-    "embedding": ColumnKind("iu", np.int64, 2),
-    "own_propensity": ColumnKind("fiu", np.float64, 1),
-    "item": ColumnKind("iu", np.int64, 2),
-    "unit": ColumnKind("iu", np.int64, 1),
-    "time": ColumnKind("fiu", np.float64, 1),
-    "weight": ColumnKind("fiu", np.float64, 1),
-}
-"""The columns other than the observation. All but the first three are optional."""
-
 LATEST = 2.5e11
 """Seconds from 1970 to a year below 10000."""
 
-OPTIONAL = tuple(COLUMNS)[3:]
 
 CAN_DROP = (*OPTIONAL, "info")
 """The columns that `drop` can leave out."""
@@ -163,15 +141,15 @@ class BanditLog:
         columns = self.columns()
         if self.num_actions is None:
             names = () if self.encoding is None else self.encoding.actions
-            self._store("num_actions", len(names) or _count_actions(columns))
+            self._store("num_actions", len(names) or count_actions(columns))
         check_integer("num_actions", self.num_actions, minimum=0)
         if kind is None or kind.num_actions != self.num_actions:
             self._store("action_kind", kind_in_log(self.num_actions))
         self._check_shapes(columns)
         self._check_values()
-        self._store("observation", _as_arrays("observation", self.observation, len(self)))
+        self._store("observation", as_arrays("observation", self.observation, len(self)))
         if self.info is not None:
-            self._store("info", _as_arrays("info", _check_info(self.info), len(self)))
+            self._store("info", as_arrays("info", check_info(self.info), len(self)))
         self._check_offers()
         self._check_encoding()
 
@@ -187,11 +165,6 @@ class BanditLog:
                 check_array("propensity has", np.isnan(array), shape[:1])
             else:
                 check_array(f"{name} has", array, shape[: array.ndim])
-
-    @property
-    def is_continuous(self) -> bool:
-        """Whether actions are real numbers."""
-        return self.action_kind.is_number
 
     @property
     def action_names(self) -> Sequence[str]:
@@ -272,7 +245,7 @@ class BanditLog:
 
     def __getitem__(self, rows: slice | ArrayLike) -> BanditLog:
         """Returns the log of some rows: a slice, a mask [n] or an array of indices."""
-        columns = map_structure(operator.itemgetter(rows), self._nest())
+        columns = map_structure(operator.itemgetter(rows), self.nest())
         return dataclasses.replace(self, **columns)
 
     def __eq__(self, other: object) -> bool:
@@ -281,7 +254,7 @@ class BanditLog:
         if self.encoding and other.encoding and self.encoding != other.encoding:
             return False
         try:
-            equal = map_structure(_are_equal, self._nest(), other._nest())
+            equal = map_structure(_are_equal, self.nest(), other.nest())
         except (TypeError, ValueError):  # their structures differ
             return False
         return all(flatten(equal))
@@ -297,7 +270,7 @@ class BanditLog:
             known += f"propensities {low:.4g} to {high:.4g}" if is_known else "no propensities"
         return f"BanditLog({known})"
 
-    def _nest(self) -> dict[str, Nest]:
+    def nest(self) -> dict[str, Nest]:
         """Returns all that has rows, by name."""
         found: dict[str, Nest] = {"observation": self.observation, **self.columns()}
         return found if self.info is None else {**found, "info": self.info}
@@ -383,169 +356,9 @@ class BanditLog:
             if getattr(self, name) is not None:
                 expected = f"expected None, as actions are {self.action_kind}"
                 raise ValueError(f"{name} is of numbered actions; {expected}")
-        if self.is_continuous:
+        if self.action_kind.is_number:
             check_each("action", self.action, np.isfinite(self.action), "a finite number")
             check_reward_range("action", self.action)
-
-
-def check_log(log: BanditLog) -> BanditLog:
-    """Returns a log; TypeError if it is something else, such as a scan."""
-    if not isinstance(log, BanditLog):
-        found = type(log).__name__
-        raise TypeError(f"log is of type {found}; expected a BanditLog, such as one of its batches")
-    return log
-
-
-def require_rows(log: BanditLog) -> BanditLog:
-    """Returns a log; ValueError if it has no rows."""
-    if not len(check_log(log)):
-        raise ValueError("log has 0 rows; expected at least one")
-    return log
-
-
-def require_numbered_actions(log: BanditLog) -> BanditLog:
-    """Returns a log; ValueError if its actions are real numbers, or something else."""
-    kind = check_log(log).action_kind
-    if not kind.is_single:
-        hint = "; KernelIPS and KernelDR estimate from such a log" if kind.is_number else ""
-        raise ValueError(f"the actions of log are {kind}; expected integers from 0{hint}")
-    return log
-
-
-def require_plain_actions(log: BanditLog) -> BanditLog:
-    """Returns a log; ValueError if its actions are neither integers from 0 nor real numbers."""
-    if has_own_kind(check_log(log).action_kind):
-        found = f"the actions of log are {log.action_kind}"
-        raise ValueError(f"{found}; expected integers from 0, or real numbers")
-    return log
-
-
-def require_propensities(log: BanditLog) -> BanditLog:
-    """Returns a log; ValueError if its propensities are not known."""
-    if not check_log(log).has_propensities:
-        raise ValueError("log has no propensities; estimate_propensities(log) estimates them")
-    return log
-
-
-def concatenate(logs: Sequence[BanditLog]) -> BanditLog:
-    """Returns one log with the rows of several, in order; they must have the same columns."""
-    if not logs:
-        raise ValueError("logs is empty; expected at least one log")
-    counts = sorted({log.num_actions for log in logs})
-    if len(counts) > 1:
-        raise ValueError(f"logs differ in their number of actions: {counts}")
-    encoding = _join_encodings([log.encoding for log in logs])
-    try:
-        columns = join_nests([log._nest() for log in logs])
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"logs differ in their columns: {_find_difference(logs)}") from error
-    notes = dict.fromkeys(log.estimated for log in logs if log.estimated)
-    estimated = "; ".join(notes)
-    return dataclasses.replace(logs[0], encoding=encoding, estimated=estimated, **columns)
-
-
-def _join_encodings(encodings: Sequence[TableEncoding | None]) -> TableEncoding | None:
-    """Returns the encoding of all of some logs; ValueError if they give numbers other meanings."""
-    first = encodings[0]
-    for encoding in encodings[1:]:
-        if encoding == first:
-            continue
-        if (encoding and encoding.has_names) or (first and first.has_names):
-            found = "their actions or their features have other names"
-            raise ValueError(f"logs differ in their encoding: {found}; read them as one table")
-        first = None
-    return first
-
-
-def _find_difference(logs: Sequence[BanditLog]) -> str:
-    """Says which column of a log is unlike that of the first, and how."""
-    first = _shapes_of_rows(logs[0])
-    for log in logs[1:]:
-        shapes = _shapes_of_rows(log)
-        for name in first | shapes:
-            known = first.get(name, "missing")
-            found = shapes.get(name, "missing")
-            if known != found:
-                return f"{name} is {found}; expected {known}, as in the first"
-    return "their observations are nested in different ways"
-
-
-def _shapes_of_rows(log: BanditLog) -> dict[str, str]:
-    """Returns the shapes of a row of all columns, in words."""
-
-    def describe(leaf: Array) -> str:
-        kind = "text" if leaf.dtype.kind == "U" else "numbers"
-        return f"{kind} of shape {leaf.shape[1:]}"
-
-    return {name: str(map_structure(describe, column)) for name, column in log._nest().items()}
-
-
-def require_equal_rows(log: BanditLog, what: str) -> BanditLog:
-    """Returns a log; ValueError if its rows have weights, which something does not take."""
-    if check_log(log).weight is not None:
-        problem = f"rows of log have weights, which {what} does not take"
-        raise ValueError(f"{problem}; expected a log without, such as log.drop('weight')")
-    return log
-
-
-def check_batches(batches: Iterable[BanditLog]) -> Iterable[BanditLog]:
-    """Returns the batches of a log; TypeError if they are a log itself."""
-    if isinstance(batches, BanditLog):
-        raise TypeError("batches is one BanditLog; expected a list of logs, or scan_log(...)")
-    return batches
-
-
-def check_repeatable(batches: Iterable[BanditLog]) -> Iterable[BanditLog]:
-    """Returns the batches of a log; TypeError if they can be passed over once only."""
-    check_batches(batches)
-    if iter(batches) is batches:
-        raise TypeError("batches can be passed over once only; expected a list, or scan_log(...)")
-    return batches
-
-
-def check_encodings(batches: Iterable[BanditLog]) -> Iterator[BanditLog]:
-    """Yields the batches of a log; ValueError if they give the same numbers other meanings."""
-    encoding: TableEncoding | None = None
-    for number, batch in enumerate(batches):
-        known = [batch.encoding] if number == 0 else [encoding, batch.encoding]
-        encoding = _join_encodings(known)
-        yield batch
-
-
-def join_nests(nests: Sequence[Nest]) -> Nest:
-    """Returns one nest with the rows of several, in order."""
-    return map_structure(lambda *leaves: np.concatenate(leaves), *nests)
-
-
-def _count_actions(columns: dict[str, Array]) -> int:
-    """Returns K: the width of a column [n, K], or else the largest action plus 1."""
-    for name, array in columns.items():
-        if array.ndim == 2 and name != "embedding":
-            return int(array.shape[1])
-    return int(columns["action"].max(initial=0)) + 1
-
-
-def _check_info(info: dict[str, Nest]) -> dict[str, Nest]:
-    """Returns an info; ValueError if it is no dict, or a name in it is that of a column."""
-    is_named = isinstance(info, dict) and all(isinstance(name, str) for name in info)
-    if not is_named or not info.keys().isdisjoint(("observation", *COLUMNS)):
-        expected = "a dict of arrays, whose names are not those of the log's columns"
-        raise ValueError(f"info is {short_repr(info)}; expected {expected}")
-    return info
-
-
-def _as_arrays(name: str, nest: Nest, size: int) -> Nest:
-    """Returns read-only copies of the arrays of an observation or an info, of `size` rows each."""
-
-    def check(leaf: Any) -> Array:
-        array = np.array(leaf)
-        if array.dtype.hasobject:
-            raise TypeError(f"{name} is {array.dtype}; expected arrays of numbers or strings")
-        check_array(f"{name} has", array, (size, *array.shape[1:]))
-        array.setflags(write=False)
-        return array
-
-    return map_structure(check, nest)
 
 
 def _are_equal(left: Array, right: Array) -> bool:

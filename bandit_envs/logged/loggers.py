@@ -6,7 +6,6 @@ import dataclasses
 import math
 import warnings
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,15 +13,12 @@ from numpy.typing import ArrayLike
 from bandit_envs.arrays import Floats
 from bandit_envs.logged.columns import as_column, check_each
 from bandit_envs.logged.estimators.estimate import Estimate
-from bandit_envs.logged.files.frames import from_frame
 from bandit_envs.logged.intervals.influence import normal_interval
-from bandit_envs.logged.log import BanditLog, concatenate, require_equal_rows
+from bandit_envs.logged.joining import concatenate
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import require_equal_rows
 from bandit_envs.metrics.statistics import exceed_chi_squared
 from bandit_envs.rounding import is_rounding
-from bandit_envs.tables.cells import cells_of
-from bandit_envs.tables.missing import MissingValues
-from bandit_envs.tables.roles import check_column_names
-from bandit_envs.tables.whole_table import AnyTable, table_in_memory
 
 __all__ = [
     "balance_loggers",
@@ -31,34 +27,6 @@ __all__ = [
 ]
 
 HETEROGENEOUS = 1e-3  # the p-value of Cochran's test, below which estimates are of other values
-
-
-def logs_of_loggers(table: AnyTable, logger: str, **columns: Any) -> dict[Any, BanditLog]:
-    """Returns the log of each logging policy in one table, by its name, in sorted order.
-
-    All have the number of actions and the encoding of the whole table, so `balance_loggers` takes
-    them, and estimates from them combine.
-
-    Args:
-        table: a pandas DataFrame; or the path of a CSV or Parquet file, or of a folder of such
-            files, which is read into memory.
-        logger: the column that says which logging policy a row is of. It is not a feature.
-        columns: the arguments of `from_frame`, which say what the other columns are.
-
-    Raises:
-        ValueError: a row does not say of which logging policy it is; or `from_frame` refuses the
-            table.
-    """
-    if columns.get("drop_missing"):
-        raise ValueError("drop_missing is True; expected a table without gaps: frame.dropna()")
-    with table_in_memory(table, "logged", low_memory=False) as frame:
-        check_column_names("the table", [logger], list(frame))
-        MissingValues.from_frame(frame, [logger]).check_none()
-        rest = frame.drop(columns=logger)
-        rest.attrs = {}  # the layout of a log has no column of loggers
-        log = from_frame(rest, **columns)
-        names = cells_of(frame, logger)
-    return {name: log[names == name] for name in sorted(dict.fromkeys(names.tolist()))}
 
 
 def balance_loggers(logs: Sequence[BanditLog], propensities: Sequence[ArrayLike]) -> BanditLog:

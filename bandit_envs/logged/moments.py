@@ -5,14 +5,26 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-from typing import TypeVar
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 
 from bandit_envs.arrays import Floats
 
 Key = TypeVar("Key")
+AnySums = TypeVar("AnySums")
 ROWS_IN_CACHE = 16_384  # of the products of pairs of some columns
+
+
+def merge_known(left: AnySums, right: AnySums) -> AnySums:
+    """Returns the sums of the rows of both; None if one has None, or they are of two kinds."""
+    known: Any = left
+    merged: Any = None
+    if known is not None and type(left) is type(right):
+        merged = known.merge(right)
+    found: AnySums = merged
+    return found
 
 
 @dataclasses.dataclass(frozen=True)
@@ -175,7 +187,14 @@ def _orders_of_axes(number: int, moved: int) -> list[list[int]]:
     return orders
 
 
-def add_moments(table: dict[Key, Moments], key: Key, part: Moments) -> None:
-    """Adds the moments of more rows to those of a key in a table."""
-    known = table.get(key)
-    table[key] = part if known is None else known.merge(part)
+def add_sums(table: dict[Key, AnySums], key: Key, part: AnySums) -> None:
+    """Adds the sums of more rows to those of a key in a table."""
+    table[key] = merge_known(table[key], part) if key in table else part
+
+
+def merge_tables(left: Mapping[Key, AnySums], right: Mapping[Key, AnySums]) -> dict[Key, AnySums]:
+    """Returns the sums of the rows of both by key, of keys that either has."""
+    merged = dict(left)
+    for key, part in right.items():
+        add_sums(merged, key, part)
+    return merged

@@ -11,7 +11,8 @@ import numpy as np
 
 from bandit_envs.arrays import Floats
 from bandit_envs.logged.features import fit_items, has_items
-from bandit_envs.logged.log import BanditLog, check_log
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import check_log
 from bandit_envs.logged.rows.seen_rows import warn_if_seen
 from bandit_envs.logged.translation import (
     find_actions,

@@ -19,7 +19,8 @@ from bandit_envs.base.py_environment import PyEnvironment, check_environment
 from bandit_envs.logged.columns import check_kind, has_own_kind, kind_in_log
 from bandit_envs.logged.files.log_files import write_log
 from bandit_envs.logged.files.log_readers import read_log
-from bandit_envs.logged.log import BanditLog, join_nests
+from bandit_envs.logged.joining import join_nests
+from bandit_envs.logged.log import BanditLog
 from bandit_envs.nests import Nest, flatten
 from bandit_envs.tables.folders import list_visible
 from bandit_envs.trajectories import Trajectory

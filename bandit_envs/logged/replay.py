@@ -14,7 +14,8 @@ from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import short_repr
 from bandit_envs.drivers import StepDriver
 from bandit_envs.logged.features import fit_items, spec_of_rows
-from bandit_envs.logged.log import BanditLog, require_equal_rows, require_propensities
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import require_equal_rows, require_propensities
 from bandit_envs.logged.translation import translate_log
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies import Policy

@@ -12,9 +12,11 @@ import numpy as np
 
 from bandit_envs.arrays import Array, Floats, Indices
 from bandit_envs.base.bandit_py_environment import available_actions
-from bandit_envs.logged.log import BanditLog, concatenate
+from bandit_envs.logged.joining import concatenate
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.moments import merge_tables
 from bandit_envs.logged.rows.hashes import hash_text
-from bandit_envs.logged.rows.likely_units import Repeats, count_repeats, merge_repeats
+from bandit_envs.logged.rows.likely_units import Repeats, count_repeats
 from bandit_envs.logged.rows.row_order import RowOrder
 from bandit_envs.logged.rows.units import SLICES, slices_of_units
 from bandit_envs.metrics.statistics import Statistics
@@ -192,7 +194,7 @@ class LogSummary:
             order=self.order.merge(later.order),
             fingerprint=(self.fingerprint + later.fingerprint * pow(STEP, self.size, 2**64))
             % 2**64,
-            repeats=merge_repeats(self.repeats, later.repeats),
+            repeats=merge_tables(self.repeats, later.repeats),
             slices=_add_counts(self.slices, later.slices),
             offers=_add_counts(self.offers, later.offers),
             items=self.items.merge(later.items),

@@ -36,7 +36,17 @@ class BestArmMetric(LevelMetric):
         self._policy = policy
 
 
-class SimpleRegretMetric(BestArmMetric):
+class BestMeanMetric(BestArmMetric):
+    """A number that follows from expected rewards, too, which the environment must know."""
+
+    def __init__(self, env: PyEnvironment, policy: Policy, every: int | None = None) -> None:
+        super().__init__(env, policy, every)
+        if not is_bandit(env):
+            raise NotImplementedError(f"{env.name} does not know its expected rewards")
+        self._bandit: KnownMeans = env
+
+
+class SimpleRegretMetric(BestMeanMetric):
     """How much less than the best action the recommended one is expected to bring.
 
         simple regret_t = max_a q(a) - q(J_t)
@@ -59,16 +69,14 @@ class SimpleRegretMetric(BestArmMetric):
     0.0
     """
 
-    def __init__(self, env: PyEnvironment, policy: Policy, every: int | None = None) -> None:
-        super().__init__(env, policy, every)
-        self._bandit = _require_means(env)
-
     def _levels(self, trajectory: Trajectory) -> Floats:
         recommended = self._policy.recommend(self._env.current_time_step())
-        return _simple_regret(self._bandit, recommended)
+        means = self._bandit.expected_rewards()
+        expected = means[np.arange(len(recommended)), recommended]
+        return np.asarray(self._bandit.optimal_reward() - expected, np.float64)
 
 
-class ErrorMetric(BestArmMetric):
+class ErrorMetric(SimpleRegretMetric):
     """Whether the recommended action is not a best one: 1 for a row where it is not, else 0.
 
     Its mean over rows is the probability of error.
@@ -88,16 +96,11 @@ class ErrorMetric(BestArmMetric):
     (0.0, 0.071)
     """
 
-    def __init__(self, env: PyEnvironment, policy: Policy, every: int | None = None) -> None:
-        super().__init__(env, policy, every)
-        self._bandit = _require_means(env)
-
     def _levels(self, trajectory: Trajectory) -> Floats:
-        recommended = self._policy.recommend(self._env.current_time_step())
-        return np.where(_simple_regret(self._bandit, recommended) > 0.0, 1.0, 0.0)
+        return np.where(super()._levels(trajectory) > 0.0, 1.0, 0.0)
 
 
-class BiasMetric(BestArmMetric):
+class BiasMetric(BestMeanMetric):
     """How much the mean reward of the recommended action exceeds its expected reward.
 
     Its average over rows is above 0 once rows have stopped: they stop as soon as an action looks
@@ -117,10 +120,6 @@ class BiasMetric(BestArmMetric):
     True
     """
 
-    def __init__(self, env: PyEnvironment, policy: Policy, every: int | None = None) -> None:
-        super().__init__(env, policy, every)
-        self._bandit = _require_means(env)
-
     def _levels(self, trajectory: Trajectory) -> Floats:
         recommended = self._policy.recommend(self._env.current_time_step())
         rows = np.arange(len(recommended))
@@ -128,7 +127,7 @@ class BiasMetric(BestArmMetric):
         return np.asarray(found - self._bandit.expected_rewards()[rows, recommended], np.float64)
 
 
-class CoverageMetric(BestArmMetric):
+class CoverageMetric(BestMeanMetric):
     """Percent of rows in which the policy's intervals of 95% hold all expected rewards: 0 to 100.
 
     Args:
@@ -147,7 +146,6 @@ class CoverageMetric(BestArmMetric):
 
     def __init__(self, env: PyEnvironment, policy: Policy, every: int | None = None) -> None:
         super().__init__(env, policy, every)
-        self._bandit = _require_means(env)
         self._policy.intervals()  # or it knows none
 
     def _levels(self, trajectory: Trajectory) -> Floats:
@@ -188,17 +186,3 @@ class StoppedMetric(BestArmMetric):
 
     def _levels(self, trajectory: Trajectory) -> NDArray[Any]:
         return 100.0 * self._policy.stopped
-
-
-def _require_means(env: PyEnvironment) -> KnownMeans:
-    """Returns `env`; NotImplementedError if it does not know its expected rewards."""
-    if not is_bandit(env):
-        raise NotImplementedError(f"{env.name} does not know its expected rewards")
-    return env
-
-
-def _simple_regret(env: KnownMeans, recommended: NDArray[np.int32]) -> Floats:
-    """Returns how much less than the best actions those recommended [B] are expected to bring."""
-    means = env.expected_rewards()
-    expected = means[np.arange(len(recommended)), recommended]
-    return np.asarray(env.optimal_reward() - expected, np.float64)

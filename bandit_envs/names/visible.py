@@ -1,4 +1,8 @@
-"""Texts of files, as terminals and messages show them."""
+"""Texts of users and of files, as terminals and messages show them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
 
 
 def visible(text: str) -> str:
@@ -19,3 +23,17 @@ def visible(text: str) -> str:
 def visible_lines(text: str) -> str:
     """Returns a text of several lines, each as `visible` has it."""
     return "\n".join(map(visible, text.split("\n")))
+
+
+def name_alike(names: Iterable[str]) -> str | None:
+    """Returns which names differ in case or white space alone, as a sentence; None for no names.
+
+    >>> name_alike(["a", "b", "B "])
+    "'b' and 'B ' differ in case or white space alone"
+    """
+    known: dict[str, str] = {}
+    for name in names:
+        first = known.setdefault("".join(name.split()).casefold(), name)
+        if first != name:
+            return f"{first!r} and {name!r} differ in case or white space alone"
+    return None

@@ -54,10 +54,10 @@ from bandit_envs.policies.knapsacks import (
     PrimalDualPolicy,
 )
 from bandit_envs.policies.learned import Servable
+from bandit_envs.policies.learning_observer import LearningObserver
 from bandit_envs.policies.linear import (
     LinearThompsonSamplingPolicy,
     LinUCBPolicy,
-    TopKLinUCBPolicy,
 )
 from bandit_envs.policies.number_policies import (
     ContinuousPolicy,
@@ -108,6 +108,7 @@ __all__ = [
     "KLUCBPolicy",
     "KnapsackPolicy",
     "LUCBPolicy",
+    "LearningObserver",
     "LikelihoodRatioTestPolicy",
     "LinUCBPolicy",
     "LinearThompsonSamplingPolicy",
@@ -129,7 +130,6 @@ __all__ = [
     "SuccessiveEliminationPolicy",
     "SuccessiveRejectsPolicy",
     "ThompsonSamplingPolicy",
-    "TopKLinUCBPolicy",
     "TopTwoThompsonSamplingPolicy",
     "TrackAndStopPolicy",
     "TsallisINFPolicy",

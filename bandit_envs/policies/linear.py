@@ -22,10 +22,12 @@ class LinUCBPolicy(ContextualPolicy):
         tikhonov_weight: the weight of the L2 regularisation, from 1e-37 to 1e37.
         intercept: whether a constant is added, without a penalty.
         observation_spec: of the environment.
-        **options: as in `ContextualPolicy`.
+        **options: as in `ContextualPolicy`; with `num_slots`, it shows the items with the largest
+            bounds.
 
     Source: Li et al., A Contextual-Bandit Approach to Personalized News Article Recommendation
-    (2010), algorithm 1; TF-Agents' `LinearUCBAgent`.
+    (2010), algorithm 1; TF-Agents' `LinearUCBAgent`; for slates, Qin, Chen & Zhu, Contextual
+    combinatorial bandit (2014), algorithm 1.
 
     >>> from bandit_envs import ArraySpec
     >>> spec = {"global": ArraySpec((2,), "float32"), "per_arm": ArraySpec((4, 3), "float32")}
@@ -85,49 +87,3 @@ class LinearThompsonSamplingPolicy(ContextualPolicy):
         model = Ridge(gamma, tikhonov_weight, intercept=intercept)
         rule = ThompsonSampling(alpha)
         super().__init__(model, rule, observation_spec=observation_spec, **options)
-
-
-class TopKLinUCBPolicy(ContextualPolicy):
-    """Shows the items with the largest upper confidence bounds of a linear model.
-
-        U(a) = theta . x_a + alpha * sqrt(x_a^T A^-1 x_a)
-
-    It is a `ContextualPolicy` of `Ridge` and `UpperBound` that shows slates. All rows share the
-    model, and every slot's reward is one observation of it.
-
-    Args:
-        num_slots: S, the number of items in a slate, at most K.
-        alpha: how far to explore, in standard deviations of an estimate; at least 0.
-        gamma: forgetting factor, from 0 to 1: what was seen t steps ago has the weight gamma^t.
-        tikhonov_weight: the weight of the L2 regularisation, from 1e-37 to 1e37.
-        intercept: whether a constant is added, without a penalty.
-        observation_spec: of the environment.
-        **options: as in `ContextualPolicy`.
-
-    Source: Qin, Chen & Zhu, Contextual combinatorial bandit (2014), algorithm 1.
-
-    >>> from bandit_envs import ArraySpec
-    >>> spec = {"global": ArraySpec((2,), "float32"), "per_arm": ArraySpec((4, 3), "float32")}
-    >>> TopKLinUCBPolicy(2, observation_spec=spec).num_actions
-    4
-    """
-
-    def __init__(
-        self,
-        num_slots: int,
-        alpha: float = 1.0,
-        gamma: float = 1.0,
-        tikhonov_weight: float = 1.0,
-        *,
-        intercept: bool = False,
-        observation_spec: Nest,
-        **options: Any,
-    ) -> None:
-        model = Ridge(gamma, tikhonov_weight, intercept=intercept)
-        super().__init__(
-            model,
-            UpperBound(alpha),
-            observation_spec=observation_spec,
-            num_slots=num_slots,
-            **options,
-        )

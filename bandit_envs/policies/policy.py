@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.arrays import Floats, Indices, Mask, Rng, check_array
+from bandit_envs.arrays import Floats, Mask, Rng, check_array
 from bandit_envs.base.bandit_py_environment import available_actions
-from bandit_envs.base.checks import (
-    MAX_REWARD,
-    check_bool,
-    check_integer,
-    short_repr,
-)
-from bandit_envs.base.foreign_models import decode_models
+from bandit_envs.base.checks import check_bool, check_integer, short_repr
 from bandit_envs.base.kind_of_actions import kind_of
 from bandit_envs.base.made_with import made_with
 from bandit_envs.nests import Nest
 from bandit_envs.policies.beliefs import Beliefs
 from bandit_envs.policies.draws import available_only, draw_indices, row_sums
-from bandit_envs.policies.learned import (
-    Servable,
-    change_pending,
-    check_layout,
-    check_rows,
-    layout,
-    merge_rows,
-    take_rows,
-)
+from bandit_envs.policies.learning_observer import LearningObserver, PolicyState
 from bandit_envs.rendering import Knowledge
 from bandit_envs.seeding import Seed, generator
 from bandit_envs.trajectories import TimeStep, Trajectory
@@ -55,15 +40,6 @@ class PolicyOptions(BatchOptions):
     num_actions: int
 
 
-class PolicyState(NamedTuple):
-    """All that changes in a policy: the generator of every draw, and what the hooks learned."""
-
-    rng: Rng
-    learned: Any
-    is_trained: bool  # whether anything was learned
-    pending: Indices | None = None  # how many choices wait for a reward, [B, K]; None if none does
-
-
 class PolicyStep(NamedTuple):
     """What a policy does in a step, and what a trajectory tells of it as its `policy_info`."""
 
@@ -71,7 +47,7 @@ class PolicyStep(NamedTuple):
     info: Nest
 
 
-class Policy(Servable):
+class Policy(LearningObserver):
     """Chooses an action for every row; called with a trajectory, it learns from it.
 
     A policy is an observer: a driver trains it if it is among the observers, and only evaluates it
@@ -110,20 +86,6 @@ class Policy(Servable):
     array([0], dtype=int32)
     """
 
-    learns_by_row: bool = True
-    """Whether the arrays of `learned` are [B, ...], and each row learns from its own rewards only.
-
-    Set it to False if rows share a model. To learn from n rows only, `_learn` then gets a
-    trajectory of these n rows. Such a policy learns from one row of an environment with
-    `independent_rows`, or as a part of `RowByRowPolicy`; from several rows, drivers refuse it.
-    """
-
-    log_rows: int = 1024
-    """How many decisions of a log it learns at a time, if its rows share a model."""
-
-    reward_range: tuple[float, float] = (-MAX_REWARD, MAX_REWARD)
-    """The smallest and the largest reward that it takes; subclasses inherit it, and may set it."""
-
     encoding: TableEncoding | None = None
     """How the table that it has learned from names actions and features; None if it is not known.
 
@@ -132,10 +94,6 @@ class Policy(Servable):
     reads_items: bool = False
     """Whether it tells items apart by their numbers, which a log of items then shows it, `item`
     [B, K] of the observation."""
-
-    can_learn: bool = False
-    """Whether it learns from trajectories. Of a class: whether it defines `_learn`, or inherits it;
-    an instance may say otherwise."""
 
     knows_probabilities: bool = False
     """Whether it tells how probable the actions are that it chooses: see `info_of`. Of a class:
@@ -156,7 +114,6 @@ class Policy(Servable):
         not inherit that of the other.
         """
         super().__init_subclass__(**options)
-        cls.can_learn = cls._learn is not Policy._learn
         told = vars(cls).keys() & {"_probabilities", "_probability_of"}
         chosen = vars(cls).keys() & {*cls._choosing_hooks}
         if told or chosen:
@@ -277,45 +234,6 @@ class Policy(Servable):
             return Knowledge(name, values=None, scores=self.scores(time_step)[index])
         return self._describe(self._state.learned).of_row(name, index)
 
-    def __call__(self, trajectory: Trajectory) -> None:
-        """Learns from all rows of a trajectory: see `learn`."""
-        self.learn(trajectory)
-
-    def learn(self, trajectory: Trajectory, rows: Mask | None = None) -> None:
-        """Learns from the rewards [B], in `reward_range`, of the actions [B] of a trajectory.
-
-        In each row, one choice of this action waits for its reward no longer: see `expect_rewards`.
-
-        Args:
-            trajectory: a step of every row.
-            rows: [B] bool, the rows to learn from; None for all. Other rows keep what they know.
-
-        Raises:
-            TypeError, ValueError: the trajectory or `rows` do not fit, and nothing is learned.
-        """
-        checked = self._check_trajectory(trajectory)
-        chosen = None if rows is None else check_rows(rows, self.batch_size)
-        if not self.can_learn or (chosen is not None and not chosen.any()):
-            return
-        after = self._learn_from(self._state.learned, checked, chosen)
-        rng, _, _, pending = self._state
-        if pending is not None:
-            pending = change_pending(pending, checked.action, chosen, by=-1)
-        self._state = PolicyState(rng, after, True, pending)
-
-    def check_feedback(self, action: Any, reward: Any) -> tuple[Nest, Nest]:
-        """Returns what was done and paid in each row, as `_learn` takes it.
-
-        Raises:
-            TypeError, ValueError: the policy does not take this action, or this reward.
-        """
-        checked = self.action_kind.check(action)
-        return checked, self._check_rewards(reward)
-
-    def _learn(self, learned: Any, trajectory: Trajectory) -> Any:
-        """Returns what the policy knows after `trajectory`: new, or `learned` updated in place."""
-        return learned
-
     def _scores_of(self, learned: Any, time_step: TimeStep) -> Floats:
         """Returns the scores of all actions, available or not: [B, K]."""
         raise NotImplementedError(f"{type(self).__name__} has no scores; policies with a model do")
@@ -415,12 +333,6 @@ class Policy(Servable):
         """
         return self.action_kind.chosen(self._select(rng, self._chosen_by(), time_step))
 
-    def _check_rewards(self, reward: Any) -> Nest:
-        """Returns what was paid as `_learn` takes it; an error if it does not fit."""
-        if not self.can_learn and (isinstance(reward, dict) or np.ndim(reward) > 1):
-            return reward  # vectors and nests: nothing is learned from them
-        return self.action_kind.check_rewards(reward, *self.reward_range)
-
     def _check_table(self, hook: str, table: Any) -> None:
         """Raises ValueError if a `hook` returned no array [B, K]."""
         if not isinstance(table, np.ndarray):
@@ -429,59 +341,10 @@ class Policy(Servable):
         if table.shape != self._table_shape:
             raise ValueError(f"{hook} returned shape {table.shape}; expected {self._table_shape}")
 
-    def _learn_from(self, learned: Any, trajectory: Trajectory, rows: Mask | None) -> Any:
-        """Returns what `_learn` makes of a trajectory, or of some of its rows."""
-        if rows is None or rows.all():
-            return self._call_learn(learned, trajectory)
-        if not self.learns_by_row:
-            return self._call_learn(learned, take_rows(trajectory, rows))
-        after = self._call_learn(copy.deepcopy(learned), trajectory)
-        return merge_rows(learned, after, rows)
-
-    def _call_learn(self, learned: Any, trajectory: Trajectory) -> Any:
-        """Returns what `_learn` returns.
-
-        Raises:
-            TypeError, ValueError: it is not of the layout of what `_initial` returned, or `_learn`
-                adds other numbers to arrays of integers.
-        """
-        try:
-            after = self._learn(learned, trajectory)
-        except TypeError as error:
-            if "Cannot cast ufunc" not in str(error):
-                raise
-            found = layout(self._initial())
-            raise TypeError(f"_initial returned {found}, and _learn: {error}") from error
-        # The first result shows what later ones are like, and a check takes time.
-        if not self._state.is_trained or type(after) is not type(learned):
-            self._check_learned("_learn returned", after, learned)
-        return after
-
     def _check_trajectory(self, trajectory: Trajectory) -> Trajectory:
         self._check_batch("trajectory", trajectory, Trajectory)
         action, reward = self.check_feedback(trajectory.action, trajectory.reward)
         return trajectory._replace(action=action, reward=reward)
-
-    def _state_key(self) -> dict[str, int | None]:
-        sizes = {"num_actions": self.num_actions, "batch_size": self.batch_size}
-        return {**super()._state_key(), **sizes}
-
-    def _decoded(self, content: Any) -> Any:
-        return content._replace(learned=decode_models(content.learned, self._initial()))
-
-    def _check_content(self, content: Any) -> None:
-        self._check_learned("learned is", content.learned, self._initial())
-        if content.pending is not None:
-            check_layout("pending is", content.pending, np.zeros(self._table_shape, np.intp))
-            if content.pending.min() < 0 or not self.can_count_pending:
-                raise ValueError(f"pending is {short_repr(content.pending)}; expected None")
-
-    def _check_learned(self, what: str, found: Any, initial: Any) -> None:
-        """Raises TypeError or ValueError if `found` is not of the layout that `_initial` gives."""
-        if self.can_learn and found is None:
-            hint = "A policy that learns nothing defines no _learn"
-            raise TypeError(f"{what} None; expected what the policy knows. {hint}")
-        check_layout(what, found, initial)
 
     def _check_batch(self, name: str, value: Any, kind: type[Any]) -> None:
         if getattr(value, "_fields", None) != kind._fields:  # TF-Agents' classes have the same
@@ -490,6 +353,10 @@ class Policy(Servable):
         expected = (self.batch_size,)
         if shape != expected:
             raise ValueError(f"{name} has shape {shape}; expected {expected}")
+
+    def _state_key(self) -> dict[str, int | None]:
+        sizes = {"num_actions": self.num_actions, "batch_size": self.batch_size}
+        return {**super()._state_key(), **sizes}
 
 
 def chosen_by(policy: Policy) -> Any:

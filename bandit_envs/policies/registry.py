@@ -134,6 +134,9 @@ class ContextualEntry(PolicyEntry):
 
     def make_for(self, env: PyEnvironment, arguments: Mapping[str, Any], seed: Seed) -> Any:
         """Returns a new policy that fits `env`, with the arguments that users may give."""
+        kind = env.action_kind
+        if self.slates and not kind.is_slate:
+            raise ValueError(f"{env.name} takes {kind}; expected an environment of slates")
         given = complete(parameters_of(self.model), arguments, columns_of(env))
         return _contextual(*self.make_parts(given), env, seed)
 
@@ -356,12 +359,13 @@ _ENTRIES = (
     PolicyEntry("random_slate", "random slates", policies.RandomSlatePolicy, slates=True),
     PolicyEntry("cascade_ucb", "CascadeUCB", policies.CascadeUCBPolicy, slates=True),
     PolicyEntry("pbm_ucb", "PBM-UCB", policies.PBMUCBPolicy, slates=True),
-    PolicyEntry(
+    ContextualEntry(
         "top_k_lin_ucb",
         "top-k LinUCB",
-        policies.TopKLinUCBPolicy,
         context="items",
         slates=True,
+        model=models.Ridge,
+        rule=rules.UpperBound,
     ),
     PolicyEntry("random_number", "random numbers", policies.RandomNumberPolicy),
     PolicyEntry("gaussian", "Gaussian", policies.GaussianPolicy, context="any"),

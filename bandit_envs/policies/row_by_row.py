@@ -16,7 +16,8 @@ from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.nests import Nest, flatten, map_structure
 from bandit_envs.policies.best_arm.best_arm_policy import BestArmPolicy
 from bandit_envs.policies.learned import Warm, none_if_zero, pad_pending, pending_of_rows
-from bandit_envs.policies.policy import Policy, PolicyState, PolicyStep
+from bandit_envs.policies.learning_observer import PolicyState
+from bandit_envs.policies.policy import Policy, PolicyStep
 from bandit_envs.rendering import Knowledge
 from bandit_envs.seeding import Seed
 from bandit_envs.trajectories import TimeStep, Trajectory

@@ -36,14 +36,10 @@ class Knowledge(NamedTuple):
     def columns(self) -> list[tuple[str, list[str]]]:
         """Returns the heading and the text of each arm, for each column of text."""
         columns = []
-        if self.values is not None:
-            columns.append(("estimate", [f"{value:.2f}" for value in self.values]))
-        if self.low is not None:
-            columns.append(("from", [f"{value:.2f}" for value in self.low]))
-        if self.high is not None:
-            columns.append(("to", [f"{value:.2f}" for value in self.high]))
-        if self.scores is not None:
-            columns.append(("score", [f"{score:.2f}" for score in self.scores]))
+        tables = {"estimate": self.values, "from": self.low, "to": self.high, "score": self.scores}
+        for heading, table in tables.items():
+            if table is not None:
+                columns.append((heading, [f"{value:.2f}" for value in table]))
         if self.counts is not None:
             columns.append(("N", [f"{np.round(count, 2):g}" for count in self.counts]))
         return columns

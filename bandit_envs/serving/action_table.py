@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -84,9 +84,16 @@ def check_text(what: str, text: str) -> str:
     return text
 
 
+def check_id(name: Any) -> str:
+    """Returns the id of a decision; TypeError if it is no text, or empty."""
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"id is {short_repr(name)}; expected a str that is not empty")
+    return check_text("id", name)
+
+
 def check_names(names: Any, num_actions: int) -> tuple[str, ...]:
     """Returns the names of K actions; ValueError if they are too few, too many or not different."""
-    if isinstance(names, (str, bytes)) or not hasattr(names, "__iter__"):
+    if isinstance(names, (str, bytes, Iterator)) or not hasattr(names, "__iter__"):
         raise TypeError(f"actions is {short_repr(names)}; expected a list of names")
     found = check_all(names)
     if len({*found}) < len(found):

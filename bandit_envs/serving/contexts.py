@@ -98,7 +98,11 @@ class CellReader:
         self._others = [
             (place, column) for place, column in enumerate(columns) if not is_number[place]
         ]
-        self._places = [_places_of(column) for column in columns]
+        self._places = {
+            column.name: {level: place for place, level in enumerate(column.levels)}
+            for column in columns
+            if isinstance(column, TextColumn)
+        }
         self._warned: set[tuple[str, str]] = set()
 
     def read(self, rows: Sequence[Any], label: Label) -> Floats:
@@ -123,7 +127,7 @@ class CellReader:
         for place, column in self._others:
             cells = [row[column.name] for row in rows]
             if isinstance(column, TextColumn):
-                table[:, place] = self._read_texts(column, self._places[place], cells, label)
+                table[:, place] = self._read_texts(column.name, cells, label)
             else:
                 table[:, place] = _read_times(column, cells, label)
         return table
@@ -150,26 +154,21 @@ class CellReader:
             expected = [column.name for column in self._columns]
             raise ValueError(f"{label} has {name!r}; expected {expected}")
 
-    def _read_texts(
-        self,
-        column: TextColumn,
-        places: dict[str, int],
-        cells: Sequence[Any],
-        label: Label,
-    ) -> list[int]:
+    def _read_texts(self, column: str, cells: Sequence[Any], label: Label) -> list[int]:
         """Returns the places of the levels; -1 for a text that is not known, with a warning."""
         found = []
+        places = self._places[column]
         for row, cell in enumerate(cells):
             if type(cell) is not str and (not isinstance(cell, PLAIN) or cell != cell):
-                name = f"{label(row)}[{column.name!r}]"
+                name = f"{label(row)}[{column!r}]"
                 raise ValueError(f"{name} is {short_repr(cell)}; expected a text")
             text = str(cell)
             place = places.get(text, -1)
             found.append(place)
-            is_new = place < 0 and (column.name, text) not in self._warned
+            is_new = place < 0 and (column, text) not in self._warned
             if is_new and len(self._warned) < TOLD:
-                self._warned.add((column.name, text))
-                problem = f"{label(row)}[{column.name!r}] is {text!r}, which is not a known text"
+                self._warned.add((column, text))
+                problem = f"{label(row)}[{column!r}] is {text!r}, which is not a known text"
                 warnings.warn(f"{problem}: its features are 0", stacklevel=4)
         return found
 
@@ -226,15 +225,13 @@ class FirstContexts:
 
     def add(self, features: Floats) -> None:
         """Looks at more features [n, D], of contexts or of items, until there are enough."""
-        if self.is_done:
-            return
         self._kept.append(features)
         self._size += len(features)
         if self._size < max(FEWEST, 2 * features.shape[1]):
             return
         self.is_done = True
         if not has_constant(np.concatenate(self._kept)):
-            warnings.warn(f"policy is {self._policy!r}, which {LACKS_CONSTANT}", stacklevel=4)
+            warnings.warn(f"policy is {self._policy!r}, which {LACKS_CONSTANT}", stacklevel=5)
         self._kept = []
 
 
@@ -243,12 +240,6 @@ def check_width(features: Floats, width: int) -> Floats:
     if len(features) != width:
         raise ValueError(f"context has {len(features)} features; expected {width}")
     return features
-
-
-def _places_of(column: TableColumn) -> dict[str, int]:
-    """Returns the place of each level of a column of texts; nothing of others."""
-    levels = column.levels if isinstance(column, TextColumn) else ()
-    return {level: place for place, level in enumerate(levels)}
 
 
 def _number_of(cell: Any) -> float:

@@ -14,12 +14,11 @@ import numpy as np
 from bandit_envs.base.archives import CONTENT_ERRORS
 from bandit_envs.names.users_code import printable
 from bandit_envs.policies import Policy
-from bandit_envs.serving.laws import ChoiceLaw
+from bandit_envs.serving.laws import ChoiceLaw, make_trajectory
 from bandit_envs.serving.offers import Offers
 from bandit_envs.serving.schedule import Schedule
 from bandit_envs.serving.store import Store
 from bandit_envs.serving.stored_rows import DecisionRow, Event, SeenEvent
-from bandit_envs.trajectories import PolicyInfo, StepType, Trajectory
 
 SAVE_SECONDS = 1.0
 """A policy that learns is saved so often, while others that decide read it."""
@@ -104,10 +103,7 @@ class LearningKeeper(PolicyKeeper):
     """Keeps the policy as the rewards in the file have made it, and learns from new ones.
 
     Args:
-        store: the file.
-        policy: with the first actions.
-        law: how actions are drawn.
-        offers: what may be chosen.
+        store, policy, law, offers: as for `PolicyKeeper`.
         schedule: when it learns.
     """
 
@@ -175,13 +171,13 @@ class LearningKeeper(PolicyKeeper):
         """Writes for which decisions the time is over."""
         if self._schedule.timeout is None:
             return
-        for wait in self._store.scan_waits(self._ended):
-            if not self._schedule.is_over(wait.time, self._store.time):
+        for number, seconds, has_ended in self._store.scan_waits(self._ended):
+            if not self._schedule.is_over(seconds, self._store.time):
                 break
-            if not wait.has_ended:
+            if not has_ended:
                 reward = self._schedule.timeout_reward
-                self._store.add_event(Event("timeout", wait.number, value=reward))
-            self._ended = wait.number
+                self._store.add_event(Event("timeout", number, value=reward))
+            self._ended = number
 
     def _catch_up(self) -> None:
         """Applies all rows up to the last, in order."""
@@ -246,14 +242,11 @@ class LearningKeeper(PolicyKeeper):
             features=[row.features for row in rows],
             num_actions=self.policy.num_actions,
         )
-        trajectory = Trajectory(
-            step_type=np.full(size, StepType.FIRST, np.int32),
+        trajectory = make_trajectory(
             observation=seen.shown(),
-            action=np.array([row.action for row in rows]),
-            policy_info=PolicyInfo(np.log([row.probability for row in rows])),
-            next_step_type=np.full(size, StepType.LAST, np.int32),
-            reward=np.array([row.event.value for row in rows], np.float64),
-            discount=np.zeros(size, np.float32),
+            actions=np.array([row.action for row in rows]),
+            probabilities=np.array([row.probability for row in rows]),
+            rewards=np.array([row.event.value for row in rows], np.float64),
         )
         if size == 1:
             self.policy.learn(trajectory)

@@ -62,6 +62,8 @@ class Offers(abc.ABC, Generic[Request]):
 
     seen: Seen
     """Reads what decisions have seen."""
+    num_actions: int
+    """K, how many actions the policy has."""
     names: tuple[str, ...] = ()
     """Of fixed actions."""
     open_names: tuple[str, ...] = ()
@@ -70,11 +72,6 @@ class Offers(abc.ABC, Generic[Request]):
     def __init__(self, store: Store, encoding: TableEncoding) -> None:
         self._store = store
         self._columns = encoding
-
-    @property
-    @abc.abstractmethod
-    def num_actions(self) -> int:
-        """K, how many actions the policy has."""
 
     @property
     @abc.abstractmethod
@@ -133,10 +130,12 @@ class Offers(abc.ABC, Generic[Request]):
         problem = f"{method} is for fixed actions, and {self._store.path} is of items"
         return ValueError(f"{problem}: each call of decide offers its own")
 
-    def _try(self, policy: Policy, law: ChoiceLaw, offer: Offer, expected: str) -> None:
-        """Raises ValueError if a policy cannot choose from an offer."""
+    def _try(
+        self, policy: Policy, law: ChoiceLaw, observation: Nest, mask: Mask, expected: str
+    ) -> None:
+        """Raises ValueError if a policy cannot choose."""
         try:
-            law.choose(policy, offer.observation, offer.mask, np.random.default_rng(0))
+            law.choose(policy, observation, mask, np.random.default_rng(0))
         except (TypeError, ValueError) as error:
             problem = "policy cannot choose by a row of features"
             raise ValueError(f"{problem}: {error}; expected {expected}") from error
@@ -170,11 +169,8 @@ class FixedOffers(Offers[ContextRequest]):
         self._actions = ActionTable(self._store.read_actions())
         self._opens_first = self._are_first(self._actions.open)
         self.names = self._actions.names
+        self.num_actions = len(self.names)
         self.open_names = self._actions.open_names
-
-    @property
-    def num_actions(self) -> int:
-        return len(self.names)
 
     @property
     def encoding(self) -> TableEncoding:
@@ -186,7 +182,7 @@ class FixedOffers(Offers[ContextRequest]):
         if actions is not None:
             problem = f"actions is given, and {self._store.path} has fixed actions"
             raise ValueError(f"{problem}; a service with item_features takes items with features")
-        choices = _one_each("available", available, len(contexts))
+        choices = one_each("available", available, len(contexts))
         features = [self._contexts.read(context) for context in contexts]
         return [ContextRequest(*each) for each in zip(features, choices)]
 
@@ -198,17 +194,15 @@ class FixedOffers(Offers[ContextRequest]):
                 check_width(request.features, width)
 
     def offer(self, request: ContextRequest) -> Offer:
-        return self._offer(request.features, self._actions.mask(request.available))
-
-    def _offer(self, features: Floats, mask: Mask) -> Offer:
+        mask = self._actions.mask(request.available)
         is_usual = mask is self._actions.open
         is_as_first = self._opens_first if is_usual else self._are_first(mask)
-        row = features[np.newaxis]
+        row = request.features[np.newaxis]
         return Offer(
             observation=row if is_as_first else {"observation": row, "mask": mask[np.newaxis]},
             mask=mask,
             available=None if is_as_first else pack_mask(mask),
-            features=np.asarray(features, FLOAT).tobytes(),
+            features=np.asarray(request.features, FLOAT).tobytes(),
             names=self.names,
         )
 
@@ -226,9 +220,7 @@ class FixedOffers(Offers[ContextRequest]):
         return self.names[self.check_row(row)]
 
     def check_policy(self, policy: Policy, law: ChoiceLaw) -> None:
-        if has_item_features(policy):
-            expected = "expected item_features, the columns of items, or a policy of contexts"
-            raise ValueError(f"policy is {policy!r} for features of actions; {expected}")
+        refuse_item_features(policy)
         size = width_of(policy)
         width = self._contexts.width
         if self._columns.features and size not in (None, width):
@@ -240,9 +232,8 @@ class FixedOffers(Offers[ContextRequest]):
             return  # it reads no contexts, or any
         mask = self._actions.open
         observation = {"observation": np.zeros((1, width or 0)), "mask": mask[np.newaxis]}
-        offer = self._offer(np.zeros(width or 0), mask)._replace(observation=observation)
         expected = f"an observation_spec such as ArraySpec(({width},), 'float64')"
-        self._try(policy, law, offer, expected)
+        self._try(policy, law, observation, mask, expected)
 
     def add(self, name: str, warm: Any) -> Event:
         if check_name(name) in self.open_names:
@@ -286,12 +277,8 @@ class ItemOffers(Offers[ItemsRequest]):
         super().__init__(store, encoding)
         self._contexts = CellReader(encoding.features)
         self._items = CellReader(encoding.item_features)
-        self._max_actions = max_actions
+        self.num_actions = max_actions
         self.seen = SeenItems(store.path, encoding)
-
-    @property
-    def num_actions(self) -> int:
-        return self._max_actions
 
     @property
     def encoding(self) -> TableEncoding:
@@ -306,7 +293,7 @@ class ItemOffers(Offers[ItemsRequest]):
         if available is not None:
             problem = f"available is given, and {self._store.path} is of items"
             raise ValueError(f"{problem}; leave out of actions what may not be chosen")
-        sets = _one_each("actions", actions, len(contexts))
+        sets = one_each("actions", actions, len(contexts))
         return [self._read(*each) for each in zip(contexts, sets)]
 
     def _read(self, context: Any, items: Any) -> ItemsRequest:
@@ -314,8 +301,8 @@ class ItemOffers(Offers[ItemsRequest]):
         if not isinstance(items, Mapping):
             expected = "a dict of the features of each item that may be chosen"
             raise TypeError(f"actions is {short_repr(items)}; expected {expected}")
-        if not 1 <= len(items) <= self._max_actions:
-            expected = f"expected 1 to {self._max_actions}, the max_actions of the service"
+        if not 1 <= len(items) <= self.num_actions:
+            expected = f"expected 1 to {self.num_actions}, the max_actions of the service"
             raise ValueError(f"actions has {len(items)} items; {expected}")
         names = check_all(items)
         known = {} if context is None and not self._columns.features else context
@@ -328,7 +315,7 @@ class ItemOffers(Offers[ItemsRequest]):
     def offer(self, request: ItemsRequest) -> Offer:
         numbers = self._store.number_items(request.names)
         available, features = self.seen.pack(numbers, request.context, request.cells)
-        mask = np.arange(self._max_actions) < len(numbers)
+        mask = np.arange(self.num_actions) < len(numbers)
         observation = self.seen.observe(request.context, mask[np.newaxis], request.cells)
         return Offer(observation, mask, available, features, request.names)
 
@@ -348,7 +335,7 @@ class ItemOffers(Offers[ItemsRequest]):
         found = sizes.get("context_dim"), sizes.get("action_dim")
         widths = self.seen.context.width, self.seen.items.width
         spec = f"ArraySpec(({widths[0]},), 'float64')"
-        items = f"ArraySpec(({self._max_actions}, {widths[1]}), 'float64')"
+        items = f"ArraySpec(({self.num_actions}, {widths[1]}), 'float64')"
         expected = f"an observation_spec such as {{'global': {spec}, 'per_arm': {items}}}"
         if found[0] is not None and found != widths:
             problem = f"features makes {widths[0]} of a context, and item_features {widths[1]}"
@@ -356,16 +343,16 @@ class ItemOffers(Offers[ItemsRequest]):
         if tells_by_number(policy):
             problem = f"policy is {policy!r}, which tells actions by their numbers"
             raise ValueError(f"{problem}; expected one that reads features, as items come and go")
-        mask = np.arange(self._max_actions) < 1
+        mask = np.arange(self.num_actions) < 1
         observation = self.seen.observe(
             contexts=np.zeros((1, self.seen.context.number)),
             mask=mask[np.newaxis],
             cells=np.zeros((1, self.seen.items.number)),
         )
-        self._try(policy, law, Offer(observation, mask, None, b"", ()), expected)
+        self._try(policy, law, observation, mask, expected)
 
 
-def _one_each(name: str, values: Sequence[Any] | None, size: int) -> list[Any]:
+def one_each(name: str, values: Sequence[Any] | None, size: int) -> list[Any]:
     """Returns a value for each context, None by default; ValueError if there are not as many."""
     found = [None] * size if values is None else list(values)
     if len(found) != size:
@@ -376,6 +363,13 @@ def _one_each(name: str, values: Sequence[Any] | None, size: int) -> list[Any]:
 def has_item_features(policy: Policy) -> bool:
     """Returns whether a policy reads features of actions."""
     return sizes_of(policy).get("action_dim") is not None
+
+
+def refuse_item_features(policy: Policy) -> None:
+    """Raises ValueError if a policy reads features of actions, of which a service has none."""
+    if has_item_features(policy):
+        expected = "expected item_features, the columns of items, or a policy of contexts"
+        raise ValueError(f"policy is {policy!r} for features of actions; {expected}")
 
 
 def width_of(policy: Policy) -> int | None:

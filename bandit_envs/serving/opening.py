@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
 import secrets
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,10 +17,12 @@ from bandit_envs.base.state import sizes_of
 from bandit_envs.logged.files.served.decision_tables import PolicyRow
 from bandit_envs.logged.files.served.typed_queries import damage
 from bandit_envs.names.users_code import printable
+from bandit_envs.names.visible import name_alike
 from bandit_envs.policies import KnapsackPolicy, Policy
 from bandit_envs.serving.action_table import check_names
 from bandit_envs.serving.contexts import Features, describe_columns, make_encoding
-from bandit_envs.serving.offers import FixedOffers, ItemOffers, Offers, has_item_features
+from bandit_envs.serving.laws import ChoiceLaw
+from bandit_envs.serving.offers import FixedOffers, ItemOffers, Offers, refuse_item_features
 from bandit_envs.serving.reports.served_test import describe_test
 from bandit_envs.serving.store import Store
 from bandit_envs.tables.encoding import TableColumn, TableEncoding
@@ -66,14 +69,8 @@ class ServiceArguments(NamedTuple):
         return TableEncoding(features=known.features, item_features=items)
 
 
-def check_policy(policy: Any, given: ServiceArguments, is_new: bool) -> Policy:
-    """Returns a policy of one row and numbered actions; an error for another one.
-
-    Args:
-        policy: of a service.
-        given: what its file should have.
-        is_new: whether there is no file yet.
-    """
+def check_policy(policy: Any) -> Policy:
+    """Returns a policy of one row and numbered actions; an error for another one."""
     if not isinstance(policy, Policy):
         raise TypeError(f"policy is {short_repr(policy)}; expected a Policy")
     if policy.batch_size != 1:
@@ -84,9 +81,6 @@ def check_policy(policy: Any, given: ServiceArguments, is_new: bool) -> Policy:
     if isinstance(policy, KnapsackPolicy):
         expected = "expected one whose rewards are numbers"
         raise ValueError(f"policy is {policy!r}, which learns from rewards and costs; {expected}")
-    if is_new and has_item_features(policy) and not given.columns(policy).item_features:
-        expected = "expected item_features, the columns of items, or a policy of contexts"
-        raise ValueError(f"policy is {policy!r} for features of actions; {expected}")
     return policy
 
 
@@ -114,11 +108,24 @@ def warn_if_frozen(policy: Policy, stacklevel: int) -> None:
         warnings.warn(f"{problem}: {advice}", stacklevel=stacklevel + 1)
 
 
-def open_store(path: str | os.PathLike[str], synchronous: str, may_create: bool) -> Store:
-    """Returns a connection to a file, which may be new.
+def warn_if_alike(names: Iterable[str], stacklevel: int) -> None:
+    """Warns if names of actions that a user gives are easily mistaken for each other.
+
+    Args:
+        names: of the actions.
+        stacklevel: of the warning, as for `warnings.warn`.
+    """
+    alike = name_alike(names)
+    if alike is not None:
+        warnings.warn(f"actions {alike}, and are two actions", stacklevel=stacklevel + 1)
+
+
+def find_file(path: str | os.PathLike[str], synchronous: str, may_create: bool) -> Path:
+    """Returns where a file of decisions is, or may be created.
 
     Raises:
-        OSError, ValueError: it cannot be used.
+        FileNotFoundError: it is missing, and may not be created.
+        ValueError: it cannot be a file of decisions, or `synchronous` is wrong.
     """
     file = Path(path).resolve()  # one lock for all links to a file
     if not ends_with(file.name, DECISION_SUFFIXES):
@@ -129,7 +136,7 @@ def open_store(path: str | os.PathLike[str], synchronous: str, may_create: bool)
         raise ValueError(f"synchronous is {short_repr(synchronous)}; {expected}")
     if not may_create and not file.exists():
         raise FileNotFoundError(f"{file} does not exist")
-    return Store(file, synchronous)
+    return file
 
 
 class Opened(NamedTuple):
@@ -138,6 +145,26 @@ class Opened(NamedTuple):
     seed: int
     offers: Offers[Any]
     policy: Policy
+
+
+def check_creation(file: Path, policy: Policy, given: ServiceArguments, law: ChoiceLaw) -> None:
+    """Raises what creating a file would raise, and creates it in memory alone.
+
+    Args:
+        file: of which there is none yet.
+        policy: with the first actions.
+        given: what the file should have.
+        law: how actions are drawn.
+    """
+    with contextlib.closing(Store(file, "off", ":memory:")) as store:
+        opened = create_or_check(store, policy, given)
+        opened.offers.check_policy(opened.policy, law)
+
+
+def check_filled(store: Store) -> None:
+    """Raises ValueError if a file is empty, as where a process was killed that created it."""
+    if store.is_empty():
+        raise ValueError(f"{store.path} is empty; DecisionService(path, policy) fills it")
 
 
 def create_or_check(store: Store, policy: Policy, given: ServiceArguments) -> Opened:
@@ -169,6 +196,7 @@ def _create(store: Store, policy: Policy, given: ServiceArguments) -> Opened:
         policy = _fit(policy, most, encoding)
         meta["max_actions"] = str(policy.num_actions)
     else:
+        refuse_item_features(policy)
         _refuse_max_actions(given.max_actions)
         actions = _names_of(policy, store.path) if given.actions is None else given.actions
         names = check_names(actions, policy.num_actions)

@@ -2,57 +2,32 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import secrets
-import threading
-import warnings
-import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-import numpy as np
-
-from bandit_envs.base.checks import MAX_REWARD, check_bool, check_number, short_repr
+from bandit_envs.base.checks import check_bool
 from bandit_envs.logged.files import read_log
-from bandit_envs.logged.files.served.decision_tables import errors_of
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.policies import Policy
 from bandit_envs.policies.learned import Warm, check_warm
-from bandit_envs.serving.action_table import check_text
-from bandit_envs.serving.contexts import Features, FirstContexts
-from bandit_envs.serving.keepers import Follower, LearningKeeper, PolicyKeeper
+from bandit_envs.serving.contexts import Features
+from bandit_envs.serving.deciding import Decider, Decision
 from bandit_envs.serving.laws import make_law
-from bandit_envs.serving.learner_lock import LearnerLock
-from bandit_envs.serving.offers import Offers
 from bandit_envs.serving.opening import (
     ServiceArguments,
     check_policy,
-    create_or_check,
-    open_store,
+    find_file,
+    warn_if_alike,
     warn_if_frozen,
 )
 from bandit_envs.serving.reports.reading import read_report
 from bandit_envs.serving.reports.report import ServiceReport
+from bandit_envs.serving.rewards import add_measures, add_rewards
 from bandit_envs.serving.schedule import Schedule
-from bandit_envs.serving.stored_rows import DecisionRow, Event
+from bandit_envs.serving.session import Session
 from bandit_envs.serving.upgrading import upgrade_file
 from bandit_envs.tables.encoding import TableEncoding
-
-
-class Decision(NamedTuple):
-    """What a service has decided.
-
-    Fields:
-        id: names the decision, for its reward.
-        action: the name of the action.
-        probability: with which it was drawn.
-    """
-
-    id: str
-    action: str
-    probability: float
 
 
 class DecisionService:
@@ -113,7 +88,8 @@ class DecisionService:
 
     Warns:
         UserWarning: `learns` is True, and the policy does not learn from rewards, such as one that
-            a `DoublyRobustLearner` has made.
+            a `DoublyRobustLearner` has made; or names of actions differ in case or white space
+            alone.
 
     >>> import tempfile
     >>> from bandit_envs import EpsilonGreedyPolicy
@@ -144,45 +120,25 @@ class DecisionService:
         synchronous: str = "normal",
         learns: bool = True,
     ) -> None:
-        given = ServiceArguments(actions, features, item_features, max_actions, seed)
-        check_policy(policy, given, is_new=not Path(path).exists())
-        self._schedule = Schedule(learn_every, learn_seconds, timeout, timeout_reward)
+        file = find_file(path, synchronous, may_create=learns)
+        check_policy(policy)
+        schedule = Schedule(learn_every, learn_seconds, timeout, timeout_reward)
         if timeout_reward is not None:
             policy.check_feedback([0], [timeout_reward])
-        self._law = make_law(policy, samples, epsilon)
-        self._lock = threading.RLock()
-        self._process = os.getpid()
-        self._is_open = True
-        self._is_stale = False  # the policy has seen rows that were not written
-        self._was_certain = False  # an action was drawn with probability 1, beside others
-        self._is_warned = False
-        self._first_contexts = FirstContexts(policy)
-        with contextlib.ExitStack() as undo:
-            self._store = open_store(path, synchronous, may_create=learns)
-            undo.callback(self._store.close)
-            self.path = self._store.path  #: of the file
-            self._learner_lock = LearnerLock(self.path) if learns else None
-            if self._learner_lock is not None:
-                undo.callback(self._learner_lock.release)
-            self._open(policy, given)
-            self._release = weakref.finalize(self, undo.pop_all().close)
-            self._release.atexit = False  # a forked process must not close it at its end
+        self._session = Session(
+            file,
+            policy,
+            ServiceArguments(actions, features, item_features, max_actions, seed),
+            law=make_law(policy, samples, epsilon),
+            schedule=schedule,
+            synchronous=synchronous,
+            learns=learns,
+        )
+        self._decider = Decider(self._session, policy)
+        self.path = file  #: of the file
+        warn_if_alike(() if actions is None else actions, stacklevel=2)
         if learns:
             warn_if_frozen(policy, stacklevel=2)
-
-    def _open(self, policy: Policy, given: ServiceArguments) -> None:
-        """Creates the tables or checks them, and brings the policy up to the last row."""
-        store = self._store
-        with store.transaction():
-            self._seed, self._offers, policy = create_or_check(store, policy, given)
-            store.find_last()
-            self._keeper: PolicyKeeper = (
-                Follower(store, policy, self._law, self._offers)
-                if self._learner_lock is None
-                else LearningKeeper(store, policy, self._law, self._offers, self._schedule)
-            )
-            self._keeper.finish()
-            self._offers.check_policy(self._keeper.policy, self._law)
 
     @staticmethod
     def upgrade(path: str | os.PathLike[str], policy: Policy, learn: bool | None = None) -> bool:
@@ -263,30 +219,7 @@ class DecisionService:
             ids: of the decisions; by default, new ones.
             actions: of a service with `item_features`, the items for each.
         """
-        requests = self._offers.read([*contexts], available, actions)
-        if not requests:
-            return []
-        names = (
-            [secrets.token_hex(16) for _ in requests] if ids is None else list(map(_check_id, ids))
-        )
-        if len(names) != len(requests):
-            found = f"ids has {len(names)} entries, and contexts {len(requests)}"
-            raise ValueError(f"{found}; expected as many")
-        decisions = []
-        with self._transaction():
-            self._offers.prepare(requests)
-            if not self._first_contexts.is_done:
-                self._first_contexts.add(np.concatenate([*map(self._offers.features_of, requests)]))
-            for name, request in zip(names, requests):
-                row = None if ids is None else self._find(name)
-                if row is None:
-                    decisions.append(self._decide(name, request))
-                    self._keeper.prepare()
-                else:
-                    decisions.append(self._repeat(row, request))
-            self._keeper.finish()
-        self._warn_of_certainty()
-        return decisions
+        return self._decider.decide([*contexts], available, ids, actions)
 
     def reward(self, id: str, value: float) -> bool:  # noqa: A002
         """Writes the reward of a decision, and returns whether it is new.
@@ -305,11 +238,7 @@ class DecisionService:
 
     def reward_many(self, rewards: Iterable[tuple[str, float]]) -> list[bool]:
         """Returns what `reward` does for pairs of an id and a value, which are written at once."""
-        pairs = [(_check_id(name), value) for name, value in _check_pairs("rewards", rewards)]
-        with self._transaction():
-            are_new = [self._reward(name, value) for name, value in pairs]
-            self._keeper.finish()
-        return are_new
+        return add_rewards(self._session, rewards)
 
     def measure(self, id: str, values: Mapping[str, float]) -> bool:  # noqa: A002
         """Writes further rewards of a decision, such as its cost, and returns whether all are new.
@@ -329,10 +258,7 @@ class DecisionService:
 
     def measure_many(self, measures: Iterable[tuple[str, Mapping[str, float]]]) -> list[bool]:
         """Returns what `measure` does for pairs of an id and values, which are written at once."""
-        given = _check_pairs("measures", measures)
-        pairs = [(_check_id(name), _check_measures(values)) for name, values in given]
-        with self._transaction():
-            return [self._measure(name, values) for name, values in pairs]
+        return add_measures(self._session, measures)
 
     def add_action(self, name: str, warm: Warm | None = None) -> None:
         """Lets an action be chosen from now on: a new one, or one that was retired.
@@ -345,11 +271,12 @@ class DecisionService:
             ValueError: the action may be chosen already, or the policy can have no more.
             OSError: this process does not learn.
         """
-        with self._transaction():
-            learner = self._require_learner("add_action")
+        with self._session.transaction():
+            learner = self._session.require_learner("add_action")
             check_warm(warm)
             learner.learn_now()
-            learner.change_actions(self._offers.add(name, warm))
+            learner.change_actions(self._session.offers.add(name, warm))
+            warn_if_alike(self._session.offers.names, stacklevel=2)
 
     def retire_action(self, name: str) -> None:
         """Lets an action not be chosen any more. Its rewards still count.
@@ -358,10 +285,10 @@ class DecisionService:
             ValueError: there is no such action, or it is the last.
             OSError: this process does not learn.
         """
-        with self._transaction():
-            learner = self._require_learner("retire_action")
+        with self._session.transaction():
+            learner = self._session.require_learner("retire_action")
             learner.learn_now()
-            learner.change_actions(self._offers.retire(name))
+            learner.change_actions(self._session.offers.retire(name))
 
     def learn(self) -> None:
         """Learns now from all rewards that have come, and ends the waits that are over.
@@ -369,8 +296,8 @@ class DecisionService:
         Raises:
             OSError: this process does not learn.
         """
-        with self._transaction():
-            learner = self._require_learner("learn")
+        with self._session.transaction():
+            learner = self._session.require_learner("learn")
             learner.learn_now()
             learner.save()
 
@@ -380,24 +307,24 @@ class DecisionService:
 
         () if each call offers items; `encoding` has the names of these.
         """
-        return self._find_offers().names
+        return self._session.find_offers().names
 
     @property
     def open_actions(self) -> tuple[str, ...]:
         """The names of the actions that may be chosen."""
-        return self._find_offers().open_names
+        return self._session.find_offers().open_names
 
     @property
     def encoding(self) -> TableEncoding:
         """The names of the actions or items, and what the features are made of."""
-        return self._find_offers().encoding
+        return self._session.find_offers().encoding
 
     @property
     def policy(self) -> Policy:
         """A copy of the policy, with what it has learned and the names of the actions."""
-        with self._lock:
+        with self._session.lock:
             encoding = self.encoding  # after which a call that has failed is undone
-            copied = self._keeper.policy.replicate(1)
+            copied = self._session.keeper.policy.replicate(1)
             copied.encoding = encoding
         return copied
 
@@ -421,18 +348,7 @@ class DecisionService:
 
     def close(self) -> None:
         """Saves the policy and closes the file. Whoever does not call it loses nothing."""
-        if os.getpid() != self._process:
-            return  # its connection is not of this process, which must not write by it
-        with self._lock:
-            if not self._is_open:
-                return
-            self._is_open = False
-            try:
-                if isinstance(self._keeper, LearningKeeper) and not self._is_stale:
-                    with self._store.transaction():
-                        self._keeper.save()
-            finally:
-                self._release()
+        self._session.close()
 
     def __enter__(self) -> DecisionService:
         return self
@@ -441,159 +357,4 @@ class DecisionService:
         self.close()
 
     def __repr__(self) -> str:
-        return f"DecisionService({str(self.path)!r}, {self._keeper.policy!r})"
-
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[None]:
-        """Brings the policy up to the last row, and commits in the end.
-
-        If anything fails, the file is as before, and the policy as the file says.
-        """
-        self._check_process()
-        with self._lock:
-            if not self._is_open:
-                raise ValueError(f"the service of {self.path} is closed")
-            is_stale = self._is_stale
-            number = None if is_stale else self._keeper.number
-            self._is_stale = True
-            try:
-                with self._store.transaction():
-                    self._store.find_last()
-                    if is_stale:
-                        self._keeper.reload()
-                    self._keeper.prepare()
-                    yield
-            except (TypeError, ValueError):
-                self._is_stale = self._keeper.number != number or self._store.has_new_rows
-                raise
-            self._is_stale = False
-
-    def _check_process(self) -> None:
-        """Raises OSError in a forked process, where the lock may be held for ever."""
-        if os.getpid() != self._process:
-            problem = f"process {self._process} has opened the service of {self.path}"
-            raise OSError(f"{problem}; open it anew in each process")
-
-    def _find_offers(self) -> Offers[Any]:
-        """Returns what may be chosen, without what a call has added that has failed."""
-        if self._is_open:
-            self._check_process()
-        with self._lock:
-            if self._is_stale and self._is_open:
-                with errors_of(self.path):
-                    self._store.find_last()
-                    self._keeper.reload()
-                self._is_stale = False
-            return self._offers
-
-    def _repeat(self, row: DecisionRow, request: Any) -> Decision:
-        """Returns an earlier decision; ValueError if what it has chosen is not offered now."""
-        action = self._offers.name(row)
-        if not self._offers.is_offered(request, row):
-            problem = f"id {row.id!r} has chosen {action!r} before, which is not available now"
-            raise ValueError(f"{problem}; expected it among the actions, or a new id")
-        return Decision(row.id, action, row.probability)
-
-    def _decide(self, name: str, request: Any) -> Decision:
-        """Draws and writes the next decision."""
-        offer = self._offers.offer(request)
-        number = self._store.number + 1
-        rng = np.random.default_rng([self._seed, number])
-        choice = self._law.choose(self._keeper.policy, offer.observation, offer.mask, rng)
-        row = DecisionRow(
-            number=number,
-            id=name,
-            time=self._store.time,
-            learned=self._keeper.number,
-            action=choice.action,
-            probability=choice.probability,
-            available=offer.available,
-            features=offer.features,
-        )
-        self._store.add_decision(row)
-        if choice.probability == 1.0 and np.count_nonzero(offer.mask) > 1:
-            self._was_certain = True
-        return Decision(name, offer.names[choice.action], choice.probability)
-
-    def _find(self, name: str) -> DecisionRow | None:
-        """Returns the decision of an id; None for an unknown id."""
-        row = self._store.find_decision(name)
-        if row is not None:
-            self._offers.check_row(row)
-        return row
-
-    def _reward(self, name: str, value: float) -> bool:
-        """Writes a reward, and returns whether it is the first of its decision."""
-        row = self._require(name)
-        number = _check_value("reward", value)
-        policy = self._keeper.policy
-        low, high = policy.reward_range
-        if not low <= number <= high:
-            expected = f"expected a number from {low:g} to {high:g}, which the policy takes"
-            raise ValueError(f"reward is {number:g}; {expected}: rescale all in the same way")
-        policy.check_feedback([row.action], [number])
-        is_over = self._schedule.is_over(row.time, self._store.time)
-        if is_over or self._store.has_ended(row.number):
-            return False
-        self._store.add_event(Event("reward", row.number, value=number))
-        return True
-
-    def _measure(self, name: str, values: Mapping[str, float]) -> bool:
-        """Writes further rewards, and returns whether each is the first of its name."""
-        number = self._require(name).number
-        are_new = [self._store.add_measure(number, *each) for each in values.items()]
-        return all(are_new)
-
-    def _require(self, name: str) -> DecisionRow:
-        """Returns the decision of an id; ValueError for an unknown id."""
-        row = self._find(name)
-        if row is None:
-            raise ValueError(f"id is {name!r}; there is no such decision")
-        return row
-
-    def _require_learner(self, method: str) -> LearningKeeper:
-        """Returns what learns; OSError if this process does not."""
-        if isinstance(self._keeper, LearningKeeper):
-            return self._keeper
-        raise OSError(f"{method} is for the process that learns; {self.path} has learns=False here")
-
-    def _warn_of_certainty(self) -> None:
-        """Warns once if an action was certain, though there were others."""
-        if self._was_certain and not self._is_warned:
-            self._is_warned = True
-            problem = "an action was drawn with the probability 1: the log tells nothing of others"
-            warnings.warn(f"{problem}; epsilon=0.05 gives each a chance", stacklevel=3)
-
-
-def _check_pairs(argument: str, rows: Any) -> list[tuple[Any, Any]]:
-    """Returns pairs of an id and what the decision gets; TypeError for what is no pair."""
-    pairs = [*rows]
-    for place, pair in enumerate(pairs):
-        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            expected = "expected a tuple of an id and a value"
-            raise TypeError(f"{argument}[{place}] is {short_repr(pair)}; {expected}")
-    return [(name, value) for name, value in pairs]
-
-
-def _check_id(name: Any) -> str:
-    if not isinstance(name, str) or not name:
-        raise TypeError(f"id is {short_repr(name)}; expected a str that is not empty")
-    return check_text("id", name)
-
-
-def _check_measures(values: Any) -> dict[str, float]:
-    """Returns further rewards by their names."""
-    if not isinstance(values, Mapping):
-        raise TypeError(f"values is {short_repr(values)}; expected a dict of numbers by names")
-    for name in values:
-        if not isinstance(name, str) or name in ("", "reward"):
-            expected = "a str that is neither empty nor 'reward'"
-            raise ValueError(f"a name in values is {short_repr(name)}; expected {expected}")
-        check_text("a name in values", name)
-    return {name: _check_value(f"values[{name!r}]", each) for name, each in values.items()}
-
-
-def _check_value(what: str, value: Any) -> float:
-    """Returns a reward as a number; a bool is 0 or 1."""
-    number = float(value) if isinstance(value, (bool, np.bool_)) else value
-    return check_number(what, number, -MAX_REWARD, MAX_REWARD)
+        return f"DecisionService({str(self.path)!r}, {self._session.keeper.policy!r})"

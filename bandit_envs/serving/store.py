@@ -39,7 +39,6 @@ from bandit_envs.serving.stored_rows import (
     DecisionRow,
     Event,
     SeenEvent,
-    Wait,
 )
 from bandit_envs.tables.encoding import TableEncoding
 
@@ -51,17 +50,18 @@ MOST_ITEMS = 2**17
 
 
 class Store:
-    """A connection to a file of decisions.
+    """A connection to a file of decisions. A `with` block of it is a transaction.
 
     Args:
         path: of the file.
         synchronous: how SQLite waits for the disk.
+        database: what SQLite opens in place of the file, such as ":memory:"; None for the file.
 
     Raises:
         OSError, ValueError: the file cannot be used, or is something else.
     """
 
-    def __init__(self, path: Path, synchronous: str) -> None:
+    def __init__(self, path: Path, synchronous: str, database: str | None = None) -> None:
         self.path = path
         self.number = 0
         """Of the last row, as `find_last` has found it in this transaction."""
@@ -79,7 +79,7 @@ class Store:
         """Of the files on the disk, as the first transaction has found them."""
         with errors_of(path):
             self._connection = sqlite3.connect(
-                path, timeout=WAIT, isolation_level=None, check_same_thread=False
+                database or path, timeout=WAIT, isolation_level=None, check_same_thread=False
             )
         try:
             with errors_of(path):
@@ -111,28 +111,28 @@ class Store:
         """Returns whether there are no tables yet."""
         return not self._value("SELECT count(*) FROM sqlite_master")
 
-    def transaction(self) -> Transaction:
-        """Lets no other process write until the end, and commits then; rolls back on errors.
+    def __enter__(self) -> None:
+        """Begins a transaction: no other process writes until its end, which commits."""
+        with errors_of(self.path):
+            self._roll_back()  # what an interrupt has left open
+            self._connection.execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Commits, or leaves the file as it was before if there was an error.
 
         Raises:
             OSError: the file cannot be written, or is not at its path any more.
         """
-        return Transaction(self)
-
-    def begin(self) -> None:
-        """Begins a transaction."""
-        self._roll_back()  # what an interrupt has left open
-        self._connection.execute("BEGIN IMMEDIATE")
-
-    def commit(self) -> None:
-        """Ends a transaction."""
-        self._check_places()
-        self._connection.execute("COMMIT")
-
-    def undo(self) -> None:
-        """Ends a transaction, and leaves the file as it was before."""
-        self._items.clear()  # some may be new
-        self._roll_back()
+        with errors_of(self.path):
+            try:
+                if error is not None:
+                    raise error
+                self._check_places()
+                self._connection.execute("COMMIT")
+            except BaseException:
+                self._items.clear()  # some may be new
+                self._roll_back()
+                raise
 
     def _check_places(self) -> None:
         """Raises OSError if a file was removed or replaced: what is written would be lost."""
@@ -244,10 +244,9 @@ class Store:
         for row in DECISIONS.scan(self._connection, self.path, (after,)):
             yield DecisionRow(*row)
 
-    def scan_waits(self, after: int) -> Iterator[Wait]:
-        """Yields whether decisions have ended whose numbers are larger than one, in order."""
-        for number, seconds, has_ended in WAITS.scan(self._connection, self.path, (after,)):
-            yield Wait(number, seconds, bool(has_ended))
+    def scan_waits(self, after: int) -> Iterator[tuple[int, float, int]]:
+        """Yields the numbers behind one and the times of decisions, and whether they have ended."""
+        return WAITS.scan(self._connection, self.path, (after,))
 
     def has_ended(self, decision: int) -> bool:
         """Returns whether a decision has its reward, or waits no more."""
@@ -346,31 +345,6 @@ class Store:
         """Returns the only value of the first row of a query; None if there is no row."""
         found = self._connection.execute(query, parameters).fetchone()
         return None if found is None else found[0]
-
-
-class Transaction:
-    """A transaction of a store. It is a class, as each call has one, and generators are slower.
-
-    Args:
-        store: that begins it, and commits it in the end.
-    """
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    def __enter__(self) -> None:
-        with errors_of(self._store.path):
-            self._store.begin()
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        with errors_of(self._store.path):
-            try:
-                if error is not None:
-                    raise error
-                self._store.commit()
-            except BaseException:
-                self._store.undo()
-                raise
 
 
 def _place_of(file: str) -> tuple[int, int] | None:

@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from bandit_envs.logged.files.served.typed_queries import (
-    ACTION,
-    BYTES,
-    COUNT,
-    FLAG,
-    NUMBER,
-    PROBABILITY,
-    TEXT,
-    TIME,
-    VALUE,
-    TypedQuery,
-)
+from bandit_envs.logged.files.served.typed_queries import ACTION, FLAG, NUMBER, TIME, TypedQuery
 
 LAST_ROWS = TypedQuery(
     """
@@ -24,38 +13,18 @@ LAST_ROWS = TypedQuery(
     """,
     {"whether it is an event": FLAG, "the last number": NUMBER, "the last time": TIME},
 )
-DECISION = {
-    "the number of a decision": NUMBER,
-    "an id": TEXT,
-    "the time of a decision": TIME,
-    "the last number that the policy had seen": COUNT,
-    "the action of a decision": ACTION,
-    "a probability": PROBABILITY,
-    "a mask": BYTES.or_none(),
-    "a context": BYTES,
-}
-ONE_DECISION = TypedQuery("SELECT * FROM decisions WHERE id = ?", DECISION)
-DECISIONS = TypedQuery("SELECT * FROM decisions WHERE number > ? ORDER BY number", DECISION)
-EVENTS = TypedQuery(
-    """
-    SELECT events.number, events.time, kind, decision, events.action, value, warm,
-        decisions.action, probability, available, features
-    FROM events LEFT JOIN decisions ON decisions.number = events.decision
-    WHERE events.number > ? AND events.number <= ? ORDER BY events.number
-    """,
-    {
-        "the number of an event": NUMBER,
-        "the time of an event": TIME,
-        "the kind of an event": TEXT,
-        "the decision of an event": NUMBER.or_none(),
-        "the action of an event": ACTION.or_none(),
-        "a reward": VALUE.or_none(),
-        "the warm start of an action": TEXT.or_none(),
-        "the action of a decision": ACTION.or_none(),
-        "a probability": PROBABILITY.or_none(),
-        "a mask": BYTES.or_none(),
-        "a context": BYTES.or_none(),
-    },
+DECISION = (
+    "decisions.number, decisions.id, decisions.time, decisions.learned, decisions.action, "
+    "decisions.probability, decisions.available, decisions.features"
+)
+ONE_DECISION = TypedQuery.of(DECISION, "FROM decisions WHERE id = ?")
+DECISIONS = TypedQuery.of(DECISION, "FROM decisions WHERE number > ? ORDER BY number")
+EVENTS = TypedQuery.of(
+    "events.number, events.time, events.kind, events.decision, events.action, events.value, "
+    "events.warm, decisions.action, decisions.probability, decisions.available, decisions.features",
+    """FROM events LEFT JOIN decisions ON decisions.number = events.decision
+    WHERE events.number > ? AND events.number <= ? ORDER BY events.number""",
+    joined="decisions",
 )
 WAITS = TypedQuery(
     """
@@ -68,16 +37,14 @@ WAITS = TypedQuery(
         "whether a decision has ended": FLAG,
     },
 )
-META = TypedQuery("SELECT value FROM meta WHERE name = ?", {"a value in meta": TEXT})
-ITEM = TypedQuery("SELECT item FROM items WHERE name = ?", {"the number of an item": ACTION})
-ITEM_NAME = TypedQuery("SELECT name FROM items WHERE item = ?", {"the name of an item": TEXT})
+META = TypedQuery.of("meta.value", "FROM meta WHERE name = ?")
+ITEM = TypedQuery.of("items.item", "FROM items WHERE name = ?")
+ITEM_NAME = TypedQuery.of("items.name", "FROM items WHERE item = ?")
 NEXT_ITEM = TypedQuery(
     "SELECT coalesce(max(item) + 1, 0) FROM items", {"the number of the next item": ACTION}
 )
-SAVED = TypedQuery("SELECT number FROM checkpoint", {"the number of the state": COUNT})
-STATE = TypedQuery(
-    "SELECT number, state FROM checkpoint", {"the number of the state": COUNT, "the state": BYTES}
-)
+SAVED = TypedQuery.of("checkpoint.number", "FROM checkpoint")
+STATE = TypedQuery.of("checkpoint.number, checkpoint.state", "FROM checkpoint")
 
 
 class DecisionRow(NamedTuple):
@@ -113,11 +80,3 @@ class SeenEvent(NamedTuple):
     probability: float
     available: bytes | None
     features: bytes
-
-
-class Wait(NamedTuple):
-    """The number and the time of a decision, and whether it has its reward, or waits no more."""
-
-    number: int
-    time: float
-    has_ended: bool

@@ -15,13 +15,13 @@ from bandit_envs.serving.laws import make_law
 from bandit_envs.serving.learner_lock import LearnerLock
 from bandit_envs.serving.offers import has_item_features, width_of
 from bandit_envs.serving.opening import (
-    ServiceArguments,
+    check_filled,
     check_known,
     check_policy,
     describe_policy,
+    find_file,
     fit_to_items,
     make_offers,
-    open_store,
 )
 from bandit_envs.serving.schedule import Schedule
 from bandit_envs.serving.store import Store
@@ -44,15 +44,14 @@ def upgrade_file(path: str | os.PathLike[str], policy: Policy, learn: bool | Non
         OSError: the file cannot be used, or a process learns.
         ValueError: the policy does not fit, or the file is of something else.
     """
-    check_policy(policy, ServiceArguments(None, None, None, None, None), is_new=False)
+    check_policy(policy)
     with contextlib.ExitStack() as undo:
-        store = open_store(path, "full", may_create=False)
+        store = Store(find_file(path, "full", may_create=False), "full")
         undo.callback(store.close)
         lock = LearnerLock(store.path)
         undo.callback(lock.release)
-        with store.transaction():
-            if store.is_empty():
-                raise ValueError(f"{store.path} is empty; DecisionService(path, policy) fills it")
+        with store:
+            check_filled(store)
             known = store.read_policies()[-1]
             is_same = known == describe_policy(policy, known.number, known.learns_after)
             if is_same and (policy.is_untrained or not type(policy).can_learn):

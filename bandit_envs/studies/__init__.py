@@ -7,8 +7,7 @@ tables, differences between policies, and figures. The command `bandit-envs` use
 
 A study file becomes a `Study` (`definition.study`). `running.run` sends its tasks in bundles to
 workers (`running.workers`), which run them (`running.tasks`) and append what they find to files
-(`results.records`). `results.results` merges these, and `studies.showing.figures` draws
-them.
+(`results.records`). `results.results` merges these, and `showing.study_figures` draws them.
 
 >>> from bandit_envs.studies import Study
 >>> values = {"title": "Optimism", "runs": 20, "steps": 50}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import typing
 from collections.abc import Mapping, Sequence
@@ -18,14 +17,13 @@ from bandit_envs.studies.definition.rows_in_turn import Pair, describe_row_by_ro
 from bandit_envs.studies.definition.study import Study, View
 from bandit_envs.studies.results.differences import (
     Difference,
-    PairDifference,
     compare_to,
     describe_differences,
 )
 from bandit_envs.studies.results.expected import Comparison, compare_with_expected
 from bandit_envs.studies.showing.study_latex import latex_table
 from bandit_envs.studies.showing.study_tables import study_tables, write_tables
-from bandit_envs.studies.showing.tracking import Track, track_nothing
+from bandit_envs.studies.tracking import Track, track_nothing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,6 +32,7 @@ if TYPE_CHECKING:
     from bandit_envs.studies.results.results import PairResult, Results
 
 
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class LoadedStudy:
     """What has finished of a study; `load` and `run` return one.
 
@@ -45,32 +44,22 @@ class LoadedStudy:
 
     Args:
         folder: the folder of the results.
-        study: the study.
+        study: the study, with what is shown of it.
         pairs: what has finished of each policy in each environment.
         num_missing: how many tasks have not finished.
+        num_tasks: how many tasks there are.
         row_by_row: the environments and policies that have a model for each run.
         changing: what the optimum of a run is among, by the texts of the environments whose
             actions change the state; "" if it is unknown.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        study: Study,
-        pairs: Sequence[PairResult],
-        num_missing: int,
-        *,
-        row_by_row: Sequence[Pair] = (),
-        changing: Mapping[str, str] | None = None,
-    ) -> None:
-        self.folder = folder  #: of the results
-        self.study = study  #: the study, with what is shown of it
-        self.pairs = pairs  #: what has finished of each policy in each environment
-        self.num_missing = num_missing  #: how many tasks have not finished
-        self.num_tasks = study.num_tasks  #: how many tasks there are
-        #: texts of environments and policies with a model for each run
-        self.row_by_row = row_by_row
-        self.changing = dict(changing or {})  #: environments whose actions change the state
+    folder: Path
+    study: Study
+    pairs: Sequence[PairResult]
+    num_missing: int
+    num_tasks: int
+    row_by_row: Sequence[Pair]
+    changing: Mapping[str, str]
 
     @classmethod
     def from_results(cls, results: Results) -> LoadedStudy:
@@ -80,8 +69,9 @@ class LoadedStudy:
             study=results.study,
             pairs=results.pairs(),
             num_missing=len(results.missing()),
+            num_tasks=results.study.num_tasks,
             row_by_row=results.row_by_row or (),
-            changing=results.changing,
+            changing=results.changing or {},
         )
 
     @property
@@ -141,13 +131,9 @@ class LoadedStudy:
             confidence: the probability that the intervals hold.
             resamples: how often the bootstrap draws all runs anew.
         """
-        found = self.paired_differences(baseline)
+        found = compare_to(self.find_policy(baseline), self.study, self.pairs)
         rows = describe_differences(found, confidence, resamples)
         return _pandas().DataFrame(rows, columns=Difference._fields)
-
-    def paired_differences(self, baseline: str | None = None) -> list[PairDifference]:
-        """Returns the differences of the runs of all other policies to one, as arrays."""
-        return compare_to(self.find_policy(baseline), self.study, self.pairs)
 
     def find_policy(self, text: str | None, name: str = "baseline") -> PolicyChoice:
         """Returns the policy that a text names, or without one the first of the study.
@@ -215,13 +201,13 @@ class LoadedStudy:
         study = self.study.shown(**view)
         if study.quantiles and not self.study.quantiles:
             raise ValueError("quantiles are not kept; expected a study that was run with quantiles")
-        return self._with(study, self.pairs)
+        return dataclasses.replace(self, study=study)
 
     def only(self, policies: Sequence[str]) -> LoadedStudy:
         """Returns the results of some policies, in this order, for tables and figures of a paper.
 
         P-values are then corrected for these policies alone, so choose them before you see the
-        results, or by the results of another seed.
+        results, or by the results of another seed. Expected values of others are left out.
 
         Args:
             policies: texts as `find_policy` takes them; the first is the baseline by default.
@@ -242,14 +228,7 @@ class LoadedStudy:
             key=lambda pair: (places.index(str(pair.environment)), names.index(str(pair.policy))),
         )
         study = dataclasses.replace(self.study, policy=tuple(chosen.values()), failed={})
-        return self._with(study, pairs)
-
-    def _with(self, study: Study, pairs: Sequence[PairResult]) -> LoadedStudy:
-        """Returns a copy with another view of the study, and with some of its pairs."""
-        found = copy.copy(self)
-        found.study = study
-        found.pairs = pairs
-        return found
+        return dataclasses.replace(self, study=study, pairs=pairs)
 
     def write_figure(self, file: str | Path) -> None:
         """Writes the study's figure to a file.

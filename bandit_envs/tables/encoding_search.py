@@ -25,9 +25,8 @@ MANY_ACTIONS = 1000
 """The most actions that a log can have of which it has no row."""
 
 
-def _no_actions() -> CellCounts:
-    """Returns the counts of no cells of actions."""
-    return CellCounts(limit=MAX_NAMES)
+NO_ACTIONS = CellCounts(limit=MAX_NAMES)
+"""The counts of no cells of actions."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +44,7 @@ class FoundCells:
     """
 
     features: Mapping[str, CellCounts] = dataclasses.field(default_factory=dict)
-    actions: CellCounts = dataclasses.field(default_factory=_no_actions)
+    actions: CellCounts = NO_ACTIONS
     smallest: int | None = None
     largest: int | None = None
     problem: str = ""
@@ -158,7 +157,8 @@ class EncodingSearch:
                     yield known
                     continue
                 for frame in part.frames([*actions, *features], self.batch_rows, texts):
-                    found = _search_frame(frame, features, texts)
+                    cells_of_features = {n: count_cells(frame, n, n in texts) for n in features}
+                    found = FoundCells(cells_of_features)
                     for name in actions:
                         cells = frame[[name]].dropna()
                         if name in self.lists:
@@ -241,17 +241,6 @@ def _find_known(part: Part, actions: Sequence[str], features: Sequence[str]) -> 
         largest=found.largest,
         others=found.rows,
     )
-
-
-def _search_frame(frame: DataFrame, features: Sequence[str], texts: Sequence[str]) -> FoundCells:
-    """Returns what cells some columns of features have; missing ones do not count.
-
-    Args:
-        frame: some rows of a table.
-        features: the columns that are searched.
-        texts: the columns that are known to be texts.
-    """
-    return FoundCells({name: count_cells(frame, name, name in texts) for name in features})
 
 
 def count_cells(frame: DataFrame, name: str, are_texts: bool) -> CellCounts:

@@ -61,13 +61,20 @@ def is_of_reading(error: Exception) -> bool:
     return is_encrypted or isinstance(error, (*CONTENT_ERRORS, OSError, *kinds))
 
 
-def name_row(frame: DataFrame, row: int) -> str:
-    """Returns how messages call a row of a data frame, such as "line 3" of a file."""
+def name_row(frame: DataFrame, row: int, file: str = "") -> str:
+    """Returns how messages call a row of a data frame, such as "line 3" of a file.
+
+    Args:
+        frame: whose index may say of which file of a folder a row is.
+        row: its number.
+        file: the name of the file of all rows; "" if it needs no name.
+    """
     place = frame.index[row]
+    kind = frame.index.name or "row"
     if frame.index.nlevels == 2:  # of a folder
-        file, number = place
-        return f"{'row' if is_parquet(file) else 'line'} {number} of {visible(file)}"
-    return f"{frame.index.name or 'row'} {place}"
+        file, place = place
+        kind = "row" if is_parquet(file) else "line"
+    return f"{kind} {place} of {visible(file)}" if file else f"{kind} {place}"
 
 
 def name_some(names: Sequence[str]) -> str:

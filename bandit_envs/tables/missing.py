@@ -44,8 +44,8 @@ class MissingValues:
         for name in is_missing:
             number = int(is_missing[name].sum())
             if number:
-                place = name_row(frame, int(is_missing[name].to_numpy().argmax()))
-                columns[name] = Missing(number, f"{place} of {file}" if file else place)
+                place = name_row(frame, int(is_missing[name].to_numpy().argmax()), file)
+                columns[name] = Missing(number, place)
         return cls(len(frame), int(is_missing.any(axis=1).sum()), columns)
 
     def merge(self, later: MissingValues) -> MissingValues:

@@ -1,9 +1,6 @@
 """The roles of the columns of a table: which are the actions, the rewards, the features and so on.
 
-All readers of tables name roles alike: `action`, `reward`, `cost`, `propensity`, `features`,
-`embedding`, `time`, `weight`; for rows that belong together `decision`, `slate`, `slot`, `example`,
-`unit` and `logger`; `by`, which cuts a table into segments; and for items `item`, `chosen` and
-`item_features`.
+`ROLES` lists them. All readers of tables, and the options of the command, name roles as it does.
 """
 
 from __future__ import annotations
@@ -11,12 +8,53 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 UNNAMED = re.compile(r"Unnamed: [0-9]+(\.[0-9]+)?|__index_level_[0-9]+__")
 """What pandas calls a column without a name, such as the index that it writes to CSV or Parquet."""
 
 FEATURES = "features"
+
+
+class Role(NamedTuple):
+    """What the columns of one role say.
+
+    Fields:
+        says: what follows "the column" in messages.
+        default: the column that has the role in a log if no other is named; None for no column.
+    """
+
+    says: str
+    default: str | None = None
+
+
+ROLES: Mapping[str, Role] = {
+    "action": Role("of the actions", "action"),
+    "item": Role("of the items"),
+    "chosen": Role("that is 1 for the chosen candidate", "chosen"),
+    "decision": Role("of the ids of the decisions"),
+    "item_features": Role("of the features of the items"),
+    "reward": Role("of the rewards", "reward"),
+    "embedding": Role("of the categories of the actions"),
+    "time": Role("of dates or times"),
+    "propensity": Role("of the probabilities of the actions", "propensity"),
+    "logger": Role("that says which logging policy a row is of"),
+    "available": Role("of the actions that are available"),
+    "unit": Role("that says whose a row is"),
+    "weight": Role("of how many decisions a row stands for"),
+    FEATURES: Role("of what is known before the action"),
+    "slate": Role("that says to which slate a row belongs"),
+    "slot": Role("that says which slot a row is of"),
+    "slot_propensity": Role("of the probabilities that slots show their items"),
+    "prefix_propensity": Role("of the probabilities of the items down to each slot"),
+    "example": Role("that tells examples apart"),
+    "cost": Role("of the costs"),
+    "by": Role("that cuts the rows into segments"),
+    "label": Role("of the labels"),
+    "variant": Role("of the variant that a user saw", "variant"),
+    "period": Role("of parts of the day"),
+}
+"""All roles, by name; those of logs in the order in which their columns are read."""
 
 SHOWN = 20  # columns that a message has at most
 
@@ -125,6 +163,20 @@ class Roles:
         features = [each for each in self.features if not self.are_all or each != name]
         columns = {**self.columns, "time": (name,)}
         return dataclasses.replace(self, columns=columns, features=tuple(features))
+
+
+def describe_role(role: str) -> str:
+    """Returns the name of a role and what its column says, for messages.
+
+    >>> describe_role("item")
+    'item, the column of the items'
+    """
+    return f"{role}, the column {ROLES[role].says}"
+
+
+def is_given(role: str, names: Names | None) -> bool:
+    """Returns whether the columns of a role are others than its default."""
+    return _as_tuple(names) != _as_tuple(ROLES[role].default)
 
 
 def _as_tuple(names: Names | None) -> tuple[str, ...]:

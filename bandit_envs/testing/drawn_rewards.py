@@ -71,7 +71,7 @@ def draw_rewards(
             mean = environment.get_info()["expected_reward"]
             action = np.zeros(len(rows), np.intp)
         taken = [_Taken(action, mean), *taken][:longest]
-        paid = _paid(time_step, longest)
+        paid = _paid(time_step)
         if paid is None:
             return None
         arrived, reward = paid
@@ -86,7 +86,7 @@ def draw_rewards(
     return Draws(errors.astype(float), means.astype(float), actions, whose)
 
 
-def _paid(time_step: TimeStep, longest: int) -> tuple[Array, Array] | None:
+def _paid(time_step: TimeStep) -> tuple[Array, Array] | None:
     """Returns which rewards arrive, [B, L], and rewards [B, L, ...]; None if others are paid."""
     reward = time_step.reward
     if max_delay_of(time_step.observation) < 0:

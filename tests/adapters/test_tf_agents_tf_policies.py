@@ -25,6 +25,7 @@ from bandit_envs import (
     StepDriver,
 )
 from bandit_envs.adapters.tf_agents import (
+    as_policy,
     as_tf_agents,
     as_tf_policy,
     optimal_reward_fn,
@@ -113,6 +114,21 @@ def test_an_agent_of_tf_agents_trains_on_its_steps():
     agent.train(buffer.gather_all())
     theta = ours.get_state().content.learned.model.theta[0, 0]
     np.testing.assert_allclose(agent.theta.numpy()[0], theta, rtol=1e-3, atol=1e-4)
+
+
+def test_a_replay_buffer_takes_trajectories_of_step_driver_with_the_info_of_the_agents_spec():
+    env = per_arm(global_dim=2, arm_dim=2, max_num_actions=3, batch_size=B, seed=0)
+    agent = lin_ucb_agent.LinearUCBAgent(*tensor_specs(env), accepts_per_arm_features=True)
+    spec = agent.collect_data_spec
+    buffer = bandit_replay_buffer.BanditReplayBuffer(spec, batch_size=B, max_length=10)
+
+    def add(step):
+        chosen = step.observation["per_arm"][np.arange(B), step.action]
+        info = spec.policy_info._replace(chosen_arm_features=chosen)
+        buffer.add_batch(step._replace(policy_info=info))
+
+    StepDriver(env, as_policy(agent, B, 0), [add], num_steps=2).run()
+    assert np.isfinite(agent.train(buffer.gather_all()).loss)
 
 
 def test_slates_are_actions():

@@ -223,6 +223,23 @@ def test_actions_that_are_not_available_are_refused_and_are_not_the_optimum(as_m
         env.step([1, 1, 2, 1])
 
 
+class PairOfSigns(Signs):
+    """Signs beside a mask, as TF-Agents' splitters take them apart."""
+
+    def __init__(self):
+        super().__init__()
+        spec = array_spec.BoundedArraySpec((3,), np.int32, 0, 1, "mask")
+        self._observation_spec = (self._observation_spec, spec)
+
+    def _observe(self):
+        return super()._observe(), np.array([1, 1, 0], np.int32)
+
+
+def test_a_warning_says_that_no_part_of_a_tuple_is_a_mask():
+    with pytest.warns(UserWarning, match='PairOfSigns is a tuple.* entry "mask" of a dict'):
+        from_tf_agents(PairOfSigns())
+
+
 def test_it_becomes_an_environment_of_tf_agents_again():
     adapted = as_tf_agents(from_tf_agents(Signs()))
     assert adapted.reset().is_first().all()

@@ -7,7 +7,7 @@ pytest.importorskip("torch")
 
 import torch
 
-from bandit_envs.adapters.torch import NetworkGradientLearner, NetworkScores, networks
+from bandit_envs.adapters.torch import NetworkGradientLearner, NetworkScores, new_networks
 from bandit_envs.evaluations import learn
 from bandit_envs.logged import (
     BanditLog,
@@ -27,9 +27,9 @@ from tests.logged.test_model_learner import value_of
 
 @pytest.mark.parametrize("constant", [0.1, 0.25, 1 / 3])
 def test_a_constant_feature_is_not_scaled_by_rounding(constant):
-    network = networks.make_scaled(torch.nn.Linear, 2, 1).eval()
+    network = new_networks.make_scaled(torch.nn.Linear, 2, 1).eval()
     features = np.column_stack([np.arange(300.0), np.full(300, constant)])
-    scaled = network[0](networks.scale_features(network, features))
+    scaled = network[0](new_networks.scale_features(network, features))
     assert scaled[:, 1].abs().max() < 1e-6
     assert scaled[:, 0].std(unbiased=False) == pytest.approx(1.0, abs=1e-5)
     assert network[0].running_var[1] == 1.0

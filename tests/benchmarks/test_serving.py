@@ -157,7 +157,7 @@ def test_the_start_from_a_million_decisions_in_seconds(note, one_round, tmp_path
     killed = open_service(tmp_path)
     for context in draw_contexts(UNSAVED):
         killed.reward(killed.decide(context).id, 1.0)
-    killed._learner_lock.release()  # as the end of a process does
+    killed._session._release()  # as the end of a process does
     start = time.perf_counter()
     with open_service(tmp_path) as service:
         service.decide(draw_contexts(1)[0])

@@ -501,6 +501,17 @@ def test_a_report_of_other_panels_leaves_the_studys_own_figure(default_testbed, 
     assert (folder / "figure.png").read_bytes() == b"the study's own"
 
 
+def test_a_report_of_some_policies_leaves_the_tables_of_all(default_testbed, drawn):
+    folder, _ = default_testbed
+    policies = [policy for policy in FIGURE_2_2[1:] for policy in ("--policy", policy)]
+    outcome = run("report", folder, *policies)
+    assert outcome.code == 0
+    assert "Differences to ε-greedy" in outcome.out
+    assert "figure-policies.png" in outcome.out
+    assert len(drawn[-1].axes[0].lines) == 2
+    assert len(rows(folder / "summary.csv")) == 3
+
+
 def test_a_wrong_panel_is_answered_by_all_that_there_are(default_testbed):
     folder, _ = default_testbed
     code, _, err = run("report", folder, "--panels", "loss")
@@ -636,10 +647,10 @@ def test_the_version_is_that_of_the_package():
 def test_help_explains_every_option_and_has_examples_of_its_own():
     assert "bandit-envs run testbed:k=5 --policy ucb:c=2" in run("--help").out
     expected = {
-        "reproduce": ("--runs", "--output", "--overwrite"),
+        "reproduce": ("--runs", "--output"),
         "run": ("ENV", "--policy", "--panels", "--runs", "--steps", "--seed", "--output"),
         "sweep": ("STUDY.toml", "--workers", "--output", "--dry-run"),
-        "report": ("DIR", "--panels", "--quantiles", "--latex"),
+        "report": ("DIR", "--policy", "--panels", "--quantiles", "--latex"),
         "evaluate": ("LOG", "--policy", "--slot", "--train", "--workers"),
         "list": (),
     }

@@ -33,7 +33,7 @@ def test_show_prints_who_won_and_writes_a_page_beside_the_table(users, capsys):
     [
         (["--delta", "0.1"], "--delta is of a test of variants; expected --variant"),
         (["--variant", "variant", "--policy", "random"], "--policy is not of a test of variants"),
-        (["--variant", "seen"], "there is no column 'seen'"),
+        (["--variant", "seen"], "the table has no column 'seen'"),
     ],
 )
 def test_options_without_effect_are_refused(users, capsys, options, message):

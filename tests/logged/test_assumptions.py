@@ -25,7 +25,7 @@ WRONG = "assumes of rewards seems wrong"
 BOTH = pytest.mark.parametrize("self_normalized", [False, True])
 LOGGER = np.array([0.4, 0.1, 0.4, 0.1])
 POLICY = np.array([0.1, 0.7, 0.1, 0.1])
-CLUSTERS = [0, 0, 1, 1]
+CLUSTERS = np.array([0, 0, 1, 1])
 SLOTS = np.array([[1.5, 0.6], [0.5, 2.0], [1.0, 0.5], [2.0, 1.0], [0.5, 0.5], [1.0, 2.0]])
 CLICKS = np.array([[1, 0], [0, 1], [0, 0], [1, 1], [0, 1], [1, 0]], float)
 
@@ -41,7 +41,7 @@ def log_of_clusters(means, size=20_000, seed=0):
 
 def estimate_clusters(log, self_normalized):
     estimator = MarginalizedIPS(self_normalized=self_normalized)
-    likelihoods = MarginalizedIPS.likelihoods_of_clusters(log, CLUSTERS)
+    likelihoods = CLUSTERS[log.action][:, np.newaxis] == CLUSTERS
     policy = np.tile(POLICY, (len(log), 1))
     return estimator.terms(log, policy, likelihoods).sums()
 
@@ -177,7 +177,7 @@ def test_an_interval_has_all_of_that_of_weights_that_assume_nothing(self_normali
     assert sums.estimate().interval() == pytest.approx(
         (min(own[0], free.interval()[0]), max(own[1], free.interval()[1])), rel=1e-12
     )
-    likelihoods = MarginalizedIPS.likelihoods_of_clusters(log, CLUSTERS)
+    likelihoods = CLUSTERS[log.action][:, np.newaxis] == CLUSTERS
     estimator = MarginalizedIPS(self_normalized=self_normalized)
     gain = gain_over(estimator.estimate(log, policy, likelihoods), estimate_logged(log))
     of_free = gain_over(free, estimate_logged(log)).interval()

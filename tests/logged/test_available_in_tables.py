@@ -7,7 +7,7 @@ import pytest
 
 from bandit_envs.evaluations import evaluate
 from bandit_envs.logged import SelfNormalizedIPS, from_frame, read_log, scan_log
-from bandit_envs.logged.log import concatenate
+from bandit_envs.logged.joining import concatenate
 
 pandas = pytest.importorskip("pandas")
 

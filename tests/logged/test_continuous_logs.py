@@ -58,7 +58,7 @@ def test_kernel_estimators_find_the_value_of_another_policy_from_a_log(logger, a
 
 def test_propensities_are_the_densities_of_the_logger():
     log, _ = record(RandomNumberPolicy, steps=3)
-    assert (log.num_actions, log.is_continuous) == (0, True)
+    assert (log.num_actions, log.action_kind.is_number) == (0, True)
     np.testing.assert_allclose(log.propensity, 1.0)
     assert log.action.dtype == np.float64
     assert repr(log).startswith("BanditLog(600 rows, real actions, mean reward")
@@ -143,7 +143,7 @@ def test_a_table_of_prices_is_read_by_all_readers(suffix, tmp_path):
         frame.to_csv(tmp_path / "a.csv", index=False)
     names = {"action": "price", "reward": "paid", "propensity": "density", "num_actions": 0}
     log = from_frame(frame, **names)
-    assert log.is_continuous
+    assert log.action_kind.is_number
     assert log.encoding.labels() == ["country=DE", "country=FR"]
     assert read_log(tmp_path / f"a{suffix}", **names) == log
     assert concatenate(list(scan_log(tmp_path / f"a{suffix}", 700, **names))) == log

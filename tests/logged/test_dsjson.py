@@ -15,7 +15,7 @@ from bandit_envs.logged import (
     write_dsjson,
 )
 from bandit_envs.logged.files.dsjson import line_layout
-from bandit_envs.logged.log import concatenate
+from bandit_envs.logged.joining import concatenate
 from bandit_envs.tables.encoding import NumberColumn, TableEncoding
 
 ITEMS = Path(__file__).parent / "items"

@@ -65,12 +65,10 @@ def test_parts_of_a_log_add_up_to_the_same():
     table = probabilities("softmax", log)
     parts = [log[:2], log[2:]]
     model = RewardSums.from_log(parts[0]).merge(RewardSums.from_log(parts[1], 2)).fit()
-    sums = [
-        DoublyRobust().sums(
-            part, table[first : first + len(part)], model.predict(part, first), first
-        )
-        for first, part in zip((0, 2), parts)
-    ]
+    policies = [table[:2], table[2:]]
+    predicted = [model.predict(part, first) for first, part in zip((0, 2), parts)]
+    terms = [DoublyRobust().terms(*part) for part in zip(parts, policies, predicted)]
+    sums = [part.sums(first) for first, part in zip((0, 2), terms)]
     found = sums[0].merge(sums[1]).estimate()
     assert found.value == pytest.approx(EXPECTED["softmax"]["DR"], abs=1e-9)
 
@@ -102,14 +100,12 @@ def test_one_regression_without_a_penalised_constant_predicts_all_items():
 def test_weights_of_items_may_be_those_of_their_kinds():
     log = make_fixture()
     kinds = log.observation["per_arm"][..., 1:].argmax(axis=2)
-    likelihoods = MarginalizedIPS.likelihoods_of_clusters(log, kinds)
     policy = probabilities("cheapest", log)
-    is_kind = (kinds == kinds[np.arange(6), log.action][:, np.newaxis]) & log.observation["mask"]
+    is_of_kind = kinds == kinds[np.arange(6), log.action][:, np.newaxis]
+    is_kind = is_of_kind & log.observation["mask"]
     weights = (policy * is_kind).sum(axis=1) / (log.action_probabilities * is_kind).sum(axis=1)
-    found = MarginalizedIPS().estimate(log, policy, likelihoods)
+    found = MarginalizedIPS().estimate(log, policy, is_of_kind)
     assert found.value == pytest.approx(np.mean(weights * log.reward))
-    with pytest.raises(ValueError, match="features of the actions of log change from row to row"):
-        MarginalizedIPS.likelihoods_of_clusters(log, [0, 0, 1, 1])
 
 
 def test_replay_is_refused_where_rows_offer_other_numbers_of_items():

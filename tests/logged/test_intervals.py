@@ -23,8 +23,8 @@ from bandit_envs.logged import (
 from bandit_envs.logged.estimators import estimate_logged, gain_over
 from bandit_envs.logged.estimators.gains import logged_terms
 from bandit_envs.logged.estimators.terms import Terms
-from bandit_envs.logged.intervals.blocks import blocks_of_rows
-from bandit_envs.logged.intervals.influence import InfluenceSums
+from bandit_envs.logged.intervals.blocks import RowBlocks
+from bandit_envs.logged.intervals.influence import InfluenceSums, normal_interval
 from bandit_envs.logged.intervals.tails import TailSums
 from bandit_envs.metrics.statistics import student_quantile
 from tests.logged.known_logs import heavy_log, short_log
@@ -67,7 +67,8 @@ def check_known(sums, numbers):
 def with_blocks(sums, low, high):
     """Returns the ends of an interval into which the range of eight means of blocks fades."""
     share = sums.freedom / 40
-    least, most = sums.median_of_means()
+    means = sums.blocks.means(8)
+    least, most = means.min(), means.max()
     return (
         min(low, share * low + (1.0 - share) * least),
         max(high, share * high + (1.0 - share) * most),
@@ -138,9 +139,9 @@ def drawn_influences(size=3000):
 def test_few_degrees_of_freedom_widen_an_interval_by_means_of_blocks():
     values = drawn_influences()
     sums = InfluenceSums.from_values(values)
-    block = blocks_of_rows(0, len(values)) // 8
+    block = RowBlocks.of(0, len(values), None).of_rows // 8
     means = [values[block == number].mean() for number in range(8)]
-    assert sums.median_of_means() == pytest.approx((min(means), max(means)), rel=1e-12)
+    assert sums.blocks.means(8)[:, 0] == pytest.approx(means, rel=1e-12)
     assert sums.freedom < 40
     low, high = with_blocks(sums, 5.2598306078292865, 6.985162351344183)
     assert sums.interval() == pytest.approx((low, high), rel=1e-12)
@@ -172,8 +173,8 @@ def test_an_interval_is_wider_for_each_higher_confidence():
 
 
 def test_a_row_belongs_to_a_block_by_its_number_alone():
-    whole = blocks_of_rows(0, 64_000)
-    assert np.array_equal(blocks_of_rows(40_000, 24_000), whole[40_000:])
+    whole = RowBlocks.of(0, 64_000, None).of_rows
+    assert np.array_equal(RowBlocks.of(40_000, 24_000, None).of_rows, whole[40_000:])
     counts = np.bincount(whole, minlength=64)
     assert np.abs(counts - 1000).max() < 5 * np.sqrt(1000)
     assert abs(np.corrcoef(whole[1:], whole[:-1])[0, 1]) < 5 / np.sqrt(64_000)
@@ -232,7 +233,8 @@ def test_ratios_of_many_slots_have_the_interval_of_their_influences():
 def test_intervals_of_even_rows_are_hardly_wider_than_normal_ones():
     values = np.random.default_rng(0).random(5000)
     sums = InfluenceSums.from_values(values)
-    widths = [np.diff(interval)[0] for interval in (sums.interval(), sums.normal_interval())]
+    normal = normal_interval(sums.value, sums.standard_error, 0.95)
+    widths = [np.diff(interval)[0] for interval in (sums.interval(), normal)]
     assert 1.0 <= widths[0] / widths[1] < 1.01
 
 
@@ -277,11 +279,11 @@ def test_tails_of_parts_are_those_of_the_whole():
 
 
 def problems_of(estimator, log, policy, predicted=None):
-    return estimator.sums(log, policy, predicted).find_problems()
+    return estimator.terms(log, policy, predicted).sums().find_problems()
 
 
 def test_the_expected_effective_sample_size_is_of_all_actions_of_the_logger():
-    estimate = InversePropensityScoring().sums(*short_log(knows_all=True)[:2])
+    estimate = InversePropensityScoring().terms(*short_log(knows_all=True)[:2]).sums()
     assert estimate.weights.effective_sample_size() == pytest.approx(3.560054735, abs=1e-9)
     assert estimate.weights.expected_sample_size() == pytest.approx(3.892395084, abs=1e-9)
     (text,) = [text for text in estimate.find_problems() if "effective" in text]

@@ -8,7 +8,7 @@ import pytest
 
 from bandit_envs.evaluations import evaluate
 from bandit_envs.logged import from_frame, read_log, scan_log
-from bandit_envs.logged.log import concatenate
+from bandit_envs.logged.joining import concatenate
 from bandit_envs.tables import parts
 from bandit_envs.tables.decisions import candidate_rows, candidate_table
 from tests.logged.items import DECISIONS, LONG, long_frame

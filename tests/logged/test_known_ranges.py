@@ -185,8 +185,8 @@ def test_nearly_all_hedged_sequences_contain_the_value_at_every_time():
 def test_intervals_of_a_known_range_have_known_widths():
     log, policy, predicted = short_log()
     rows = {
-        "ips": InversePropensityScoring().sums(log, policy).influence_sums(),
-        "dr": DoublyRobust().sums(log, policy, predicted).influence_sums(),
+        "ips": InversePropensityScoring().terms(log, policy).sums().influence_sums(),
+        "dr": DoublyRobust().terms(log, policy, predicted).sums().influence_sums(),
     }
     known = {
         5.0: (2.400806978, 8.305256145, 7.525988795),

@@ -20,7 +20,7 @@ from bandit_envs.logged import (
     scan_log,
     write_log,
 )
-from bandit_envs.logged.loggers import logs_of_loggers, stratify_estimates
+from bandit_envs.logged.loggers import stratify_estimates
 from tests.command_line import rows, run
 
 pandas = pytest.importorskip("pandas")
@@ -47,38 +47,15 @@ def table(size=4000, seed=0):
     return frame
 
 
-def test_each_log_has_its_rows_and_the_encoding_of_the_whole():
-    frame = table()
-    logs = logs_of_loggers(frame, "logger", **ROLES)
-    assert list(logs) == ["a", "b"]
-    assert {log.encoding.actions for log in logs.values()} == {tuple(ITEMS)}
-    assert {log.num_actions for log in logs.values()} == {3}
-    order = np.argsort(frame["logger"], kind="stable")
-    whole = from_frame(frame.drop(columns="logger"), **ROLES)
-    assert concatenate([*logs.values()]) == whole[order.to_numpy()]
-
-
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_files_are_read_as_frames_are(tmp_path, suffix):
-    path = tmp_path / f"table.{suffix}"
-    if suffix == "csv":
-        table(300).to_csv(path, index=False)
-    else:
-        pytest.importorskip("pyarrow")
-        table(300).to_parquet(path, index=False)
-    assert logs_of_loggers(path, "logger", **ROLES) == logs_of_loggers(
-        table(300), "logger", **ROLES
-    )
-
-
-def test_without_features_all_others_are_but_not_the_logger():
-    logs = logs_of_loggers(table(50), "logger", **{**ROLES, "features": None})
-    assert logs["a"].encoding.labels() == ["country=DE", "country=FR", "p_a", "p_b"]
+def logs_of(frame, roles=ROLES):
+    """Returns the log of each policy, by its name, in the encoding of all."""
+    log = from_frame(frame.drop(columns="logger"), **roles)
+    return {name: log[(frame["logger"] == name).to_numpy()] for name in sorted({*frame["logger"]})}
 
 
 def test_both_ways_to_join_them_are_near_the_truth():
     frame = table(20_000)
-    logs = logs_of_loggers(frame, "logger", **ROLES)
+    logs = logs_of(frame)
     columns = [frame.loc[frame["logger"] == name, ["p_a", "p_b"]].to_numpy() for name in logs]
     balanced = balance_loggers([*logs.values()], columns)
     policy = np.tile([0.5, 0.0, 0.5], (len(balanced), 1))
@@ -91,17 +68,6 @@ def test_both_ways_to_join_them_are_near_the_truth():
     ]
     combined = combine_estimates(estimates)
     assert abs(combined.value - 0.2) < 5 * combined.standard_error
-
-
-def test_rows_without_a_logger_and_gaps_are_refused():
-    frame = table(50)
-    with pytest.raises(ValueError, match="the table has no column 'writer'"):
-        logs_of_loggers(frame, "writer", **ROLES)
-    with pytest.raises(ValueError, match="expected a table without gaps"):
-        logs_of_loggers(frame, "logger", **ROLES, drop_missing=True)
-    frame.loc[7, "logger"] = None
-    with pytest.raises(ValueError, match="'logger' 1, first in row 7"):
-        logs_of_loggers(frame, "logger", **ROLES)
 
 
 LOGGERS = {**ROLES, "logger": "logger", "propensity": {"a": "p_a", "b": "p_b"}}
@@ -124,7 +90,7 @@ def test_each_row_has_the_propensity_of_its_own_policy(tmp_path):
 def test_a_balanced_log_is_that_of_balance_loggers_in_the_order_of_the_table():
     frame = table(500)
     found = from_frame(frame, **BALANCED)
-    logs = logs_of_loggers(frame, "logger", **ROLES)
+    logs = logs_of(frame)
     columns = [frame.loc[frame["logger"] == name, ["p_a", "p_b"]].to_numpy() for name in logs]
     expected = balance_loggers([*logs.values()], columns)
     order = np.argsort(frame["logger"].to_numpy(), kind="stable")
@@ -280,7 +246,7 @@ def test_policies_that_took_turns_may_be_balanced(estimator):
 
 
 def estimates_of(frame, roles):
-    logs = logs_of_loggers(frame, "logger", **roles)
+    logs = logs_of(frame, roles)
     return [
         SelfNormalizedIPS().estimate(
             log, np.tile([0.0, 1.0, 0.0][: log.num_actions], (len(log), 1))

@@ -1,12 +1,12 @@
 """Logs of items with features, from sets that change."""
 
 import dataclasses
-import inspect
 
 import numpy as np
 import pytest
 
 from bandit_envs.logged import BanditLog, read_log, scan_log, write_log
+from bandit_envs.logged.files.log_roles import LogColumns
 from bandit_envs.tables.encoding import NumberColumn, TableEncoding, TextColumn
 
 ENCODING = TableEncoding(
@@ -65,16 +65,15 @@ def test_what_was_not_offered_is_refused(changes, message):
         make_log(**changes)
 
 
-OF_TABLES = {"features", "item", "decision", "chosen", "item_features"}
-"""With these, a file is read as a table, whoever wrote it."""
-
-OTHERS = {"path", "batch_rows", "only", "time", *OF_TABLES}
+OTHERS = {"time", "features", "item", "decision", "chosen", "item_features"}
+"""With these but the time, a file is read as a table, whoever wrote it."""
 
 GIVEN = {"num_actions": 2, "drop_missing": True, "embedding": ["x"], "gather": True}
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in inspect.signature(scan_log).parameters if name not in OTHERS]
+    "name",
+    sorted({*LogColumns.__annotations__} - OTHERS),
 )
 def test_what_says_the_columns_of_a_table_is_refused_for_a_written_log(tmp_path, name):
     write_log(tmp_path / "log.npz", make_log())

@@ -24,7 +24,7 @@ from bandit_envs.logged import (
     learn_from_log,
     probabilities_of,
 )
-from bandit_envs.logged.learners.policy_files import SavedPolicy
+from bandit_envs.logged.learners.saved_policy import SavedPolicy
 from bandit_envs.nests import map_structure
 from bandit_envs.trajectories import Trajectory, restart, termination
 from tests.logged.logs import drawn

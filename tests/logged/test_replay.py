@@ -141,7 +141,8 @@ def test_a_log_that_is_not_uniform_is_no_log_for_replay_also_in_parts():
     with pytest.raises(ValueError, match="with different propensities; expected a log of a uni"):
         ReplayMethod().estimate(log, ALWAYS)
     parts = [
-        ReplayMethod().sums(log[rows], ALWAYS[rows]) for rows in (slice(2000), slice(2000, 4000))
+        ReplayMethod().terms(log[rows], ALWAYS[rows]).sums()
+        for rows in (slice(2000), slice(2000, 4000))
     ]
     with pytest.raises(ValueError, match="with different propensities"):
         merge_sums(parts).estimate()

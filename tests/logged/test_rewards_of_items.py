@@ -4,8 +4,8 @@ import pytest
 
 from bandit_envs.evaluations import evaluate, learn
 from bandit_envs.logged import RewardTable, concatenate, from_frame, read_log, scan_log
-from bandit_envs.logged.files.item_scan import open_table
 from bandit_envs.logged.files.log_roles import LogRoles
+from bandit_envs.logged.files.open_table import open_table
 from bandit_envs.tables.parts import FramePart, Parts
 from tests.logged.items import LONG, STRUCTS, WIDE, long_frame, struct_frame, wide_frame
 from tests.logged.test_lists_in_tables import write

@@ -65,7 +65,6 @@ def numbers_of(estimate):
         estimate.max_weight,
         estimate.share_of_large_weights,
         *estimate.interval(),
-        *estimate.median_of_means(0.99),
         *estimate.bernstein_interval(),
         *estimate.bootstrap_interval(resamples=20),
     ]

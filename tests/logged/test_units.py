@@ -22,7 +22,7 @@ from bandit_envs.logged.estimators import estimate_logged, gain_over
 from bandit_envs.logged.estimators.gains import p_value_of
 from bandit_envs.logged.estimators.kernel_estimators import KernelDR, KernelIPS, find_moved
 from bandit_envs.logged.intervals import KnownRange
-from bandit_envs.logged.intervals.blocks import buckets_of_units
+from bandit_envs.logged.intervals.blocks import RowBlocks
 from bandit_envs.logged.reward_models.regression import RewardRegression
 from bandit_envs.logged.reward_models.reward_sums import RewardSums, folds_of
 from bandit_envs.logged.rows.likely_units import describe_unused
@@ -51,7 +51,7 @@ def fixture_log():
     ],
 )
 def test_units_have_the_same_blocks_on_all_machines(unit, bucket):
-    assert buckets_of_units(as_units([unit])).tolist() == [bucket]
+    assert RowBlocks.of(0, 1, as_units([unit])).of_rows.tolist() == [bucket]
 
 
 FIXTURE = {
@@ -312,8 +312,8 @@ def test_wrong_units_are_refused(unit, error, text):
 
 def test_sums_with_and_without_units_do_not_merge():
     log, policy = drawn_log(40, np.arange(40))
-    left = InversePropensityScoring().sums(log, policy)
-    right = InversePropensityScoring().sums(log.drop("unit"), policy)
+    left = InversePropensityScoring().terms(log, policy).sums()
+    right = InversePropensityScoring().terms(log.drop("unit"), policy).sums()
     with pytest.raises(ValueError, match="sums are of rows with and without units"):
         left.merge(right)
 

@@ -36,7 +36,6 @@ GOOD = {
     policies.RandomSlatePolicy: {"num_actions": 3, "num_slots": 2},
     policies.CascadeUCBPolicy: {"num_actions": 3, "num_slots": 2},
     policies.PBMUCBPolicy: {"num_actions": 3, "num_slots": 2, "observation_probs": [1.0, 0.5]},
-    policies.TopKLinUCBPolicy: {**ITEMS, "num_slots": 2},
 }
 """Arguments of policies with which nothing is wrong."""
 
@@ -103,7 +102,6 @@ REFUSED = [
     (policies.CascadeUCBPolicy, "c", -1.0, ValueError),
     (policies.PBMUCBPolicy, "observation_probs", [1.0], ValueError),
     (policies.PBMUCBPolicy, "observation_probs", [1.0, 0.0], ValueError),
-    (policies.TopKLinUCBPolicy, "alpha", -1.0, ValueError),
 ]
 """A policy, the name of an argument, what is wrong for it, and the error."""
 

@@ -11,10 +11,10 @@ from bandit_envs import (
     DelayedRewards,
     EpsilonGreedyPolicy,
     KArmedTestbed,
+    LinUCBPolicy,
     RandomActionMask,
     RegretMetric,
     StepDriver,
-    TopKLinUCBPolicy,
 )
 from bandit_envs.base.saving import load_state, save_state
 from bandit_envs.environments import ContinuousBandit
@@ -59,7 +59,7 @@ class TestRowByRowOfSlates(RowByRowContract):
         return make_environment("top_k_lin_ucb", batch_size, seed)
 
     def make_policy(self, env, seed):
-        return make(TopKLinUCBPolicy, env, seed)
+        return make(LinUCBPolicy, env, seed)
 
 
 class TestRowByRowOfNumbers(RowByRowContract):

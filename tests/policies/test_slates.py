@@ -18,9 +18,9 @@ from bandit_envs import (
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.policies import (
     CascadeUCBPolicy,
+    LinUCBPolicy,
     PBMUCBPolicy,
     RandomSlatePolicy,
-    TopKLinUCBPolicy,
 )
 from bandit_envs.policies.registry import POLICIES
 from bandit_envs.specs import SlateSpec
@@ -105,7 +105,7 @@ def test_pbm_ucb_weighs_what_was_shown_by_the_looks_at_its_slot():
 def test_top_k_lin_ucb_regresses_on_every_slot():
     rng = np.random.default_rng(0)
     spec = {"global": ArraySpec((2,), np.float32), "per_arm": ArraySpec((6, 3), np.float32)}
-    policy = TopKLinUCBPolicy(2, alpha=0.7, observation_spec=spec, batch_size=4, seed=0)
+    policy = LinUCBPolicy(0.7, num_slots=2, observation_spec=spec, batch_size=4, seed=0)
     gram, response = np.eye(5), np.zeros(5)
     for _ in range(20):
         observation = {

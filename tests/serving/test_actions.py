@@ -7,7 +7,7 @@ from bandit_envs import KLUCBPolicy
 from bandit_envs.base.saving import encode_state
 from bandit_envs.policies import BetaThompsonSamplingPolicy
 from bandit_envs.serving import DecisionService
-from tests.serving.services import CONTEXT, NAMES, open_arms, open_shop
+from tests.serving.services import CONTEXT, NAMES, arms, open_arms, open_shop
 
 
 def serve(service, size):
@@ -117,10 +117,9 @@ def test_a_service_that_was_not_closed_counts_the_same_choices(tmp_path):
         if step % 2:
             service.reward(decision.id, 1.0)
     expected = encode_state(service.policy.get_state())
-    service._learner_lock.release()  # as the end of a process does
+    service._session._release()  # as the end of a process does
     with open_klucb(tmp_path) as again:
         assert encode_state(again.policy.get_state()) == expected
-    service._store.close()
 
 
 def test_unknown_and_retired_actions_are_named(tmp_path):
@@ -135,3 +134,15 @@ def test_unknown_and_retired_actions_are_named(tmp_path):
             service.decide(available="red")
         with pytest.raises(TypeError, match="expected a name"):
             service.add_action(3)
+
+
+def test_names_that_differ_in_case_or_white_space_alone_are_told(tmp_path):
+    names = ["red", "Red ", "blue"]
+    with pytest.warns(UserWarning, match="'red' and 'Red ' differ in case or white space alone"):
+        service = DecisionService(tmp_path / "shop.sqlite", arms(), names)
+    service.close()
+    (tmp_path / "other").mkdir()
+    with open_arms(tmp_path / "other") as other:
+        with pytest.warns(UserWarning, match="'blue' and 'BLUE' differ"):
+            other.add_action("BLUE")
+        assert other.actions == (*NAMES, "BLUE")

@@ -74,17 +74,17 @@ SCHEDULES = {
 
 def disturb(service, rng, call):
     """Calls, and lets it fail most of the time."""
-    connection = FaultyConnection(service._store._connection)
+    connection = FaultyConnection(service._session.store._connection)
     connection.remaining = int(rng.integers(12))
     connection.fault = FAULTS[rng.integers(len(FAULTS))]
-    service._store._connection = connection
+    service._session.store._connection = connection
     FailingPolicy.fails = rng.random() < 0.3
     try:
         call(service)
     except (KeyboardInterrupt, MemoryError, OSError, TypeError, ValueError):
         return 1
     finally:
-        service._store._connection = connection._connection
+        service._session.store._connection = connection._connection
         FailingPolicy.fails = False
     return 0
 
@@ -227,7 +227,7 @@ def test_a_process_that_was_forked_changes_nothing(tmp_path):
     answers = context.SimpleQueue()
     with open_arms(tmp_path) as service:
         service.decide(id="one")
-        with service._lock:  # as another thread may hold it
+        with service._session.lock:  # as another thread may hold it
             process = context.Process(target=use_inherited, args=(service, answers))
             process.start()
             process.join(60)

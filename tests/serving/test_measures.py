@@ -6,6 +6,8 @@ import sqlite3
 import numpy as np
 import pytest
 
+from bandit_envs.evaluations import evaluate
+from bandit_envs.logged import read_log, scan_log
 from bandit_envs.policies import SplitTestPolicy
 from bandit_envs.policies.split_tests import compare_variants
 from bandit_envs.serving import DecisionService, read_report
@@ -148,3 +150,35 @@ def test_an_upgrade_keeps_further_rewards(tmp_path):
     with DecisionService(service.path, policy) as service:
         assert not service.measure("visit", {"cost": 2.0})
         assert service.report().measures[0].mean == 1.0
+
+
+def test_a_further_reward_is_evaluated_as_the_reward_is(tmp_path):
+    rng = np.random.default_rng(0)
+    (tmp_path / "costs").mkdir()
+    with open_arms(tmp_path, epsilon=0.3) as service, open_arms(tmp_path / "costs") as other:
+        for number in range(30):
+            decision = service.decide(id=str(number))
+            cost = float(rng.normal())
+            service.measure(decision.id, {"cost": cost})
+            if number < 20:
+                service.reward(decision.id, 1.0)
+        service.decide()
+        log = read_log(service.path, reward="cost", time="time")
+        assert [*log.step] == sorted(log.step)
+        means = {each.name: each for each in service.report().measures}
+        assert (len(log), log.reward.mean()) == (30, pytest.approx(means["cost"].mean))
+        scan = scan_log(service.path, reward="cost")
+        assert scan.remarks()[-1] == "1 of 31 decisions have no cost, and are left out"
+        rows = evaluate(scan, "constant:number=green", "ips").rows
+        is_green = log.action == 1
+        expected = np.where(is_green, log.reward / log.propensity, 0.0).mean()
+        assert rows[-1].value == pytest.approx(expected)
+        service.measure("29", {"back": 1.0})
+        service.measure(service.decide().id, {"cost": 100.0})
+        assert sum(map(len, scan)) == 30  # as it was when it was opened
+        with pytest.raises(
+            ValueError, match=r"no decision has; expected one of \['reward', 'back'"
+        ):
+            scan_log(service.path, reward="price")
+        assert other.decide()
+        assert len(read_log(tmp_path, reward="cost")) == 31

@@ -69,6 +69,9 @@ def test_processes_agree_on_the_number_of_features(tmp_path):
 def test_who_only_decides_needs_a_file(tmp_path):
     with pytest.raises(FileNotFoundError, match="does not exist"):
         open_arms(tmp_path, learns=False)
+    (tmp_path / "shop.sqlite").touch()  # as where a process was killed that creates it
+    with pytest.raises(ValueError, match="is empty; DecisionService"):
+        open_arms(tmp_path, learns=False)
 
 
 def serve_users(folder, start, number):
@@ -211,7 +214,7 @@ def test_the_learner_of_a_dead_process_is_no_hindrance(tmp_path):
 @pytest.mark.posix
 def test_a_process_that_was_forked_must_open_the_file_itself(tmp_path):
     with open_arms(tmp_path) as service:
-        service._process -= 1
+        service._session._process -= 1
         with pytest.raises(OSError, match="open it anew in each process"):
             service.decide()
-        service._process += 1
+        service._session._process += 1

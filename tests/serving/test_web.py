@@ -13,8 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from bandit_envs import ArraySpec, ContextualPolicy
 from bandit_envs.logged import read_log
-from bandit_envs.serving import read_report
+from bandit_envs.policies.models import Ridge
+from bandit_envs.policies.rules import Softmax
+from bandit_envs.serving import DecisionService, read_report
 
 pytest.importorskip("fastapi")
 pytest.importorskip("uvicorn")
@@ -58,8 +61,9 @@ def start(folder, *arguments):
 
 
 def kill(process):
-    """Kills a process and those that it has started."""
-    os.killpg(process.pid, signal.SIGKILL)
+    """Kills a process and those that it has started, unless it has ended."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
@@ -125,6 +129,10 @@ def test_the_web_service_refuses_what_is_wrong_and_goes_on(folder):
         assert client.post("/reward/visit-1", params={"value": 1.0}).json() == {"is_new": True}
         assert client.post("/reward/visit-1", params={"value": 0.0}).json() == {"is_new": False}
         assert "1 decision, 1 reward, mean 1" in client.get("/report").text
+        (folder / "web.sqlite").rename(folder / "moved.sqlite")
+        lost = client.post("/reward/visit-1", params={"value": 1.0})
+        assert lost.status_code == 503
+        assert lost.json()["detail"].startswith("the file was removed while")
 
 
 def test_the_workers_of_the_page_decide_by_what_a_program_beside_them_learns(folder):
@@ -141,9 +149,22 @@ def test_the_workers_of_the_page_decide_by_what_a_program_beside_them_learns(fol
             client.post("/reward/visit-0", params={"value": 1.0})
             users = itertools.count(1)
             wait_until(lambda: decide(client, next(users))["probability"] > 0.9)
+            kill(learner)
+            upgrade(folder / "web.sqlite")
+            late = client.post("/reward/visit-1", params={"value": 1.0})
+            assert late.status_code == 503
+            assert late.json()["detail"].startswith("the file was upgraded to ContextualPolicy")
+            assert late.json()["detail"].endswith("open it anew, with this policy")
     finally:
         kill(learner)
     assert len(read_log(folder / "web.sqlite")) == 1
+
+
+def upgrade(file):
+    """Puts another policy to work in the file of the page."""
+    spec = ArraySpec((3,), "float64")
+    policy = ContextualPolicy(Ridge(), Softmax(1.0), observation_spec=spec, num_actions=3)
+    assert DecisionService.upgrade(file, policy)
 
 
 def ask_to_rank(client, user, **changes):

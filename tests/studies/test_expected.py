@@ -11,7 +11,7 @@ pytest.importorskip("rich")
 pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 from bandit_envs.metrics import MetricResult, Statistics
-from bandit_envs.studies.results.expected import compare_with_expected
+from bandit_envs.studies.results.expected import check_expected_values, compare_with_expected
 from bandit_envs.studies.results.results import PairResult
 from bandit_envs.studies.running.tasks import run_task
 from tests.command_line import rows, run, sweep
@@ -27,6 +27,7 @@ def statistics(*values):
 def compared(*expected, measured=((9.0, 11.0), (19.0, 21.0)), **values):
     """Compares with policies of these rewards in each of three steps; standard errors are 1."""
     one = study(policies=TWO, steps=3, expected=[{"source": "exact", **e} for e in expected])
+    check_expected_values(one)
     pairs = []
     for (environment, policy), rewards in zip(one.pairs(), measured):
         sums = statistics(*np.cumsum(rewards))

@@ -1,6 +1,7 @@
 """What the figures of studies show."""
 
 import dataclasses
+import functools
 import itertools
 import struct
 import sys
@@ -14,7 +15,8 @@ pytest.importorskip("filelock")
 pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 from bandit_envs.studies.definition import study as studying
-from bandit_envs.studies.results.results import PairResult, merge
+from bandit_envs.studies.results.records import merge
+from bandit_envs.studies.results.results import PairResult
 from bandit_envs.studies.running.tasks import run_task
 from bandit_envs.studies.showing.axes import wrap
 from bandit_envs.studies.showing.shown_environments import page_environments
@@ -124,7 +126,9 @@ def test_quantiles_give_medians_and_bands_over_all_runs(monkeypatch):
     panels = ["reward", "cumulative_regret"]
     one = study(["testbed"], ["ucb:c=2"], panels=panels, runs=20, steps=15, quantiles=[0.2, 0.7])
     task, blocks = next(one.tasks()), [run_task(task) for task in one.tasks()]
-    figure = draw(one, [PairResult(task.environment, task.policy, 20, merge(blocks))])
+    figure = draw(
+        one, [PairResult(task.environment, task.policy, 20, functools.reduce(merge, blocks))]
+    )
     sums = {name: np.hstack([block[name].curves for block in blocks]) for name in blocks[0]}
     reward, regret = np.diff(sums["reward"], axis=0, prepend=0), sums["regret"]
     for axis, runs in zip(figure.axes, (reward, regret)):
@@ -184,13 +188,18 @@ def test_labels_of_a_narrow_logarithmic_axis_do_not_overlap():
     assert all(left.x1 < right.x0 for left, right in itertools.pairwise(shown))
 
 
-def test_curves_can_be_told_apart_and_those_that_cannot_are_counted():
+def test_curves_can_be_told_apart_and_are_of_the_best_policies_if_there_are_more():
     one = a_study(*(f"ucb:c={c}" for c in range(1, 35)), panels=["reward"], runs=2)
-    figure = draw(one, is_laid_out=True)
+    results = run(one)
+    figure = draw(one, results, is_laid_out=True)
     (axis,) = figure.axes
     styles = {(line.get_color(), line.get_linestyle()) for line in axis.lines}
     assert len(styles) == len(axis.lines) == 32
-    assert figure.legends[0].get_title().get_text() == "the first 32 of 34"
+    assert figure.legends[0].get_title().get_text() == "the 32 best by mean reward of 34"
+    means = {one.policy_label(p.policy): float(p.statistics("mean_reward").mean) for p in results}
+    hidden = [means.pop(label) for label in set(means) - set(labels(figure))]
+    assert len(hidden) == 2
+    assert max(hidden) <= min(means.values())
 
 
 @pytest.mark.parametrize("start", [1.0, 1.234567890123456])

@@ -172,6 +172,18 @@ def test_some_policies_are_named_as_a_baseline_is(folder):
         loaded.only([])
 
 
+def test_some_policies_leave_out_what_is_expected_of_others(tmp_path):
+    value = 'metric = "reward"\nsince = 2\nvalue = 0.0\nsource = "exact: none"\n'
+    others = '[[expected]]\npolicy = "random"\n' + value
+    own = '[[expected]]\npolicy = "greedy"\n' + value
+    arms = 'environment = ["testbed:k=2"]\npolicy = ["random", "greedy"]\npanels = ["reward"]\n'
+    found = run(parse(f'title = ""\nruns = 2\nsteps = 4\n{arms}{others}{own}'), tmp_path)
+    part = found.only(["greedy"])
+    assert [row.policy for row in found.compare()] == ["random", "greedy"]
+    assert part.compare() == found.compare()[1:]
+    assert sum(line.get_marker() == "x" for line in part.plot().axes[0].lines) == 1
+
+
 def test_some_policies_tell_what_has_not_finished_of_the_whole_study(tmp_path):
     run(parse(TINY), tmp_path)
     forget_tasks(tmp_path, {1})

@@ -13,11 +13,12 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("scipy")
 pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
+from bandit_envs.metrics import QUANTITIES
 from bandit_envs.names.notation import parse_toml
 from bandit_envs.showing.tables import p_text
 from bandit_envs.studies import Study, load, run
 from bandit_envs.studies.definition.study_file import study_text
-from bandit_envs.studies.showing.ranked_policies import rank_policies
+from bandit_envs.studies.showing.ranked_policies import choose_lines, rank_policies
 from tests import command_line
 from tests.command_line import example_text, gallery
 
@@ -153,7 +154,7 @@ def test_a_page_of_many_policies_ranks_them_and_draws_the_best(tmp_path):
     found = run(Study.from_dict(values), tmp_path)
     found.write_page(tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text("utf-8")
-    assert "Curves are of the 32 best of 40 policies; the table has all." in text
+    assert "Curves are of the 32 best by mean reward of 40 policies; the table has all." in text
     ranked = rank_policies(found.study, found.pairs)
     rows = re.findall(r"<tr><td>(.*?)</td><td", text.partition("<h2>Ranking")[2])
     labels = [found.study.policy_label(each.policy) for each in ranked]
@@ -176,6 +177,21 @@ def test_ranks_are_means_over_environments_and_ties_share_the_better_one():
     expected = [("a", [1.0, 2.0]), ("c", [1.0, 3.0]), ("b", [3.0, 1.0]), ("new", [])]
     assert [(each.policy, each.ranks) for each in ranked] == expected
     assert rank_policies(SimpleNamespace(quantities=()), pairs) == []
+
+
+def test_a_line_of_several_policies_counts_as_the_best_of_them():
+    means = {"a": 0.1, "b": 0.3, "c": 0.2, "d": 0.4}
+    pairs = [
+        SimpleNamespace(environment="here", policy=policy, statistics=lambda _, m=m: mean_of(m))
+        for policy, m in means.items()
+    ]
+    lines = {"a and d": ["a", "d"], "b": ["b"], "c": ["c"], "new": ["new"]}
+    study = SimpleNamespace(policy=[*means, "new"], quantities=QUANTITIES)
+    assert choose_lines(study, pairs, lines, 4) == ([*lines], "")
+    found = (["a and d", "b"], "the 2 best by mean reward of 4")
+    assert choose_lines(study, pairs, lines, 2) == found
+    unranked = SimpleNamespace(policy=[*means, "new"], quantities=())
+    assert choose_lines(unranked, pairs, lines, 2) == (["a and d", "b"], "the 2 first of 4")
 
 
 def test_rounding_gives_no_better_rank():

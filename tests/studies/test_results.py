@@ -168,18 +168,20 @@ def test_a_kill_after_packing_leaves_nothing_twice(whole, results):
     assert [file.name for file in (results / "tasks").glob("[!.]*")] == ["results-1.npz"]
 
 
-def test_each_file_is_read_once(results, monkeypatch):
+def test_each_array_is_read_once(results, monkeypatch):
     read = []
-    read_pack = Pack.read
+    read_slice = Pack.read_slice
 
-    def note(pack, metrics):
-        read.append(pack.path.name)
-        return read_pack(pack, metrics)
+    def note(pack, task, columns):
+        read.extend((task, column.name) for column in columns)
+        return read_slice(pack, task, columns)
 
-    monkeypatch.setattr(Pack, "read", note)
+    monkeypatch.setattr(Pack, "read_slice", note)
     assert run("report", results).code == 0
+    once = [*read]
+    assert len(once) == len(set(once)) > 0
     assert sweep(results.parent, TINY).code == 0
-    assert read == 2 * ["results-1.npz"]
+    assert read == 2 * once
 
 
 @pytest.fixture

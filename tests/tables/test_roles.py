@@ -5,25 +5,57 @@ import inspect
 import numpy as np
 import pytest
 
+from bandit_envs.cli.parser import make_parser
 from bandit_envs.datasets import read_dataset, read_outcomes
 from bandit_envs.logged import from_frame, read_log, scan_log
-from bandit_envs.logged.files import read_slates
-from bandit_envs.tables.roles import Roles
+from bandit_envs.logged.files import log_roles, read_slates
+from bandit_envs.logged.files.log_roles import LogColumns
+from bandit_envs.logged.files.reward_table import RewardTable
+from bandit_envs.logged.learners.saved_policy import SavedPolicy
+from bandit_envs.policies.split_tests.variant_tables import compare_variants
+from bandit_envs.tables.decisions.new_decisions import scan_candidates
+from bandit_envs.tables.roles import ROLES, Roles, is_given
 
 pandas = pytest.importorskip("pandas")
 
-ROLES = {"action", "reward", "cost", "propensity", "features", "embedding", "time", "label"}
-ROLES |= {"slot_propensity", "prefix_propensity", "slate", "slot", "example", "logger", "unit"}
-ROLES |= {"weight", "by"}
-ROLES |= {"decision", "item", "chosen", "item_features", "available"}
-OTHERS = {"path", "frame", "table", "batch_rows", "num_actions", "drop_missing", "only"}
-OTHERS |= {"layout", "text_features", "balance", "gather", "rewards"}
+NAMED = {*LogColumns.__annotations__} - {*log_roles.HOW}
+HOW = {"path", "frame", "table", "batch_rows", "num_actions", "drop_missing", "only", "gather"}
+HOW |= {"columns", "balance", "rewards", "layout", "text_features", "seed", "self", "encoding"}
+HOW |= {"opened", "closed", "shares", "delta", "tolerance", "threshold", "planned", "control"}
+HOW |= {"closes_by_results", "confidence"}
 READERS = (scan_log, read_log, from_frame, read_slates, read_outcomes, read_dataset)
+READERS += (compare_variants, scan_candidates, SavedPolicy.scan, SavedPolicy.choose)
+READERS += (RewardTable.arrivals,)
 
 
 @pytest.mark.parametrize("read", READERS)
 def test_every_argument_of_a_reader_is_a_role_or_says_how_to_read(read):
-    assert {*inspect.signature(read).parameters} <= ROLES | OTHERS
+    assert {*inspect.signature(read).parameters} <= {*ROLES} | HOW
+
+
+def test_all_readers_of_logs_take_the_same_columns_with_the_same_defaults():
+    parameters = inspect.signature(from_frame).parameters
+    assert {*parameters} == {"frame", *NAMED, *log_roles.HOW}
+    for role in NAMED:
+        assert not is_given(role, parameters[role].default)
+    for name, default in log_roles.HOW.items():
+        assert parameters[name].default is default
+    assert not log_roles.LogRoles.of(**{role: ROLES[role].default for role in NAMED}).given
+    assert log_roles.LogRoles.of(features=[], gather=True).given == ["features", "gather"]
+    for read in (scan_log, read_log):
+        with pytest.raises(TypeError, match="'rewrad' is given; expected one of action, item"):
+            read("a.csv", rewrad="paid")
+
+
+@pytest.mark.parametrize("command", ["evaluate", "learn", "apply", "route", "show"])
+def test_options_that_name_columns_are_roles(command):
+    (chosen,) = [each for each in make_parser()._actions if each.dest == "command"]
+    options = chosen.choices[command]._actions
+    named = {option.dest for option in options if option.metavar in ("COLUMN", "COLUMN|P")}
+    assert named <= {*ROLES}
+    for option in options:
+        if option.dest in ROLES and option.default is not None:
+            assert option.default == ROLES[option.dest].default
 
 
 def frame(size=6):

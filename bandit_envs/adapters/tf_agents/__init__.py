@@ -8,7 +8,6 @@ check_versions()  # before TF-Agents is imported, which may fail
 
 from bandit_envs.adapters.tf_agents.baselines import optimal_action_fn, optimal_reward_fn
 from bandit_envs.adapters.tf_agents.checkpoint import TrackableEnvironment
-from bandit_envs.adapters.tf_agents.driver_logs import log_observer
 from bandit_envs.adapters.tf_agents.environment import (
     TFAgentsBanditEnvironment,
     TFAgentsEnvironment,
@@ -81,6 +80,7 @@ from bandit_envs.adapters.tf_agents.environments.wheel_py_environment import (
 from bandit_envs.adapters.tf_agents.policies import (
     as_policy,
     as_tf_policy,
+    log_observer,
     policy_observer,
     tensor_specs,
     with_distribution,

@@ -14,13 +14,9 @@ import tensorflow as tf
 from numpy.typing import DTypeLike
 from tf_agents.environments import py_environment, tf_py_environment
 
-from bandit_envs.adapters.tf_agents.environment import (
-    STEPPING,
-    TFAgentsEnvironment,
-    is_endless,
-    remedy_for,
-)
+from bandit_envs.adapters.tf_agents.environment import STEPPING, is_endless
 from bandit_envs.adapters.tf_agents.numpy_calls import as_it_is, numpy_function
+from bandit_envs.adapters.tf_agents.tf_environment import bandit_of
 from bandit_envs.arrays import Array
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.py_environment import PyEnvironment
@@ -103,16 +99,10 @@ class OptimumOfStep:
 
 def _bandit_of(env: AnyEnvironment) -> AnyBandit:
     """Returns the bandit of this package in `env`, or raises TypeError or ValueError."""
-    if isinstance(env, tf_py_environment.TFPyEnvironment):
-        env = env.pyenv
-    if isinstance(env, TFAgentsEnvironment):
-        env = env.wrapped_env()
-    if not isinstance(env, PyEnvironment):
-        expected = "expected an environment of bandit_envs, adapted or not"
-        raise TypeError(f"env is {env!r}; {expected}{remedy_for(env)}")
-    if not isinstance(env, (BanditPyEnvironment, Wrapper)) or not is_endless(env):
-        raise ValueError(f"{env.name} has a horizon; expected a bandit without one")
-    return env
+    bandit = bandit_of("env", env)
+    if not isinstance(bandit, (BanditPyEnvironment, Wrapper)) or not is_endless(bandit):
+        raise ValueError(f"{bandit.name} has a horizon; expected a bandit without one")
+    return bandit
 
 
 def _is_determined_by_observation(bandit: AnyBandit) -> bool:

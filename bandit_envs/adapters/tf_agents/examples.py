@@ -21,28 +21,23 @@ from tf_agents.bandits.networks import global_and_arm_feature_network
 from tf_agents.networks import network
 from tf_agents.trajectories import time_step as ts
 
-from bandit_envs.adapters.tf_agents.policies.tf_agents_policy import (
-    TFAgentsPolicy,
-    as_policy,
-    tensor_specs,
-)
+from bandit_envs.adapters.tf_agents import as_policy, tensor_specs
 from bandit_envs.arrays import Rng
 from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.policies import Policy
 from bandit_envs.seeding import Seed
 
 LAYERS = (32, 16)
 """The widths of the layers of networks."""
 
 
-def linear_ucb_agent(env: PyEnvironment, seed: Seed, *, alpha: float = 1.0) -> TFAgentsPolicy:
+def linear_ucb_agent(env: PyEnvironment, seed: Seed, *, alpha: float = 1.0) -> Policy:
     """LinUCB, by TF-Agents' `LinearUCBAgent`."""
     agent = LinearUCBAgent(*tensor_specs(env), alpha=alpha, accepts_per_arm_features=True)
     return as_policy(agent, env.batch_size, seed)
 
 
-def linear_thompson_sampling_agent(
-    env: PyEnvironment, seed: Seed, alpha: float = 1.0
-) -> TFAgentsPolicy:
+def linear_thompson_sampling_agent(env: PyEnvironment, seed: Seed, alpha: float = 1.0) -> Policy:
     """Linear Thompson sampling, by TF-Agents' `LinearThompsonSamplingAgent`."""
     agent = LinearThompsonSamplingAgent(
         *tensor_specs(env), alpha=alpha, accepts_per_arm_features=True
@@ -57,7 +52,7 @@ def neural_epsilon_greedy_agent(
     epsilon: float = 0.1,
     learning_rate: float = 0.01,
     layers: Sequence[int] = LAYERS,
-) -> TFAgentsPolicy:
+) -> Policy:
     """ε-greedy on a network's predictions, by TF-Agents' `NeuralEpsilonGreedyAgent`."""
     rng = np.random.default_rng(seed)
     time_step_spec, action_spec = tensor_specs(env)
@@ -81,7 +76,7 @@ def neural_lin_ucb_agent(
     encoding_dim: int = 16,
     learning_rate: float = 0.01,
     layers: Sequence[int] = LAYERS,
-) -> TFAgentsPolicy:
+) -> Policy:
     """LinUCB on a network's features, by TF-Agents' `NeuralLinUCBAgent`."""
     rng = np.random.default_rng(seed)
     time_step_spec, action_spec = tensor_specs(env)
@@ -107,7 +102,7 @@ def ranking_agent(
     temperature: float = 0.1,
     learning_rate: float = 0.01,
     layers: Sequence[int] = LAYERS,
-) -> TFAgentsPolicy:
+) -> Policy:
     """Slates drawn by a network's scores, by TF-Agents' `RankingAgent`; rewards are vectors."""
     rng = np.random.default_rng(seed)
     time_step_spec, action_spec = tensor_specs(env)

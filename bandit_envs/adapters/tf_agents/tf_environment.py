@@ -17,6 +17,7 @@ from tf_agents.trajectories import time_step as ts
 from bandit_envs.adapters.tf_agents.environment import (
     STEPPING,
     TFAgentsBanditEnvironment,
+    remedy_for,
     warn_of_misuse,
 )
 from bandit_envs.adapters.tf_agents.numpy_calls import as_it_is, numpy_function
@@ -190,5 +191,5 @@ def bandit_of(name: str, environment: tf_py_environment.TFPyEnvironment) -> PyEn
         found = found.wrapped_env()
     if not isinstance(found, PyEnvironment):
         expected = "expected an environment of bandit_envs, in TensorFlow or not"
-        raise TypeError(f"{name} is {environment!r}; {expected}")
+        raise TypeError(f"{name} is {environment!r}; {expected}{remedy_for(found)}")
     return found

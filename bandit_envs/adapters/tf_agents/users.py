@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
@@ -21,7 +22,7 @@ from bandit_envs.base.actions import ActionKind
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, available_actions
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.kind_of_actions import kind_of_actions
-from bandit_envs.nests import Nest, map_structure
+from bandit_envs.nests import Nest, flatten, map_structure
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 
 MeansFunction: TypeAlias = "Callable[[Any, Nest], ArrayLike]"
@@ -42,7 +43,8 @@ def from_tf_agents(
 
     An observation says which actions are available, as for `BanditPyEnvironment`: it is a dict with
     `num_actions`, or with `mask` beside `observation`. Others are refused, and the optimum leaves
-    them out.
+    them out. In a tuple, nothing tells a mask from features: TF-Agents has a splitter of each agent
+    for that. So a warning says that the numbers of each action in a tuple are features.
 
     Args:
         env: a `PyEnvironment` of TF-Agents, batched or not, each of whose steps ends an episode, as
@@ -69,7 +71,9 @@ def from_tf_agents(
         raise TypeError(f"expected_rewards is {short_repr(expected_rewards)}; {expected}")
     if not isinstance(env, py_environment.PyEnvironment):
         raise TypeError(f"env is {env!r}; expected a PyEnvironment of TF-Agents")
-    return UsersBandit(env, expected_rewards)
+    bandit = UsersBandit(env, expected_rewards)
+    _warn_of_tuples(bandit)
+    return bandit
 
 
 class _UsersState(NamedTuple):
@@ -158,6 +162,17 @@ class UsersBandit(BanditPyEnvironment[_UsersState]):
             return array.reshape(shape)
 
         return map_structure(with_rows, specs, nest)
+
+
+def _warn_of_tuples(bandit: UsersBandit) -> None:
+    """Warns the caller of its caller of an observation in which a tuple may hold a mask."""
+    seen = bandit.observation_spec()
+    shape = (bandit.action_kind.num_actions,)
+    leaves = flatten(seen) if isinstance(seen, tuple) else []
+    if any(leaf.shape == shape and leaf.dtype.kind in "biu" for leaf in leaves):
+        found = f"the observation of {bandit.name} is a tuple, all of which counts as features"
+        advice = 'a mask has to be the entry "mask" of a dict, beside "observation"'
+        warnings.warn(f"{found}; {advice}", stacklevel=3)
 
 
 def kind_of_tf_agents_actions(spec: Nest) -> ActionKind:

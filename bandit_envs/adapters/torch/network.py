@@ -234,8 +234,8 @@ def by_action(inputs: Inputs, outputs: Floats) -> Floats:
 
 
 def import_networks() -> ModuleType:
-    """Returns the module that needs PyTorch, or raises an error that names the extra with it."""
+    """Returns the module that makes networks; without PyTorch, an error names the extra with it."""
     import_extra("torch", "torch")
-    from bandit_envs.adapters.torch import networks  # noqa: PLC0415
+    from bandit_envs.adapters.torch import new_networks  # noqa: PLC0415
 
-    return networks
+    return new_networks

@@ -16,10 +16,11 @@ from bandit_envs.logged.features import features_of
 from bandit_envs.logged.learners.fits.objectives import Objective
 from bandit_envs.logged.learners.fits.policies import policy_of
 from bandit_envs.logged.learners.learner import Learner
-from bandit_envs.logged.log import BanditLog, require_numbered_actions, require_rows
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import require_numbered_actions, require_rows
 from bandit_envs.policies.contextual import ContextualPolicy
-from bandit_envs.policies.models.inputs import Inputs, ModelSizes, TrainingRows
-from bandit_envs.policies.models.value_model import ValueModel
+from bandit_envs.policies.models.inputs import Inputs, ModelSizes
+from bandit_envs.policies.models.value_model import FixedModel
 from bandit_envs.policies.rules import Softmax
 from bandit_envs.seeding import Seed
 
@@ -27,7 +28,7 @@ MAX_SEED = 2**63
 
 
 @dataclasses.dataclass(frozen=True)
-class NetworkScores(ValueModel):
+class NetworkScores(FixedModel):
     """Scores of a network of scaled features, such as `NetworkGradientLearner` finds.
 
         score_a(x) = f((x - m) / s)[a]    of a context x
@@ -51,7 +52,6 @@ class NetworkScores(ValueModel):
     depth: int = 1
     device: str = "cpu"
 
-    learns: ClassVar[bool] = False
     is_random: ClassVar[bool] = True
     made_of_text = Network.made_of_text
 
@@ -76,9 +76,6 @@ class NetworkScores(ValueModel):
             device=self.device,
             seed=int(rng.integers(MAX_SEED)),
         )
-
-    def learn(self, learned: Any, rows: TrainingRows) -> Any:
-        return learned
 
     def means(self, learned: Any, inputs: Inputs) -> Floats:
         return by_action(inputs, learned.predict(inputs.features()))

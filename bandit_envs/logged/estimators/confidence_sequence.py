@@ -21,9 +21,10 @@ from bandit_envs.base.checks import (
 from bandit_envs.base.state import Stateful
 from bandit_envs.logged.columns import check_each
 from bandit_envs.logged.estimators.problems import ROUNDING
-from bandit_envs.logged.estimators.single_actions import weigh_rows
+from bandit_envs.logged.estimators.weighed_rows import weigh_rows
 from bandit_envs.logged.intervals.sequence_bounds import EmpiricalBernstein, SequenceBound
-from bandit_envs.logged.log import BanditLog, require_equal_rows
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import require_equal_rows
 
 
 class Bounds(NamedTuple):

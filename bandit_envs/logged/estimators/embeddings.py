@@ -30,7 +30,8 @@ from bandit_envs.logged.estimators.estimate import Estimate
 from bandit_envs.logged.estimators.sums.ratio_sums import compared_columns, free_columns
 from bandit_envs.logged.estimators.terms import Terms
 from bandit_envs.logged.features import NO_NAMES, flat_features_of, have_no_names
-from bandit_envs.logged.log import BanditLog, require_numbered_actions
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import require_numbered_actions
 from bandit_envs.policies.scikit_learn.model import name_failing_estimator
 
 
@@ -123,30 +124,6 @@ class MarginalizedIPS:
         expected = "above 0, as an action with such an embedding was logged"
         check_each("the likelihood of the logging policy", logged, logged > 0.0, expected)
         return np.asarray(np.einsum("nk,nk->n", policy, table) / logged)
-
-    @staticmethod
-    def likelihoods_of_clusters(log: BanditLog, clusters: ArrayLike) -> Floats:
-        """Returns which actions are in the cluster of the logged one, 1 or 0: [n, K].
-
-        Args:
-            log: n decisions.
-            clusters: [K], of the actions, such as brands; if actions are items that change from row
-                to row, those of the items of each row, [n, K].
-
-        Raises:
-            ValueError: they are of places, where other items may be in other rows.
-        """
-        shape = (len(log), require_numbered_actions(log).num_actions)
-        if np.ndim(clusters) == 1:
-            if have_no_names(log):
-                raise ValueError(f"clusters has shape {np.shape(clusters)}; {NO_NAMES}")
-            of_action = as_column("clusters", clusters, "iu", np.int64, 1)
-            check_array("clusters has", of_action, shape[1:])
-            clusters = np.broadcast_to(of_action, shape)
-        of_row = as_column("clusters", clusters, "iu", np.int64, 2)
-        check_array("clusters has", of_row, shape)
-        chosen = of_row[np.arange(len(log)), log.action]
-        return np.asarray(chosen[:, np.newaxis] == of_row, np.float64)
 
     @staticmethod
     def likelihoods_of_embeddings(

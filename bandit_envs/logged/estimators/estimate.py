@@ -22,6 +22,7 @@ from bandit_envs.logged.estimators.sums.weight_sums import WeightSums
 from bandit_envs.logged.intervals.blocks import BlockSums
 from bandit_envs.logged.intervals.influence import InfluenceSums, hull, normal_interval
 from bandit_envs.logged.intervals.tails import TailSums
+from bandit_envs.logged.moments import merge_known
 from bandit_envs.metrics.statistics import Statistics
 from bandit_envs.seeding import Seed
 
@@ -96,30 +97,22 @@ class EstimateSums:
             raise TypeError(f"sums are of {found}; expected those of one estimator")
         if self.has_units != other.has_units:
             raise ValueError("sums are of rows with and without units; expected all with units")
-        actions = None  # rows of items, whose numbers are places, tell nothing of actions
-        if self.actions is not None and other.actions is not None:
-            actions = self.actions.merge(other.actions)
+        if type(self.main) is not type(other.main):
+            raise TypeError("sums are of different estimators; expected those of one")
         return EstimateSums(
-            main=_merge_main(self.main, other.main),
+            main=merge_known(self.main, other.main),
             weights=self.weights.merge(other.weights),
             tail=self.tail.merge(other.tail),
-            unbiased=_merge_unbiased(self.unbiased, other.unbiased),
-            left_out=_merge_statistics(self.left_out, other.left_out),
-            free=_merge_ratios(self.free, other.free),
-            compared=_merge_ratios(self.compared, other.compared),
+            unbiased=merge_known(self.unbiased, other.unbiased),
+            left_out=merge_known(self.left_out, other.left_out),
+            free=merge_known(self.free, other.free),
+            compared=merge_known(self.compared, other.compared),
             assumption=self.assumption,
-            actions=actions,
+            actions=merge_known(self.actions, other.actions),  # places of items tell nothing
             estimator=self.estimator,
             has_bandwidth=self.has_bandwidth,
             needs_equal_weights=self.needs_equal_weights,
         )
-
-    def standard_error(self) -> float:
-        """Returns the standard error of the estimate, of a ratio by the delta method.
-
-        With units, it is that of a jackknife over blocks of units.
-        """
-        return self.main.standard_error()
 
     @property
     def has_units(self) -> bool:
@@ -174,7 +167,7 @@ class EstimateSums:
     def find_problems(self) -> list[str]:
         """Returns the reasons to distrust the estimate."""
         value = self.main.value()
-        error = self.standard_error()
+        error = self.main.standard_error()
         unbiased = self.unbiased
         known = unbiased.standard_error if isinstance(unbiased, InfluenceSums) else error
         deviation = known * math.sqrt(self.size)
@@ -212,7 +205,7 @@ class EstimateSums:
             warnings.warn(problem, stacklevel=stacklevel)
         return Estimate(
             value=self.main.value(),
-            standard_error=self.standard_error(),
+            standard_error=self.main.standard_error(),
             effective_sample_size=self.weights.effective_sample_size(),
             max_weight=self.weights.largest,
             share_of_large_weights=self.weights.share_of_large(),
@@ -289,13 +282,6 @@ class Estimate:
             found = found.merge(InfluenceSums.from_values(values, found.size))
         return found
 
-    def median_of_means(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Returns the smallest and the largest mean of eight blocks of rows.
-
-        See `InfluenceSums.median_of_means` for what it assumes.
-        """
-        return self.influence_sums().median_of_means(confidence)
-
     def normal_interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Returns the ends of a confidence interval, if estimates are normally distributed."""
         return normal_interval(self.value, self.standard_error, confidence)
@@ -370,31 +356,3 @@ def merge_sums(parts: Iterable[EstimateSums]) -> EstimateSums:
     if first is None:
         raise ValueError("parts is empty; expected the sums of at least one part")
     return functools.reduce(EstimateSums.merge, sums, first)
-
-
-def _merge_ratios(left: RatioSums | None, right: RatioSums | None) -> RatioSums | None:
-    """Returns the sums of the rows of both; None if those of one are not known."""
-    return None if left is None or right is None else left.merge(right)
-
-
-def _merge_unbiased(
-    left: InfluenceSums | RatioSums | None, right: InfluenceSums | RatioSums | None
-) -> InfluenceSums | RatioSums | None:
-    if isinstance(left, InfluenceSums) and isinstance(right, InfluenceSums):
-        return left.merge(right)
-    if isinstance(left, RatioSums) and isinstance(right, RatioSums):
-        return left.merge(right)
-    return None
-
-
-def _merge_statistics(left: Statistics | None, right: Statistics | None) -> Statistics | None:
-    """Returns the statistics of the values of both; None if those of one are not known."""
-    return None if left is None or right is None else left.merge(right)
-
-
-def _merge_main(left: Main, right: Main) -> Main:
-    if isinstance(left, MeanSums) and isinstance(right, MeanSums):
-        return left.merge(right)
-    if isinstance(left, RatioSums) and isinstance(right, RatioSums):
-        return left.merge(right)
-    raise TypeError("sums are of different estimators; expected those of one")

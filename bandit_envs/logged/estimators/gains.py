@@ -19,7 +19,8 @@ from bandit_envs.arrays import Floats, Indices
 from bandit_envs.logged.again import Again
 from bandit_envs.logged.estimators.estimate import Estimate, merge_sums
 from bandit_envs.logged.estimators.terms import Terms, sum_terms
-from bandit_envs.logged.log import BanditLog, check_log, check_repeatable
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import check_log, check_repeatable
 from bandit_envs.rounding import is_rounding, subtract
 
 SMALLEST_P = 1e-9  # the tails of estimates are not known beyond

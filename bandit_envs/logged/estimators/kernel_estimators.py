@@ -205,27 +205,13 @@ class KernelDR:
         Warns:
             UserWarning: as `KernelIPS.estimate`.
         """
-        terms = self.terms(reward, density, action, policy_action, predicted_rewards, unit=unit)
-        return _estimate(terms, self.bandwidth)
-
-    def terms(
-        self,
-        reward: ArrayLike,
-        density: ArrayLike,
-        action: ArrayLike,
-        policy_action: ArrayLike,
-        predicted_rewards: ArrayLike,
-        *,
-        unit: ArrayLike | None = None,
-    ) -> Terms:
-        """Returns what each row adds to the estimate; `terms.sums()` of parts of a log merge."""
         columns = (density, action, policy_action)
         weights = KernelIPS(self.bandwidth, self.kernel).weigh(*columns)
         nearer = KernelIPS(0.5 * self.bandwidth, self.kernel).weigh(*columns)
         rewards = _as_rewards("reward", reward, weights.shape)
         predicted = _as_rewards("predicted_rewards", predicted_rewards, weights.shape)
         errors = rewards - predicted
-        return Terms(
+        terms = Terms(
             direct=predicted,
             weighted=check_reward_range("the weighted error", weights * errors),
             weights=weights[np.newaxis],
@@ -234,6 +220,7 @@ class KernelDR:
             has_bandwidth=True,
             unit=None if unit is None else as_units(unit),
         )
+        return _estimate(terms, self.bandwidth)
 
 
 def actions_of(policy: Policy, log: BanditLog) -> Floats:
@@ -289,7 +276,7 @@ def find_moved(sums: EstimateSums, bandwidth: float) -> list[str]:
         # The bias V_h - (4/3 V_(h/2) - 1/3 V_h) as a sum of the two ratios that are extrapolated.
         factors = np.array([-1.0, 1.0 / (1.0 - EXTRAPOLATION) - 1.0])
         noise = sums.unbiased.standard_error_of(factors)
-    if abs(bias) <= max(MOVED * noise, sums.standard_error()):
+    if abs(bias) <= max(MOVED * noise, sums.main.standard_error()):
         return []
     value = sums.main.value()
     near = value - bias / EXTRAPOLATION

@@ -31,7 +31,8 @@ from bandit_envs.logged.estimators.estimate import Estimate
 from bandit_envs.logged.estimators.gains import logged_terms
 from bandit_envs.logged.estimators.single_actions import Estimator
 from bandit_envs.logged.estimators.terms import Terms
-from bandit_envs.logged.log import BanditLog, check_log, require_equal_rows
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import check_log, require_equal_rows
 
 TOO_YOUNG = 0.1  # the share of rewards that have arrived, below which the age of a row says nothing
 OLDEST = 0.01  # share of rows, whose ages are cut, as few rows tell of delays as long

@@ -5,22 +5,21 @@ from __future__ import annotations
 import abc
 import dataclasses
 import math
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandit_envs.arrays import Array, Floats, as_numbers
+from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import check_number
-from bandit_envs.logged.columns import check_distributions, check_reward_range
-from bandit_envs.logged.estimators.estimate import Estimate, EstimateSums
+from bandit_envs.logged.estimators.estimate import Estimate
 from bandit_envs.logged.estimators.sums.ratio_sums import compared_columns, free_columns
 from bandit_envs.logged.estimators.sums.unlogged_actions import ActionSums
 from bandit_envs.logged.estimators.terms import Terms
+from bandit_envs.logged.estimators.weighed_rows import WeighedRows, expect_squares, weigh_rows
 from bandit_envs.logged.features import have_no_names
-from bandit_envs.logged.log import BanditLog, require_numbered_actions, require_propensities
+from bandit_envs.logged.log import BanditLog
 
-ROWS_IN_CACHE = 8192  # whose tables stay in the processor's cache
 OTHER_ROWS = "the logging policies seem to have met other contexts, or other times; do not balance"
 SMALLEST = 1e-200  # replaces a shrinkage of 0, to avoid a division by zero
 
@@ -65,40 +64,23 @@ class Estimator(abc.ABC):
         terms = self.terms(log, probabilities, predicted_rewards)
         return terms.sums().estimate([terms], stacklevel=3)
 
-    def sums(
-        self,
-        log: BanditLog,
-        probabilities: ArrayLike,
-        predicted_rewards: ArrayLike | None = None,
-        first_row: int = 0,
-    ) -> EstimateSums:
-        """Returns the sums of a part of a log, which merge with those of other parts.
-
-        Args:
-            log: any number of logged decisions.
-            probabilities: [n, K], as for `estimate`.
-            predicted_rewards: [n, K], as for `estimate`.
-            first_row: the number of the first row of the part in the whole log, by which rows
-                belong to the blocks of `Estimate.interval`.
-
-        >>> log = BanditLog(np.ones((900, 1)), [0, 1, 1] * 300, [1, 0, 1] * 300, [0.5] * 900)
-        >>> policy = np.full((900, 2), 0.5)
-        >>> first = InversePropensityScoring().sums(log[:300], policy[:300])
-        >>> rest = InversePropensityScoring().sums(log[300:], policy[300:], first_row=300)
-        >>> round(first.merge(rest).estimate().value, 4)
-        0.6667
-        """
-        return self.terms(log, probabilities, predicted_rewards).sums(first_row)
-
     def terms(
         self, log: BanditLog, probabilities: ArrayLike, predicted_rewards: ArrayLike | None = None
     ) -> Terms:
-        """Returns what each row adds to the estimate.
+        """Returns what each row adds to the estimate; `terms.sums()` of parts of a log merge.
 
         Args:
             log: any number of logged decisions.
             probabilities: [n, K], as for `estimate`.
             predicted_rewards: [n, K], as for `estimate`.
+
+        >>> log = BanditLog(np.ones((900, 1)), [0, 1, 1] * 300, [1, 0, 1] * 300, [0.5] * 900)
+        >>> policy = np.full((900, 2), 0.5)
+        >>> ips = InversePropensityScoring()
+        >>> first = ips.terms(log[:300], policy[:300]).sums()
+        >>> rest = ips.terms(log[300:], policy[300:]).sums(first_row=300)
+        >>> round(first.merge(rest).estimate().value, 4)
+        0.6667
         """
         if self.needs_predictions and predicted_rewards is None:
             raise ValueError(f"{type(self).__name__} needs predicted_rewards")
@@ -125,7 +107,7 @@ class Estimator(abc.ABC):
             left_out=left_out,
             actions=actions,
             estimator=repr(self),
-            expected_squares=_expect_squares(log, np.asarray(probabilities)),
+            expected_squares=expect_squares(log, np.asarray(probabilities)),
             unchanged=unchanged,
             compared=_compare_own(log, rows),
             assumption=OTHER_ROWS,
@@ -241,8 +223,7 @@ class DirectMethod(Estimator):
         return np.zeros_like(weights)
 
 
-@dataclasses.dataclass(frozen=True)
-class DoublyRobust(Estimator):
+class DoublyRobust(InversePropensityScoring):
     """Corrects predictions: mean(sum_a pi(a | x) q(x, a) + min(w, max_weight) (r - q)).
 
     Without clipping, it is unbiased if the propensities or the predictions are right. With
@@ -256,19 +237,9 @@ class DoublyRobust(Estimator):
     """
 
     needs_predictions = True
-    max_weight: float = math.inf
-
-    def __post_init__(self) -> None:
-        _check_limit("max_weight", self.max_weight)
-
-    def _change(self, weights: Floats, probability: Floats) -> Floats:
-        return np.minimum(weights, self.max_weight)
-
-    def _derivative(self, weights: Floats) -> Floats:
-        return np.asarray(weights < self.max_weight, np.float64)
 
 
-class SelfNormalizedDR(Estimator):
+class SelfNormalizedDR(SelfNormalizedIPS):
     """Divides corrections by weights: mean(sum_a pi(a | x) q(x, a)) + sum(w (r - q)) / sum(w).
 
     It is biased in short logs; the bias vanishes as the log grows.
@@ -277,13 +248,6 @@ class SelfNormalizedDR(Estimator):
     """
 
     needs_predictions = True
-    self_normalized = True
-
-    def _change(self, weights: Floats, probability: Floats) -> Floats:
-        return weights
-
-    def _derivative(self, weights: Floats) -> Floats:
-        return np.ones_like(weights)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -373,45 +337,6 @@ class SubGaussianDR(SubGaussianIPS):
     needs_predictions = True
 
 
-class WeighedRows(NamedTuple):
-    """What estimators know of n rows: arrays [n]."""
-
-    probability: Floats  # of the logged action under the policy
-    weights: Floats  # that probability / propensity
-    direct: Floats  # sum_a pi(a | x) q(x, a)
-    residual: Floats  # r - q(x, a), for the logged action
-
-
-def weigh_rows(
-    log: BanditLog, probabilities: ArrayLike, predicted_rewards: ArrayLike | None = None
-) -> WeighedRows:
-    """Returns what estimators know of the rows, from tables [n, K]; without predictions, q is 0."""
-    table = _as_table("probabilities", probabilities, log)
-    predicted = None
-    if predicted_rewards is not None:
-        predicted = _as_table("predicted_rewards", predicted_rewards, log)
-    size = len(log)
-    probability = np.empty(size)
-    direct = np.zeros(size)
-    residual = log.reward
-    if predicted is not None:
-        residual = residual.copy()
-    for start in range(0, size, ROWS_IN_CACHE):
-        rows = slice(start, start + ROWS_IN_CACHE)
-        chances = np.ascontiguousarray(table[rows], np.float64)
-        logged = (np.arange(len(chances)), log.action[rows])
-        check_distributions("probabilities", chances, start)
-        probability[rows] = chances[logged]
-        if predicted is not None:
-            means = np.ascontiguousarray(predicted[rows], np.float64)
-            direct[rows] = np.einsum("nk,nk->n", chances, means)
-            check_reward_range("the mean of predicted_rewards", direct[rows], start)
-            residual[rows] -= means[logged]
-    return WeighedRows(
-        probability, probability / require_propensities(log).propensity, direct, residual
-    )
-
-
 def _compare_own(log: BanditLog, rows: WeighedRows) -> Floats | None:
     """Returns columns that compare each row's own propensity with that of a mixture: [5, n].
 
@@ -421,31 +346,6 @@ def _compare_own(log: BanditLog, rows: WeighedRows) -> Floats | None:
         return None
     own = free_columns(rows.probability / log.own_propensity, rows.residual)
     return compared_columns(own, rows.weights[np.newaxis], rows.residual)
-
-
-def _expect_squares(log: BanditLog, table: Array) -> Floats | None:
-    """Returns sum_a pi(a | x)^2 / pi_b(a | x) of the rows [n]; None if the log has no pi_b."""
-    logged = log.action_probabilities
-    if logged is None:
-        return None
-    found = np.empty(len(log))
-    for start in range(0, len(log), ROWS_IN_CACHE):
-        rows = slice(start, start + ROWS_IN_CACHE)
-        chances = np.ascontiguousarray(table[rows], np.float64)
-        with np.errstate(divide="ignore", over="ignore"):
-            ratios = np.divide(chances, logged[rows], out=np.zeros_like(chances), where=chances > 0)
-            found[rows] = np.einsum("nk,nk->n", ratios, chances)
-    return found
-
-
-def _as_table(name: str, value: ArrayLike, log: BanditLog) -> Array:
-    """Returns an array of numbers [n, K]."""
-    table = as_numbers(f"{name} is", value)
-    num_actions = require_numbered_actions(log).num_actions
-    shape = (len(log), num_actions)
-    if table.shape != shape:
-        raise ValueError(f"{name} has shape {table.shape}; expected {shape}")
-    return table
 
 
 def _check_limit(name: str, value: float) -> None:

@@ -12,7 +12,8 @@ from bandit_envs.logged.again import Again
 from bandit_envs.logged.estimators.estimate import Estimate, merge_sums
 from bandit_envs.logged.estimators.single_actions import Estimator
 from bandit_envs.logged.estimators.terms import Terms, sum_terms
-from bandit_envs.logged.log import BanditLog, check_repeatable
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import check_repeatable
 from bandit_envs.logged.reward_models.reward_sums import CrossFittedRidge, fit_batches
 from bandit_envs.policies import Policy
 

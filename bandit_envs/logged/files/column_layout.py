@@ -14,8 +14,9 @@ import numpy as np
 
 from bandit_envs.arrays import Array
 from bandit_envs.base.saving import check_format
-from bandit_envs.logged.columns import BadValueError
-from bandit_envs.logged.log import COLUMNS, BanditLog, require_plain_actions
+from bandit_envs.logged.columns import COLUMNS, BadValueError
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import require_plain_actions
 from bandit_envs.names.notation import parse_literal
 from bandit_envs.nests import Nest, flatten, map_structure
 from bandit_envs.tables.cells import parse_number

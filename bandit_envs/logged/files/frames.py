@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from bandit_envs.base.extras import import_extra
 from bandit_envs.logged.files.column_layout import TableLayout, check_layout, join_frame, split_log
-from bandit_envs.logged.files.item_scan import open_table
 from bandit_envs.logged.files.log_roles import LogRoles, Propensity
+from bandit_envs.logged.files.open_table import open_table
 from bandit_envs.logged.files.reward_table import RewardTable
-from bandit_envs.logged.log import BanditLog, concatenate
+from bandit_envs.logged.log import BanditLog
 from bandit_envs.tables.parts import FramePart, Parts
 from bandit_envs.tables.roles import Names
 from bandit_envs.tables.whole_table import AnyTable
@@ -130,16 +130,11 @@ def from_frame(
         time=time,
         weight=weight,
         rewards=rewards,
-    )
-    scan = open_table(
-        "frame",
-        Parts([FramePart(frame)]),
-        columns,
         num_actions=num_actions,
         drop_missing=drop_missing,
         gather=gather,
     )
+    scan = open_table("frame", Parts([FramePart(frame)]), columns)
     if time is not None:
         scan = scan.with_dates(time)
-    scan.warn(stacklevel=2)
-    return concatenate(list(scan))
+    return scan.read()

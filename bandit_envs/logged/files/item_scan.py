@@ -14,7 +14,6 @@ from bandit_envs.arrays import Array, Floats, Mask
 from bandit_envs.logged.columns import TOLERANCE, BadValueError
 from bandit_envs.logged.files.log_roles import LogRoles
 from bandit_envs.logged.files.scan import BATCH_ROWS
-from bandit_envs.logged.files.table_scan import TableScan
 from bandit_envs.logged.files.users_scan import UsersScan
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.names.visible import visible
@@ -67,30 +66,29 @@ class ItemScan(UsersScan):
         name: str,
         parts: Parts[Part],
         columns: LogRoles,
-        *,
-        drop_missing: bool,
-        batch_rows: int,
-        gather: bool,
+        batch_rows: int = BATCH_ROWS,
     ) -> ItemScan:
         """Returns the log in a table, which is read once to find its encoding.
 
         Args:
             name: what messages call the table.
             parts: of the table.
-            columns: what they are.
-            drop_missing: whether decisions that miss values are left out.
+            columns: what they are. To gather their rows, all are read into memory.
             batch_rows: the most rows of a batch.
-            gather: whether the rows of a decision may stand anywhere; all are read into memory.
 
         Raises:
-            ValueError: a column is missing, or `ItemSearch.find` refuses what is in them.
+            ValueError: a column is missing, `ItemSearch.find` refuses what is in them, or the
+                number of actions is given.
         """
+        if columns.num_actions is not None:
+            found = f"num_actions is {columns.num_actions}"
+            raise ValueError(f"{found}; expected None, as the table says it")
         lists = ListColumns.find(parts)
         roles = columns.roles.complete(lists.found)
         with parts.found[0].reading():
             check_column_names(name, roles.names(), lists.found)
         item = roles.column_of("item")
-        if item not in lists and not gather:
+        if item not in lists and not columns.gather:
             texts = [name for role in ("decision", "item", "unit") for name in roles.all_of(role)]
             parts = keep_small(parts, roles.names(), candidate_table.TABLE_ROWS, texts)
         table = open_candidates(
@@ -100,7 +98,7 @@ class ItemScan(UsersScan):
             item=item,
             chosen=roles.column_of("chosen"),
             of_chosen=(*roles.all_of("reward"), *roles.all_of("propensity")),
-            gather=gather,
+            gather=columns.gather,
         )
         columns_found = _find_features(roles, lists, table)
         known = ItemSearch(table, *columns_found, takes_same=roles.are_all).find()
@@ -110,7 +108,7 @@ class ItemScan(UsersScan):
             parts=table.parts,
             roles=roles.with_items(context, known.encoding.of_items().names),
             batch_rows=batch_rows,
-            drop_missing=drop_missing,
+            drop_missing=columns.drop_missing,
             encoding=known.encoding,
             table=dataclasses.replace(table, context=(*context, *same), ends=known.ends),
             fewest=known.fewest,
@@ -154,7 +152,8 @@ class ItemScan(UsersScan):
     def _scan_times(self, name: str) -> Iterator[TimesOfRows]:
         for number, part in enumerate(self.parts.found):
             for rows in self._complete_rows(number, [*self.roles.names(), name]):
-                place = functools.partial(_place_in_part, part.name, rows)
+                first = rows.candidates.iloc[rows.starts]
+                place = functools.partial(name_row, first, file=part.name)
                 yield TimesOfRows(cells_of(rows.decisions, name), place)
 
     def _scan_decisions(self, names: Sequence[str]) -> Iterator[DataFrame]:
@@ -352,56 +351,3 @@ def _find_features(
                 f"column {name!r} has no lists (JSON in CSV); expected some, as of items"
             )
     return context, named or [name for name in rest if name in lists], ()
-
-
-def _place_in_part(name: str, rows: CandidateRows, number: int) -> str:
-    """Says where a decision begins in a file."""
-    return f"{name_row(rows.candidates, int(rows.starts[number]))} of {name}"
-
-
-def open_table(
-    name: str,
-    parts: Parts[Part],
-    columns: LogRoles,
-    *,
-    num_actions: int | None = None,
-    drop_missing: bool = False,
-    batch_rows: int = BATCH_ROWS,
-    gather: bool = False,
-) -> TableScan | ItemScan:
-    """Returns the log in a table of a user, whose actions are items if a column has items.
-
-    Args:
-        name: what messages call the table.
-        parts: of the table.
-        columns: what they are.
-        num_actions: the number of actions; None for items.
-        drop_missing: whether decisions that miss values are left out.
-        batch_rows: the most rows of a batch.
-        gather: whether the rows of a decision among items may stand anywhere.
-
-    Raises:
-        ValueError: `TableScan.open` or `ItemScan.open` refuses the table; or an argument is for the
-            other kind of table.
-    """
-    if not columns.are_of_items:
-        if gather:
-            raise ValueError("gather is True; expected item, the column of items")
-        return TableScan.open(
-            name,
-            parts,
-            columns,
-            num_actions=num_actions,
-            drop_missing=drop_missing,
-            batch_rows=batch_rows,
-        )
-    if num_actions is not None:
-        raise ValueError(f"num_actions is {num_actions}; expected None, as the table says it")
-    return ItemScan.open(
-        name,
-        parts,
-        columns,
-        drop_missing=drop_missing,
-        batch_rows=batch_rows,
-        gather=gather,
-    )

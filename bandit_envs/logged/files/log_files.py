@@ -12,8 +12,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write, check_format, load_state, save_state
+from bandit_envs.logged.columns import COLUMNS
 from bandit_envs.logged.files.column_layout import (
     FORMAT,
     TableLayout,
@@ -28,7 +31,9 @@ from bandit_envs.logged.files.column_layout import (
 )
 from bandit_envs.logged.files.frames import KEY, to_frame
 from bandit_envs.logged.files.scan import BATCH_ROWS, Scan, are_parquet, times_of_batches
-from bandit_envs.logged.log import COLUMNS, BanditLog, concatenate, require_plain_actions
+from bandit_envs.logged.joining import concatenate
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import require_plain_actions
 from bandit_envs.tables.csv_files import read_first_line, scan_csv
 from bandit_envs.tables.encoding import TableEncoding
 from bandit_envs.tables.errors import errors_that_name
@@ -75,14 +80,12 @@ def write_log(path: str | os.PathLike[str], log: BanditLog) -> None:
         _write_parquet(file, log)
 
 
-def read_file(file: Path) -> BanditLog:
-    """Reads a file that `write_log` wrote; its errors do not name it."""
-    if is_archive(file.name):
-        content = load_state(file)
-        if not isinstance(content, dict) or not isinstance(content.get(KEY), dict):
-            raise ValueError("it does not hold a log")
-        return _make_log(content[KEY])
-    return _read_parquet(file) if is_parquet(file) else _read_csv(file)
+def _read_npz(file: Path) -> BanditLog:
+    """Returns the log in an archive that `write_log` wrote."""
+    content = load_state(file)
+    if not isinstance(content, dict) or not isinstance(content.get(KEY), dict):
+        raise ValueError("it does not hold a log")
+    return _make_log(content[KEY])
 
 
 def _make_log(columns: dict[str, Any]) -> BanditLog:
@@ -173,12 +176,6 @@ def _write_csv(file: Path, log: BanditLog) -> None:
     atomic_write(file, [f"# {layout}\n{table}".encode()])
 
 
-def _read_csv(file: Path) -> BanditLog:
-    layout = read_csv_layout(file)
-    (frame,) = scan_csv(file, sys.maxsize, **csv_options(layout))
-    return join_frame(layout, frame)
-
-
 def _write_parquet(file: Path, log: BanditLog) -> None:
     import_extra("pyarrow", "logged")
     from pyarrow import Table, parquet  # noqa: PLC0415
@@ -193,16 +190,6 @@ def _write_parquet(file: Path, log: BanditLog) -> None:
     table = Table.from_pydict(values, metadata={KEY: json.dumps(layout)})
     parquet.write_table(table, buffer, write_page_checksum=True)
     atomic_write(file, [buffer.getvalue()])
-
-
-def _read_parquet(file: Path) -> BanditLog:
-    import_extra("pyarrow", "logged")
-    from pyarrow import parquet  # noqa: PLC0415
-
-    layout = read_parquet_layout(file)
-    content = io.BytesIO(file.read_bytes())
-    table = parquet.read_table(content, page_checksum_verification=True)
-    return join_columns(layout, {name: table[name].to_numpy() for name in table.column_names})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -237,13 +224,8 @@ class WrittenScan(Scan):
             yield from _scan_written(part.file, self.batch_rows, self.reads_observation)
 
     def read(self) -> BanditLog:
-        """Returns the whole log, of which each file is read at once."""
-        logs: list[BanditLog] = []
-        for part in self.parts.found:
-            with part.reading():
-                logs.append(read_file(part.file))
-                concatenate([logs[0][:0], logs[-1][:0]])  # an error if their columns differ
-        return logs[0] if len(logs) == 1 else concatenate(logs)  # which is of native byte order
+        batches = list(dataclasses.replace(self, batch_rows=sys.maxsize))  # of whole files
+        return batches[0] if len(batches) == 1 else concatenate(batches)
 
     def keep_features(self, names: Sequence[str]) -> WrittenScan:
         if names or not are_parquet(self.parts):
@@ -273,8 +255,8 @@ def _scan_written(file: Path, batch_rows: int, reads_observation: bool) -> Itera
         reads_observation: whether they have the observation, of which a file is read by column.
     """
     if is_archive(file.name):
-        log = read_file(file)
-        for start in range(0, len(log), batch_rows):
+        log = _read_npz(file)
+        for start in range(0, max(len(log), 1), batch_rows):
             yield log[start : start + batch_rows]
         return
     if is_parquet(file):
@@ -288,10 +270,13 @@ def _scan_written(file: Path, batch_rows: int, reads_observation: bool) -> Itera
         layout = read_csv_layout(file)
         frames = scan_csv(file, batch_rows, **csv_options(layout))
     rows = 0
+    frame = None
     for frame in frames:
         rows += len(frame)
         layout_of_batch = layout.copy()
         layout_of_batch["rows"] = len(frame)
         yield join_frame(layout_of_batch, frame)
+    if frame is None:  # of Parquet, where no rows are no batch
+        yield join_columns(layout, dict.fromkeys(labels_of(layout), np.empty(0)))
     if rows != layout["rows"]:
         raise ValueError(f"it has {rows} rows; expected {layout['rows']}")

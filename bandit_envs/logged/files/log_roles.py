@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+import typing
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from bandit_envs.logged.files.reward_table import JoinedRewards, RewardColumns, 
 from bandit_envs.names.visible import visible
 from bandit_envs.tables.cells import cells_of, read_numbers
 from bandit_envs.tables.errors import check_column, name_some
-from bandit_envs.tables.roles import Names, Roles
+from bandit_envs.tables.roles import FEATURES, ROLES, Names, Roles, describe_role, is_given
 from bandit_envs.tables.whole_table import AnyTable
 
 if TYPE_CHECKING:
@@ -27,6 +28,52 @@ policies, by name, a column of each."""
 
 SHARED = ("embedding", "time")
 """Roles whose columns may have another role, too."""
+
+OF_ITEMS = ("decision", "item_features", "chosen")
+"""Roles of logs of items alone, but that `decision` is also for rewards in a table of their own."""
+
+OF_ACTIONS = ("embedding", "logger", "available", "action")
+"""Roles of logs of actions that are no items."""
+
+
+class LogColumns(TypedDict, total=False):
+    """What a user says of a table that has a log, as for `from_frame`.
+
+    All but the last five, `HOW`, are roles; `ROLES` has their defaults.
+    """
+
+    action: str
+    item: str | None
+    chosen: str
+    decision: str | None
+    item_features: Names | None
+    reward: str
+    embedding: Names
+    time: str | None
+    propensity: Propensity
+    logger: str | None
+    available: str | None
+    unit: str | None
+    weight: str | None
+    features: Names | None
+    balance: bool
+    rewards: AnyTable | RewardTable | None
+    num_actions: int | None
+    drop_missing: bool
+    gather: bool
+
+
+HOW: Mapping[str, Any] = {
+    "balance": False,
+    "rewards": None,
+    "num_actions": None,
+    "drop_missing": False,
+    "gather": False,
+}
+"""What a user says beside roles, with the defaults."""
+
+ROLES_OF_LOGS = tuple(name for name in ROLES if name in LogColumns.__annotations__)
+"""In the order in which their columns are read; features are the last."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,12 +104,12 @@ class LoggerColumns:
                 the other way round; or there is nothing to balance.
         """
         if balance and logger is None:
-            expected = "the column that says which logging policy a row is of"
+            expected = f"the column {ROLES['logger'].says}"
             raise ValueError(f"balance is True, and logger is None; expected {expected}")
         if logger is None:
             if not isinstance(propensity, Mapping):
                 return None
-            expected = "logger, the column that says which logging policy a row is of"
+            expected = describe_role("logger")
             raise ValueError(f"propensity is {short_repr(propensity)}; expected {expected}")
         if not isinstance(propensity, Mapping) or not propensity:
             expected = f"a dict: for each name in column {logger!r} the column of its probabilities"
@@ -98,13 +145,6 @@ class LoggerColumns:
                 raise ValueError(f"{problem}; it has {name_some(sorted(rows))}")
         return dataclasses.replace(self, rows=rows)
 
-    def with_some_rows(self, rows: Mapping[str, int]) -> LoggerColumns:
-        """Returns the same columns with how many rows of a part of the table each has.
-
-        Other rows may be of logging policies that have none of these.
-        """
-        return dataclasses.replace(self, rows=rows)
-
     def own(self, frame: DataFrame) -> Floats:
         """Returns the probabilities with which each row's own policy took the action: [n].
 
@@ -136,74 +176,70 @@ class LoggerColumns:
 
 
 class LogRoles(NamedTuple):
-    """What the columns of a log are, and those of several logging policies if it has some."""
+    """What the columns of a log are, and how its table is read.
+
+    Fields:
+        roles: of the columns.
+        loggers: the columns of several logging policies; None for one.
+        propensity: of all decisions; None if a column has them, or they are not known.
+        rewards: of a table of their own; None if a column has them.
+        num_actions: the number of actions; None if the table says it.
+        drop_missing: whether decisions that miss values are left out.
+        gather: whether the rows of a decision among items may stand anywhere.
+        given: what a user says of the table other than the defaults and the column of times.
+    """
 
     roles: Roles
     loggers: LoggerColumns | None
-    propensity: float | None = None  # of all decisions, if it is no column
-    rewards: JoinedRewards | None = None  # of a table of their own
+    propensity: float | None
+    rewards: JoinedRewards | None
+    num_actions: int | None
+    drop_missing: bool
+    gather: bool
+    given: Sequence[str]
 
     @classmethod
-    def of(
-        cls,
-        *,
-        reward: str,
-        propensity: Propensity,
-        features: Names | None = None,
-        time: str | None = None,
-        action: str = "action",
-        embedding: Names = (),
-        logger: str | None = None,
-        balance: bool = False,
-        decision: str | None = None,
-        item: str | None = None,
-        chosen: str = "chosen",
-        item_features: Names | None = None,
-        available: str | None = None,
-        unit: str | None = None,
-        weight: str | None = None,
-        rewards: AnyTable | RewardTable | None = None,
-    ) -> LogRoles:
+    def of(cls, **columns: typing.Unpack[LogColumns]) -> LogRoles:
         """Returns the roles that a user names, as for `from_frame`.
 
         Raises:
+            TypeError: a name is not that of a role.
             ValueError: a column has two roles, logging policies have no propensities, there is a
                 mixture of them in rows with weights, or a role is of another kind of log: one of
                 items has no `action`, and the other way round.
         """
-        loggers = LoggerColumns.of(logger, propensity, balance)
-        if balance and weight is not None:
+        named = _complete(columns)
+        given = _find_given(named)
+        propensity = named["propensity"]
+        weight = named["weight"]
+        loggers = LoggerColumns.of(named["logger"], propensity, named["balance"])
+        if named["balance"] and weight is not None:
             expected = "rows that all count alike, as a mixture of logging policies counts them"
             raise ValueError(f"balance is True, and weight {weight!r}; expected {expected}")
         constant = propensity if isinstance(propensity, float) else None
         if constant is not None and not 0.0 < constant <= 1.0:
             raise ValueError(f"propensity is {constant}; expected above 0 and at most 1")
-        columns: Names | None = None
+        own: dict[str, Names | None] = {name: named[name] for name in ROLES_OF_LOGS}
+        own["propensity"] = None if constant is not None else propensity
         if isinstance(propensity, Mapping):
-            columns = tuple(dict.fromkeys(propensity.values()))
-        elif not isinstance(propensity, float):
-            columns = propensity
-        of_items = {"decision": decision, "item_features": item_features}
-        of_actions = {"embedding": embedding, "logger": logger, "available": available}
-        others: dict[str, Names | None]
-        if item is None:
-            others = {"action": action}
-            if rewards is not None:
-                others["decision"] = decision
-                del of_items["decision"]
-            _refuse_roles({**of_items, "chosen": chosen != "chosen"}, "item, the column of items")
-        else:
-            others = {"item": item, "chosen": chosen, **of_items}
-            expected = f"a log of actions, as {item!r} has items"
-            _refuse_roles({**of_actions, "action": action != "action"}, expected)
+            own["propensity"] = tuple(dict.fromkeys(propensity.values()))
+        for role in _find_others(named, given):
+            own[role] = None
         joined = None
-        if rewards is None:
-            others["reward"] = reward
-        else:
-            joined = _read_rewards(rewards, decision, reward, time)
-        others |= {"embedding": embedding, "time": time, "propensity": columns}
-        others |= {"logger": logger, "available": available, "unit": unit, "weight": weight}
-        return cls(Roles.of(features, SHARED, **others), loggers, constant, joined)
+        if named["rewards"] is not None:
+            own["reward"] = None
+            joined = _read_rewards(named)
+        features = own.pop(FEATURES)
+        return cls(
+            roles=Roles.of(features, SHARED, **own),
+            loggers=loggers,
+            propensity=constant,
+            rewards=joined,
+            num_actions=named["num_actions"],
+            drop_missing=named["drop_missing"],
+            gather=named["gather"],
+            given=given,
+        )
 
     @property
     def are_of_items(self) -> bool:
@@ -211,18 +247,43 @@ class LogRoles(NamedTuple):
         return bool(self.roles.all_of("item"))
 
 
-def _read_rewards(
-    rewards: AnyTable | RewardTable, decision: str | None, reward: str, time: str | None
-) -> JoinedRewards:
+def _find_given(named: Mapping[str, Any]) -> list[str]:
+    """Returns what a user says of a table, other than the defaults and the column of times."""
+    found = [role for role in ROLES_OF_LOGS if role != "time" and is_given(role, named[role])]
+    if named["propensity"] is None:
+        found.remove("propensity")  # they may be missing in any log
+    if named[FEATURES] is not None and FEATURES not in found:
+        found.append(FEATURES)  # no features are not all
+    return [*found, *(name for name, default in HOW.items() if named[name] is not default)]
+
+
+def _complete(columns: LogColumns) -> dict[str, Any]:
+    """Returns what a user says of columns, with the defaults; TypeError for an unknown name."""
+    for name in columns:
+        if name not in LogColumns.__annotations__:
+            expected = f"one of {', '.join(LogColumns.__annotations__)}"
+            raise TypeError(f"{short_repr(name)} is given; expected {expected}")
+    defaults = {role: ROLES[role].default for role in ROLES_OF_LOGS}
+    return {**defaults, **HOW, **columns}
+
+
+def _find_others(named: Mapping[str, Any], given: Sequence[str]) -> Sequence[str]:
+    """Returns the roles of the other kind of log; ValueError if a user names a column of one."""
+    others: Sequence[str] = OF_ACTIONS
+    expected = f"a log of actions, as {named['item']!r} has items"
+    if named["item"] is None:
+        others = [role for role in OF_ITEMS if role != "decision" or named["rewards"] is None]
+        expected = describe_role("item")
+    for role in others:
+        if role in given:
+            raise ValueError(f"{role} is given; expected {expected}")
+    return others
+
+
+def _read_rewards(named: Mapping[str, Any]) -> JoinedRewards:
     """Returns the rewards in a table of their own; the names are of its columns and the log's."""
-    if decision is None:
+    if named["decision"] is None:
         expected = "the column of ids that the log and the table of rewards have"
         raise ValueError(f"rewards is given, and decision is None; expected {expected}")
-    return JoinedRewards.read(RewardTable.of(rewards), RewardColumns(decision, reward, time))
-
-
-def _refuse_roles(given: Mapping[str, object], expected: str) -> None:
-    """Raises ValueError for the first role that is given, and is of another kind of log."""
-    for role, names in given.items():
-        if names:
-            raise ValueError(f"{role} is given; expected {expected}")
+    columns = RewardColumns(named["decision"], named["reward"], named["time"])
+    return JoinedRewards.read(RewardTable.of(named["rewards"]), columns)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bandit_envs.arrays import Floats, Indices, Mask
+from bandit_envs.arrays import Floats, Mask
 from bandit_envs.logged.files.reward_export import NOT_KNOWN, Export
 from bandit_envs.logged.files.scan import BATCH_ROWS
+from bandit_envs.logged.files.sorted_rewards import DAY, Matches, SortedRewards
 from bandit_envs.logged.files.unit_columns import read_units
 from bandit_envs.tables.cells import cells_of, find_zones, read_reals, read_seconds
 from bandit_envs.tables.errors import check_column, name_some
@@ -28,9 +27,6 @@ from bandit_envs.tables.whole_table import AnyTable
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-DAY = 86_400.0
-"""In seconds."""
 
 LONG_GAP = 0.1
 """The share of a window from which on a log without rewards at its end is doubtful."""
@@ -118,7 +114,9 @@ class RewardTable:
         if not self.only_first:
             expected = "one reward, of which the delay is; only_first=True takes the first"
             check_column(frame, decision, counts < 2, expected)
-        delays = np.maximum(joined.times[places] - own[rows], 0.0)  # dates begin at midnight
+        delays = np.maximum(
+            joined.rewards.times[places] - own[rows], 0.0
+        )  # dates begin at midnight
         delay[rows[is_counted][::-1]] = delays[is_counted][::-1]  # so that the first stays
         age = np.clip(joined.export.time - own, 0.0, joined.window)
         return Arrivals(joined.rewards_of(frame), delay, age)
@@ -161,31 +159,15 @@ class Survey(NamedTuple):
 NOT_SURVEYED = Survey()
 
 
-class Matches(NamedTuple):
-    """Which rewards are those of which rows, in the order of both."""
-
-    rows: NDArray[np.intp]
-    places: NDArray[np.intp]
-    is_counted: Mask
-
-    def find_rewarded(self, size: int) -> Mask:
-        """Returns which of so many rows have a reward that counts: [size]."""
-        found = np.zeros(size, np.bool_)
-        found[self.rows[self.is_counted]] = True
-        return found
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
 class JoinedRewards:
-    """Rewards in memory, sorted by the numbers of their ids, and then by their times.
+    """Rewards in a table, which are joined to the decisions of a log.
 
     Args:
         source: the table.
         columns: of the log and the table.
         window: in seconds; None if all rewards count.
-        ids: the number of the id of each reward, [m].
-        times: of the rewards in seconds, [m]; all 0 without a window.
-        values: the rewards, [m].
+        rewards: in memory.
         survey: of the log.
         export: when the rewards were exported; of no meaning without a window.
         zones: in which the times of the rewards are written, as `find_zones` has them.
@@ -194,9 +176,7 @@ class JoinedRewards:
     source: RewardTable
     columns: RewardColumns
     window: float | None
-    ids: Indices
-    times: Floats
-    values: Floats
+    rewards: SortedRewards
     survey: Survey = NOT_SURVEYED
     export: Export = NOT_KNOWN
     zones: frozenset[str] = frozenset()
@@ -232,16 +212,13 @@ class JoinedRewards:
                     times.append(_times_of(frame, columns.time))
                     zones |= _zones_of(frame, columns.time)
                     values.append(read_reals(frame, columns.reward))
-        joined = np.concatenate(ids)
-        when = np.concatenate(times)
-        order = np.lexsort((when, joined))
         return cls(
             source=source,
             columns=columns,
             window=window,
-            ids=joined[order],
-            times=when[order],
-            values=np.concatenate(values)[order],
+            rewards=SortedRewards.sort(
+                ids=np.concatenate(ids), times=np.concatenate(times), values=np.concatenate(values)
+            ),
             zones=frozenset(zones),
         )
 
@@ -270,12 +247,12 @@ class JoinedRewards:
         newest = -np.inf
         for frame in frames:
             newest = float(_times_of(frame, self.columns.time).max(initial=newest))
-        return Export.find(self.times, newest)
+        return Export.find(self.rewards.times, newest)
 
     def _survey(self, frames: Iterable[DataFrame]) -> JoinedRewards:
         """Returns the same rewards with what a pass over the decisions finds, as `with_log`."""
         survey = NOT_SURVEYED
-        seen = np.zeros(len(self.ids), np.bool_)
+        seen = np.zeros(len(self.rewards.ids), np.bool_)
         for frame in frames:
             self._check_zones(_zones_of(frame, self.columns.time))
             matches = self.match(frame)
@@ -314,22 +291,7 @@ class JoinedRewards:
     def match(self, frame: DataFrame) -> Matches:
         """Returns which rewards the rows of a log have."""
         ids = read_units(frame, self.columns.decision)
-        first = np.searchsorted(self.ids, ids, side="left")
-        sizes = np.searchsorted(self.ids, ids, side="right") - first
-        rows = np.repeat(np.arange(len(ids)), sizes)
-        places = np.arange(len(rows)) + np.repeat(first - (np.cumsum(sizes) - sizes), sizes)
-        is_counted = np.ones(len(rows), np.bool_)
-        if self.window is not None:
-            own = _times_of(frame, self.columns.time)
-            begin = (own - own % DAY if self.are_dates else own)[rows]
-            times = self.times[places]
-            is_counted = (times >= begin) & (times <= own[rows] + self.window)
-        return Matches(rows, places, is_counted)
-
-    @functools.cached_property
-    def are_dates(self) -> bool:
-        """Whether the times of the rewards are dates alone."""
-        return not (self.times % DAY).any()
+        return self.rewards.match(ids, _times_of(frame, self.columns.time), self.window)
 
     def is_old(self, frame: DataFrame) -> Mask:
         """Returns whether the window of each row of a log is over: [n]."""
@@ -361,7 +323,7 @@ class JoinedRewards:
 
     def doubts(self) -> list[str]:
         """Returns warnings of what the user may have meant in another way."""
-        gap = self.export.gap - (DAY if self.are_dates else 0.0)
+        gap = self.export.gap - (DAY if self.rewards.are_dates else 0.0)
         if self.window is None or gap <= LONG_GAP * self.window:
             return []
         days = f"{self.export.gap / DAY:.3g} days"
@@ -372,15 +334,7 @@ class JoinedRewards:
 
     def rewards_of(self, frame: DataFrame) -> Floats:
         """Returns the rewards of the rows of a log: [n]."""
-        rows, places, is_counted = self.match(frame)
-        rows = rows[is_counted]
-        values = self.values[places[is_counted]]
-        if self.source.only_first:
-            is_first = np.ones(len(rows), np.bool_)
-            is_first[1:] = rows[1:] != rows[:-1]
-            rows = rows[is_first]
-            values = values[is_first]
-        return np.bincount(rows, values, minlength=len(frame)).astype(np.float64)
+        return self.rewards.sum_of(self.match(frame), len(frame), self.source.only_first)
 
     def remarks(self) -> list[str]:
         """Returns lines of what counts, and of what is left out."""
@@ -389,9 +343,13 @@ class JoinedRewards:
         until = "whenever they come, so that young decisions may have too few"
         if self.source.window is not None:
             until = f"up to {self.source.window} after it"
-            until += ", from its day on, as the table has no times of day" if self.are_dates else ""
+            until += (
+                ", from its day on, as the table has no times of day"
+                if self.rewards.are_dates
+                else ""
+            )
             until += f"; exported {self._exported}, {self.export.source}"
-        memory = 24 * len(self.ids)
+        memory = self.rewards.num_bytes
         size = f", {memory / 2**20:.0f} MB in memory" if memory > SHOWN_BYTES else ""
         lines = [f"rewards of {self.source.name}{size}: {which} of a decision's, {until}"]
         effect = "and are left out" if self.source.drops_unrewarded else "which counts as 0"
@@ -405,20 +363,11 @@ class JoinedRewards:
             lines.append(f"rewards before or too long after their decision: {found.outside}")
         if found.foreign:
             lines.append(f"rewards of no decision of the log: {found.foreign}")
-        again = self._count_again()
+        again = self.rewards.count_again()
         if again:
             same = "with the decision, the time and the value of another"
             lines.append(f"rewards {same}: {again}, which count, too")
         return lines
-
-    def _count_again(self) -> int:
-        """Returns how many rewards are the same as another one; 0 if times of day are not known."""
-        if self.are_dates:
-            return 0
-        order = np.lexsort((self.values, self.times, self.ids))
-        columns = [column[order] for column in (self.ids, self.times, self.values)]
-        is_same = np.all([column[1:] == column[:-1] for column in columns], axis=0)
-        return int(np.count_nonzero(is_same))
 
 
 def _times_of(frame: DataFrame, name: str | None) -> Floats:

@@ -17,7 +17,9 @@ import numpy as np
 from bandit_envs.arrays import Array
 from bandit_envs.logged.again import Again
 from bandit_envs.logged.files.column_layout import split_log
-from bandit_envs.logged.log import BanditLog, check_log
+from bandit_envs.logged.joining import concatenate
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import check_log
 from bandit_envs.logged.summary import LogRows
 from bandit_envs.names.visible import visible
 from bandit_envs.tables.folders import NAMED
@@ -51,13 +53,19 @@ class Scan(abc.ABC):
         for problem in self.doubts:
             warnings.warn(problem, stacklevel=stacklevel + 1)
 
-    @abc.abstractmethod
     def __iter__(self) -> Iterator[BanditLog]:
         """Yields the batches."""
+        for number in range(len(self.parts.found)):
+            yield from self.scan_part(number)
 
     @abc.abstractmethod
     def scan_part(self, number: int) -> Iterator[BanditLog]:
         """Yields the batches of one of the parts, by its number."""
+
+    def read(self) -> BanditLog:
+        """Returns the whole log, and warns of the doubts where the caller was called."""
+        self.warn(stacklevel=3)
+        return concatenate(list(self))
 
     @property
     def name(self) -> str:

@@ -27,11 +27,12 @@ from bandit_envs.tables.cells import (
 )
 from bandit_envs.tables.decisions.lists import read_sets
 from bandit_envs.tables.encoding_search import EncodingSearch
-from bandit_envs.tables.errors import bad_value
+from bandit_envs.tables.errors import bad_value, name_row
 from bandit_envs.tables.missing import MissingValues
 from bandit_envs.tables.parts import Part, Parts
 from bandit_envs.tables.roles import (
     check_column_names,
+    describe_role,
     find_unnamed,
 )
 from bandit_envs.tables.times import TimesOfRows
@@ -63,9 +64,6 @@ class TableScan(UsersScan):
         table: str,
         parts: Parts[Part],
         columns: LogRoles,
-        *,
-        num_actions: int | None = None,
-        drop_missing: bool = False,
         batch_rows: int = BATCH_ROWS,
     ) -> TableScan:
         """Returns the log in a table, which is read once to find its encoding.
@@ -74,14 +72,15 @@ class TableScan(UsersScan):
             table: what messages call it.
             parts: of the table.
             columns: what they are. Another pass counts the rows of several logging policies.
-            num_actions: the number of actions; by default, it is found.
-            drop_missing: whether rows that miss values are left out.
             batch_rows: the most rows of a batch.
 
         Raises:
-            ValueError: a column is missing, `EncodingSearch.find` refuses what is in them, or there
-                is a mixture of logging policies of real numbers.
+            ValueError: a column is missing, `EncodingSearch.find` refuses what is in them, there is
+                a mixture of logging policies of real numbers, or `gather` is for items.
         """
+        if columns.gather:
+            raise ValueError(f"gather is True; expected {describe_role('item')}")
+        num_actions = columns.num_actions
         if num_actions is not None:
             check_integer("num_actions", num_actions, minimum=0)
         first = parts.found[0]
@@ -112,7 +111,7 @@ class TableScan(UsersScan):
             batch_rows=batch_rows,
             num_actions=number,
             propensity=columns.propensity,
-            drop_missing=drop_missing,
+            drop_missing=columns.drop_missing,
             encoding=encoding,
         )
         scan = scan.with_rewards(columns.rewards, table, found)
@@ -188,7 +187,7 @@ class TableScan(UsersScan):
         if self.loggers is None or not self.loggers.balance:
             return self
         rows = self._count_loggers(self.loggers, start, stop)
-        return self._replace(loggers=self.loggers.with_some_rows(rows))
+        return self._replace(loggers=dataclasses.replace(self.loggers, rows=rows))
 
     def with_time(self, name: str) -> TableScan:
         roles = self.roles.with_time(name)
@@ -197,7 +196,7 @@ class TableScan(UsersScan):
     def _scan_times(self, name: str) -> Iterator[TimesOfRows]:
         for part in self.parts.found:
             for frame in self._complete_frames(part, [name]):
-                place = functools.partial(_place_in_frame, part.name, frame.index)
+                place = functools.partial(name_row, frame, file=part.name)
                 yield TimesOfRows(cells_of(frame, name), place)
 
     def _count_loggers(
@@ -317,8 +316,3 @@ class TableScan(UsersScan):
         )  # so that no number is read as a float
         with part.reading():
             yield from part.frames(names, self.batch_rows, texts)
-
-
-def _place_in_frame(name: str, index: Any, row: int) -> str:
-    """Says where a row of a data frame is in a file."""
-    return f"{index.name} {index[row]} of {name}"

@@ -13,7 +13,6 @@ from bandit_envs.logged.again import Again
 from bandit_envs.logged.files.reward_table import JoinedRewards
 from bandit_envs.logged.files.scan import Scan
 from bandit_envs.logged.files.unit_columns import read_units
-from bandit_envs.logged.log import BanditLog
 from bandit_envs.logged.rows.likely_units import describe_unused, is_called_unit
 from bandit_envs.tables.cells import read_seconds
 from bandit_envs.tables.encoding import TableEncoding
@@ -49,10 +48,6 @@ class UsersScan(Scan):
     encoding: TableEncoding
     rewards: JoinedRewards | None = dataclasses.field(default=None, kw_only=True)
     has_dates: bool = dataclasses.field(default=False, kw_only=True)
-
-    def __iter__(self) -> Iterator[BanditLog]:
-        for number in range(len(self.parts.found)):
-            yield from self.scan_part(number)
 
     @property
     def features(self) -> Sequence[str]:  # type: ignore[override]

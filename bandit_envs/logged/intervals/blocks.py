@@ -12,7 +12,7 @@ from bandit_envs.arrays import Floats, Indices
 from bandit_envs.logged.rows.hashes import mix
 
 BLOCKS = 64
-"""How many blocks of rows are kept, which can be joined to 32, 16, 8, 4 or 2."""
+"""How many blocks of rows are kept, which can be joined to fewer."""
 
 BUCKETS = 4096
 """How many blocks of units are kept, which can be joined likewise."""
@@ -30,23 +30,6 @@ def number_rows(first_row: int | Indices, size: int) -> Indices:
     if isinstance(first_row, np.ndarray):
         return first_row
     return np.arange(first_row, first_row + size, dtype=np.intp)
-
-
-def blocks_of_rows(first_row: int | Indices, size: int) -> Indices:
-    """Returns the block of each of some rows, from 0 to 63: [n].
-
-    It is a hash of the number of the row, so that it says nothing of what is in the row.
-
-    Args:
-        first_row: the number of the first row in the whole log, or the numbers of all rows.
-        size: how many rows there are.
-    """
-    return _first_bits(number_rows(first_row, size), BLOCKS)
-
-
-def buckets_of_units(unit: Indices) -> Indices:
-    """Returns the block of the unit of each of some rows [n], from 0 to 4095: [n]."""
-    return _first_bits(unit, BUCKETS)
 
 
 def _first_bits(numbers: Indices, blocks: int) -> Indices:
@@ -75,8 +58,8 @@ class RowBlocks(NamedTuple):
             unit: [n], of the rows; None if each is a unit of its own.
         """
         if unit is None:
-            return cls(blocks_of_rows(first_row, size), BLOCKS)
-        return cls(buckets_of_units(unit), BUCKETS)
+            return cls(_first_bits(number_rows(first_row, size), BLOCKS), BLOCKS)
+        return cls(_first_bits(unit, BUCKETS), BUCKETS)
 
     @property
     def are_units(self) -> bool:

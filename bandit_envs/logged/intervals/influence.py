@@ -11,7 +11,7 @@ import numpy as np
 
 from bandit_envs.arrays import Floats, Indices
 from bandit_envs.base.checks import check_confidence
-from bandit_envs.logged.intervals.blocks import BLOCKS, BlockSums, RowBlocks
+from bandit_envs.logged.intervals.blocks import BlockSums, RowBlocks
 from bandit_envs.logged.moments import HigherMoments, Moments
 from bandit_envs.metrics.statistics import student_quantile
 from bandit_envs.rounding import is_rounding
@@ -152,10 +152,6 @@ class InfluenceSums:
         """Whether the rows differ by rounding alone."""
         return bool(is_rounding(math.sqrt(self._squares / self.size), self.value))
 
-    def normal_interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Returns the ends of a confidence interval, if the mean is normally distributed."""
-        return normal_interval(self.value, self.standard_error, confidence)
-
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Returns the ends of an interval that allows for skewed rows and heavy tails.
 
@@ -183,27 +179,6 @@ class InfluenceSums:
             below = max(below, faded * below + scale * (self.value - float(means.min())))
             above = max(above, faded * above + scale * (float(means.max()) - self.value))
         return self.value - below, self.value + above
-
-    def median_of_means(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Returns the smallest and the largest mean of eight blocks of rows.
-
-        They enclose the median of the mean of a block with probability 1 - 2^-7, whatever the rows
-        are. So they enclose the mean as well if means of blocks are distributed evenly about it,
-        which they are not where nearly all of the mean is due to a few rows of the log. A
-        confidence above 0.95 takes more blocks, up to 64.
-
-        Raises:
-            ValueError: a block has no row.
-        """
-        level = check_confidence(confidence)
-        number = 2
-        while number < BLOCKS and 2.0 ** (1 - number) > (1.0 - level) / 6.0 * (1.0 + 1e-9):
-            number *= 2
-        means = self.blocks.means(number)
-        if means is None:
-            rows = self.blocks.counts.sum()
-            raise ValueError(f"{rows} rows leave a block without a row; expected more")
-        return float(means.min()), float(means.max())
 
 
 def _invert_hall(x: float, skew: float) -> float:

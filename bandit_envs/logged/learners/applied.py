@@ -6,13 +6,13 @@ Experimental: these names may change in any minor version.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from bandit_envs.arrays import Array, Floats, Indices, Mask
-from bandit_envs.nests import Nest, map_structure
+from bandit_envs.nests import map_structure
 from bandit_envs.policies.policy import Policy
 from bandit_envs.tables.decisions.new_decisions import CandidateBatch
 from bandit_envs.trajectories import restart
@@ -43,27 +43,14 @@ class Decided(NamedTuple):
     probabilities: Floats
 
 
-def decide(
-    make: Callable[[Nest, int], Policy], batches: Iterable[CandidateBatch], actions: Sequence[str]
-) -> Iterator[Decided]:
-    """Yields what a policy does in each batch of decisions. It does not learn.
+def decide_batch(policy: Policy, batch: CandidateBatch, actions: Sequence[str]) -> Decided:
+    """Returns what a policy does in some decisions.
 
     Args:
-        make: returns the policy for the observation of some rows, and their number.
-        batches: of the table. All have one K.
+        policy: which does not learn.
+        batch: of the table.
         actions: the names of the actions, if these are no items; () if they have none.
     """
-    policy: Policy | None = None
-    for batch in batches:
-        if not len(batch.names):
-            continue
-        if policy is None:
-            policy = make(batch.observation, min(ROWS, len(batch.names)))
-        yield _decide_batch(policy, batch, actions)
-
-
-def _decide_batch(policy: Policy, batch: CandidateBatch, actions: Sequence[str]) -> Decided:
-    """Returns what a policy does in some decisions."""
     number = len(batch.names)
     size = policy.batch_size
     action = np.empty(number, np.int64)

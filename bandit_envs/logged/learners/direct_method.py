@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 from bandit_envs.logged.learners.fits.action_sums import (
@@ -14,11 +13,9 @@ from bandit_envs.logged.learners.fits.policies import (
     policy_of_regressions,
 )
 from bandit_envs.logged.learners.fits.regressors import check_regressor, fit_regressor
-from bandit_envs.logged.learners.learner import Learner, PassOverParts, pass_here
-from bandit_envs.logged.log import (
-    BanditLog,
-    require_rows,
-)
+from bandit_envs.logged.learners.learner import Learner, PassOverParts
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import require_rows
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.scikit_learn.model import (
     copy_estimator,
@@ -58,8 +55,6 @@ class DirectMethodLearner(Learner):
         return self._regressor is None
 
     def _fit(self, log: BanditLog, batch_size: int, seed: Seed) -> ContextualPolicy:
-        if self.streams:
-            return self._fit_parts(functools.partial(pass_here, [log]), batch_size, seed)
         rng = generator(seed)
         models: list[Any] = []
         for action, features, rewards, weights in logged_pairs(require_rows(log)):

@@ -10,12 +10,12 @@ from bandit_envs.logged.learners.fits.action_sums import (
     ridge_policy,
     sum_all_rewards,
 )
-from bandit_envs.logged.learners.fits.pairs import all_pairs, count_models, logged_pairs, name_model
+from bandit_envs.logged.learners.fits.pairs import all_pairs, count_models, find_logged, name_model
 from bandit_envs.logged.learners.fits.policies import (
     policy_of_regressions,
 )
 from bandit_envs.logged.learners.fits.regressors import check_regressor, fit_regressor
-from bandit_envs.logged.learners.learner import Learner, PassOverParts, pass_here
+from bandit_envs.logged.learners.learner import Learner, PassOverParts
 from bandit_envs.logged.log import (
     BanditLog,
 )
@@ -73,15 +73,13 @@ class DoublyRobustLearner(Learner):
         return self._model is None and self._regressor is None
 
     def _fit(self, log: BanditLog, batch_size: int, seed: Seed) -> ContextualPolicy:
-        if self.streams:
-            return self._fit_parts(functools.partial(pass_here, [log]), batch_size, seed)
         rewards = correct_rewards(RewardRegression(self._model).predict(log), log)
-        is_logged = {pairs.model for pairs in logged_pairs(log) if len(pairs.rewards)}
+        logged = find_logged(log)
         regressor = RidgeRegression() if self._regressor is None else self._regressor
         rng = generator(seed)
         models: list[Any] = [NEVER] * count_models(log)
         for action, features, targets, weights in all_pairs(log, rewards):
-            if action in is_logged:
+            if action in logged:
                 made = copy_estimator(regressor, rng)
                 of = name_model(log, action)
                 models[action] = fit_regressor(made, features, targets, of, weights)

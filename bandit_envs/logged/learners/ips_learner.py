@@ -12,8 +12,9 @@ from bandit_envs.base.checks import check_number
 from bandit_envs.logged.features import context_of, has_items
 from bandit_envs.logged.learners.fits.action_sums import ridge_policy, sum_all_rewards
 from bandit_envs.logged.learners.fits.policies import greedy_policy
-from bandit_envs.logged.learners.learner import Learner, PassOverParts, pass_here
-from bandit_envs.logged.log import BanditLog, require_propensities, require_rows
+from bandit_envs.logged.learners.learner import Learner, PassOverParts
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import require_propensities, require_rows
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.models import LinearScores
 from bandit_envs.policies.models.value_model import NEVER
@@ -63,7 +64,7 @@ class IPSLearner(Learner):
 
     def __init__(self, classifier: Any = None, baseline: float = 0.0) -> None:
         if classifier is not None:
-            check_classifier("classifier", classifier)
+            check_classifier(classifier)
         self._classifier = classifier
         self._baseline = check_number("baseline", baseline)
 
@@ -78,8 +79,6 @@ class IPSLearner(Learner):
             ValueError: a reward is below the baseline, none is above it, or the classifier cannot
                 learn from these rows.
         """
-        if self.streams:
-            return self._fit_parts(functools.partial(pass_here, [log]), batch_size, seed)
         if has_items(require_rows(log)):
             advice = "expected no classifier; regressions learn from items"
             raise ValueError(f"log is of items, which are no classes; {advice}")

@@ -7,12 +7,9 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeVar
 
-from bandit_envs.logged.log import (
-    BanditLog,
-    check_log,
-    check_repeatable,
-    concatenate,
-)
+from bandit_envs.logged.joining import concatenate
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import check_log, check_repeatable
 from bandit_envs.logged.reward_models.reward_sums import (
     NumberedBatches,
     number_batches,
@@ -54,7 +51,10 @@ class Learner(abc.ABC):
         """
         seen = SeenRows()
         seen.add(check_log(log))
-        return remember(self._fit(log, batch_size, seed), seen)
+        if not self.streams:
+            return remember(self._fit(log, batch_size, seed), seen)
+        here = functools.partial(pass_here, [log])
+        return remember(self._fit_parts(here, batch_size, seed), seen)
 
     @property
     def streams(self) -> bool:
@@ -134,7 +134,7 @@ class Learner(abc.ABC):
 
     @abc.abstractmethod
     def _fit(self, log: BanditLog, batch_size: int, seed: Seed) -> ContextualPolicy:
-        """Returns what `fit` does."""
+        """Returns what `fit` does of a learner that does not stream."""
 
     def _fit_parts(self, over: PassOverParts, batch_size: int, seed: Seed) -> ContextualPolicy:
         """Returns what `fit_parts` does."""

@@ -10,7 +10,8 @@ import numpy as np
 
 from bandit_envs.base.checks import check_integer
 from bandit_envs.logged.features import fit_items
-from bandit_envs.logged.log import BanditLog, concatenate
+from bandit_envs.logged.joining import concatenate
+from bandit_envs.logged.log import BanditLog
 from bandit_envs.logged.rows.seen_rows import SeenRows, remember, remember_batches
 from bandit_envs.logged.translation import show, translate_log
 from bandit_envs.nests import map_structure

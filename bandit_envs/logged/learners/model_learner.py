@@ -10,12 +10,8 @@ from collections.abc import Callable, Iterable
 from bandit_envs.logged.features import spec_of_rows
 from bandit_envs.logged.learners.learner import Learner
 from bandit_envs.logged.learners.log_learning import learn_from_log
-from bandit_envs.logged.log import (
-    BanditLog,
-    check_repeatable,
-    require_numbered_actions,
-    require_rows,
-)
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import check_repeatable, require_numbered_actions, require_rows
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.models import Model
 from bandit_envs.policies.parts.registry import Columns

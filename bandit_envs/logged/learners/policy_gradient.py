@@ -16,7 +16,8 @@ from bandit_envs.logged.learners.fits.pairs import (
 )
 from bandit_envs.logged.learners.fits.policies import policy_of
 from bandit_envs.logged.learners.learner import Learner
-from bandit_envs.logged.log import BanditLog, require_rows
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import require_rows
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.models import LinearScores
 from bandit_envs.policies.rules import Softmax

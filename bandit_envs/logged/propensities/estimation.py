@@ -14,10 +14,10 @@ from bandit_envs.arrays import Array, Floats, Indices
 from bandit_envs.base.checks import check_integer, check_number
 from bandit_envs.logged.features import flat_features_of
 from bandit_envs.logged.files.scan import Scan
-from bandit_envs.logged.log import (
-    BanditLog,
+from bandit_envs.logged.joining import concatenate
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import (
     check_repeatable,
-    concatenate,
     require_equal_rows,
     require_numbered_actions,
     require_rows,

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from bandit_envs.arrays import Floats
 from bandit_envs.logged.features import flat_features_of
-from bandit_envs.logged.log import BanditLog, check_encodings
+from bandit_envs.logged.joining import check_encodings
+from bandit_envs.logged.log import BanditLog
 from bandit_envs.policies.draws import softmax
 
 MAX_WEIGHTS = 4096

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from bandit_envs.arrays import Floats, Indices, Rng
 from bandit_envs.base.checks import check_integer
 from bandit_envs.logged.features import features_of, has_items
-from bandit_envs.logged.log import BanditLog, require_numbered_actions, require_propensities
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import require_numbered_actions, require_propensities
 from bandit_envs.logged.reward_models.reward_sums import (
     FEWEST_FOLDS,
     ONE_FOLD,

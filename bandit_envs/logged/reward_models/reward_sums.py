@@ -12,8 +12,10 @@ from bandit_envs.arrays import Floats, Indices, check_array
 from bandit_envs.base.checks import check_integer
 from bandit_envs.logged.columns import as_column, check_each, check_reward_range
 from bandit_envs.logged.features import features_of, has_items
-from bandit_envs.logged.log import BanditLog, check_encodings, require_numbered_actions
-from bandit_envs.logged.moments import Moments, add_moments
+from bandit_envs.logged.joining import check_encodings
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import require_numbered_actions
+from bandit_envs.logged.moments import Moments, add_sums, merge_tables
 from bandit_envs.logged.reward_models.ridge_regression import RidgeRegression
 from bandit_envs.logged.rows.hashes import mix
 
@@ -140,9 +142,7 @@ class RewardSums:
         """Returns the sums of the rows of both."""
         if self._folds != other._folds:
             raise ValueError(f"folds are {self._folds} and {other._folds}; expected one number")
-        moments = dict(self._moments)
-        for key, part in other._moments.items():
-            add_moments(moments, key, part)
+        moments = merge_tables(self._moments, other._moments)
         return RewardSums(self._folds, moments, self._has_units or other._has_units)
 
     def fit(self) -> CrossFittedRidge:
@@ -163,7 +163,7 @@ class RewardSums:
         moments: dict[int, Moments] = {}
         for (fold, model), part in self._moments.items():
             if fold != test:
-                add_moments(moments, model, part)
+                add_sums(moments, model, part)
         return {
             model: RidgeRegression().fit_moments(part).weights for model, part in moments.items()
         }

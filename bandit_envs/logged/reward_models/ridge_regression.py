@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bandit_envs.arrays import Floats
-from bandit_envs.logged.moments import Moments, add_moments
+from bandit_envs.logged.moments import Moments
 
 
 class RidgeRegression:
@@ -36,35 +36,3 @@ class RidgeRegression:
     def predict(self, features: Floats) -> Floats:
         """Returns the predictions for features [m, d]: [m]."""
         return np.asarray(self.weights[0] + features @ self.weights[1:])
-
-
-class RidgeSums:
-    """The sums of ridge regressions, one an action, of rows that are added part by part.
-
-    Those of parts merge.
-    """
-
-    def __init__(self) -> None:
-        self._moments: dict[int, Moments] = {}
-
-    def add(
-        self, action: int, features: Floats, targets: Floats, weights: Floats | None = None
-    ) -> None:
-        """Adds rows of an action: features [m, d] and targets [m], which count by weights [m]."""
-        moments = Moments.from_columns(np.column_stack([features, targets]).T, weights)
-        add_moments(self._moments, action, moments)
-
-    def merge(self, other: RidgeSums) -> RidgeSums:
-        """Returns the sums of the rows of both."""
-        merged = RidgeSums()
-        merged._moments = dict(self._moments)
-        for action, moments in other._moments.items():
-            add_moments(merged._moments, action, moments)
-        return merged
-
-    def fit(self) -> dict[int, RidgeRegression]:
-        """Returns the regressions of the actions that have rows."""
-        return {
-            action: RidgeRegression().fit_moments(moments)
-            for action, moments in self._moments.items()
-        }

@@ -96,16 +96,6 @@ def count_repeats(batch: BanditLog) -> Mapping[str, Repeats]:
     return found
 
 
-def merge_repeats(
-    left: Mapping[str, Repeats], right: Mapping[str, Repeats]
-) -> Mapping[str, Repeats]:
-    """Returns how often columns repeat in both parts."""
-    merged = dict(left)
-    for name, repeats in right.items():
-        merged[name] = merged[name].merge(repeats) if name in merged else repeats
-    return merged
-
-
 def is_called_unit(name: object) -> bool:
     """Returns whether a column is called as units often are."""
     return UNIT.fullmatch(str(name)) is not None

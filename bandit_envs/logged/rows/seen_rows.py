@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from bandit_envs.logged.again import Again
-from bandit_envs.logged.log import BanditLog, check_batches
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import check_batches
 from bandit_envs.logged.summary import LogRows, LogSummary
 from bandit_envs.policies import Policy
 

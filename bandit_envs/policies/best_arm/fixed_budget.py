@@ -18,9 +18,33 @@ class FixedBudgetPolicy(BestArmPolicy):
     """Stops when its budget of steps is spent; the budget is planned for K actions."""
 
     _goes_on = False
+    _budget: int  # the number of steps
 
     def _set_num_actions(self, num_actions: int) -> None:
         raise self._without_more_actions("its budget of steps is planned for these")
+
+    def _update(self, search: Search, rows: Indices) -> None:
+        search.stopped[rows] = search.pulls.steps[rows] >= self._budget
+
+
+class RoundsPolicy(FixedBudgetPolicy):
+    """Chooses all candidates equally often, and drops some at the end of each round."""
+
+    _rounds: EliminationRounds
+    _reuse = True  # whether means are those of all rewards so far, or of those of a round
+
+    def _initial_plan(self) -> Survivors:
+        return Survivors.initial(self.batch_size, self.num_actions)
+
+    def _exploration_scores(self, search: Search) -> Floats:
+        return scores_in_turn(search.plan.active, search.pulls)
+
+    def _update(self, search: Search, rows: Indices) -> None:
+        self._rounds.update(search, rows, reuse=self._reuse)
+
+    def _candidates(self, search: Search) -> Mask:
+        active: Mask = search.plan.active
+        return active
 
 
 class UniformAllocationPolicy(FixedBudgetPolicy):
@@ -46,9 +70,6 @@ class UniformAllocationPolicy(FixedBudgetPolicy):
 
     def _exploration_scores(self, search: Search) -> Floats:
         return -search.pulls.counts
-
-    def _update(self, search: Search, rows: Indices) -> None:
-        search.stopped[rows] = search.pulls.steps[rows] >= self._budget
 
 
 class UCBEPolicy(FixedBudgetPolicy):
@@ -85,11 +106,8 @@ class UCBEPolicy(FixedBudgetPolicy):
         bounds += search.pulls.values
         return bounds
 
-    def _update(self, search: Search, rows: Indices) -> None:
-        search.stopped[rows] = search.pulls.steps[rows] >= self._budget
 
-
-class SuccessiveRejectsPolicy(FixedBudgetPolicy):
+class SuccessiveRejectsPolicy(RoundsPolicy):
     """Chooses all candidates equally often, and drops the worst at the end of each of K - 1 rounds.
 
         n_k = ceil((n - K) / (L (K + 1 - k))),    L = 1/2 + 1/2 + 1/3 + ... + 1/K
@@ -115,21 +133,8 @@ class SuccessiveRejectsPolicy(FixedBudgetPolicy):
         self._budget = check_integer("budget", budget, minimum=self.num_actions + 1)
         self._rounds = _rounds_of_rejects(self._budget, self.num_actions)
 
-    def _initial_plan(self) -> Survivors:
-        return Survivors.initial(self.batch_size, self.num_actions)
 
-    def _exploration_scores(self, search: Search) -> Floats:
-        return scores_in_turn(search.plan.active, search.pulls)
-
-    def _update(self, search: Search, rows: Indices) -> None:
-        self._rounds.update(search, rows, reuse=True)
-
-    def _candidates(self, search: Search) -> Mask:
-        active: Mask = search.plan.active
-        return active
-
-
-class SequentialHalvingPolicy(FixedBudgetPolicy):
+class SequentialHalvingPolicy(RoundsPolicy):
     """Chooses all candidates equally often, and drops the worse half at the end of each round.
 
         R = ceil(log2 K) rounds, of floor(n / (|S| R)) choices of each candidate in S
@@ -160,19 +165,6 @@ class SequentialHalvingPolicy(FixedBudgetPolicy):
         self._budget = check_integer("budget", budget, minimum=number * self.num_actions)
         self._rounds = _rounds_of_halving(self._budget, self.num_actions)
         self._reuse = check_bool("reuse", reuse)
-
-    def _initial_plan(self) -> Survivors:
-        return Survivors.initial(self.batch_size, self.num_actions)
-
-    def _exploration_scores(self, search: Search) -> Floats:
-        return scores_in_turn(search.plan.active, search.pulls)
-
-    def _update(self, search: Search, rows: Indices) -> None:
-        self._rounds.update(search, rows, reuse=self._reuse)
-
-    def _candidates(self, search: Search) -> Mask:
-        active: Mask = search.plan.active
-        return active
 
 
 class Survivors(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from bandit_envs.base.checks import check_number
 from bandit_envs.policies.best_arm.best_arm_policy import Pulls, Search, among
 from bandit_envs.policies.best_arm.chernoff_policy import ChernoffPolicy
 from bandit_envs.policies.best_arm.optimal_proportions import optimal_weights
-from bandit_envs.policies.best_arm.reward_laws import RewardLaw
 from bandit_envs.policies.draws import argmax_random_ties, rows_of
 from bandit_envs.policies.learned import make_room
 from bandit_envs.policies.policy import Actions, PolicyOptions
@@ -94,7 +93,7 @@ class TrackAndStopPolicy(ChernoffPolicy):
     array([[0.5, 0.5]])
     """
 
-    def _initial_plan(self) -> Tracking:
+    def _initial_plan(self) -> Tracking | CumulativeTracking:
         return Tracking(np.full(self._table_shape, 1.0 / self.num_actions))
 
     def _exploration_scores(self, search: Search) -> Floats:
@@ -107,16 +106,42 @@ class TrackAndStopPolicy(ChernoffPolicy):
         return np.where(is_forced, 0.0, t * search.plan.weights) - pulls.counts
 
     def _follow(
-        self, plan: Tracking, rows: Indices, pulls: Pulls, leaders: Indices, compared: Mask | None
+        self, plan: Any, rows: Indices, pulls: Pulls, leaders: Indices, compared: Mask | None
     ) -> None:
-        follow_means(
-            law=self._law,
-            weights=plan.weights,
-            rows=rows,
-            pulls=pulls,
-            leaders=leaders,
-            compared=compared,
-        )
+        """Sets the proportions to those that are the best if the means are those found.
+
+        Rows in which an action that counts was never chosen keep what they have. Actions that do
+        not count get 0.
+        """
+        weights: Floats = plan.weights
+        if compared is None:
+            tried = np.flatnonzero(pulls.counts.all(axis=1))
+            if tried.size:
+                changed = rows[tried]
+                weights[changed], _ = optimal_weights(
+                    self._law,
+                    pulls.values[tried],
+                    leaders[tried],
+                    TOLERANCE,
+                    start=weights[changed],
+                )
+            return
+        is_tried = (pulls.counts > 0.0) | ~compared
+        tried = np.flatnonzero(is_tried.all(axis=1) & (compared.sum(axis=1) > 1))
+        patterns = compared[tried]
+        for pattern in np.unique(patterns, axis=0):
+            alike = tried[(patterns == pattern).all(axis=1)]
+            columns = np.flatnonzero(pattern)
+            places = np.ix_(rows[alike], columns)
+            found, _ = optimal_weights(
+                law=self._law,
+                means=pulls.values[np.ix_(alike, columns)],
+                leaders=np.searchsorted(columns, leaders[alike]),
+                tolerance=TOLERANCE,
+                start=weights[places],
+            )
+            weights[rows[alike]] = 0.0
+            weights[places] = found
 
 
 class CumulativeTracking(NamedTuple):
@@ -130,7 +155,7 @@ class CumulativeTracking(NamedTuple):
         make_room(self.weights, known)
 
 
-class CTrackingPolicy(ChernoffPolicy):
+class CTrackingPolicy(TrackAndStopPolicy):
     """Track-and-Stop that follows the sums of all proportions so far: C-tracking.
 
         A_t = argmax_a sum_{s <= t} w_s(a) - N(a)
@@ -172,74 +197,15 @@ class CTrackingPolicy(ChernoffPolicy):
         return search._replace(plan=plan._replace(sums=sums))
 
     def _follow(
-        self,
-        plan: CumulativeTracking,
-        rows: Indices,
-        pulls: Pulls,
-        leaders: Indices,
-        compared: Mask | None,
+        self, plan: Any, rows: Indices, pulls: Pulls, leaders: Indices, compared: Mask | None
     ) -> None:
-        follow_means(
-            law=self._law,
-            weights=plan.weights,
-            rows=rows,
-            pulls=pulls,
-            leaders=leaders,
-            compared=compared,
-        )
+        super()._follow(plan, rows, pulls, leaders, compared)
         plan.sums[rows] += with_floor(plan.weights[rows], pulls.steps, compared)
 
 
 def _fewest_choices(pulls: Pulls, compared: Mask | None) -> Floats:
     """Returns how often the action was chosen that was chosen least of those compared: [B, 1]."""
     return np.asarray(among(pulls.counts, compared, np.inf).min(axis=1, keepdims=True))
-
-
-def follow_means(
-    law: RewardLaw,
-    weights: Floats,
-    *,
-    rows: Indices,
-    pulls: Pulls,
-    leaders: Indices,
-    compared: Mask | None,
-) -> None:
-    """Sets proportions to those that are the best if the means are those found.
-
-    Rows in which an action that counts was never chosen keep what they have.
-
-    Args:
-        law: of the rewards.
-        weights: the proportions of all rows, [B, K], which change in place.
-        rows: those whose means have changed, [n].
-        pulls: of these rows.
-        leaders: the action of each of these rows with the largest mean reward, [n].
-        compared: the actions that count, [n, K]; None if all do. The others get 0.
-    """
-    if compared is None:
-        tried = np.flatnonzero(pulls.counts.all(axis=1))
-        if tried.size:
-            changed = rows[tried]
-            weights[changed], _ = optimal_weights(
-                law, pulls.values[tried], leaders[tried], TOLERANCE, start=weights[changed]
-            )
-        return
-    is_tried = (pulls.counts > 0.0) | ~compared
-    tried = np.flatnonzero(is_tried.all(axis=1) & (compared.sum(axis=1) > 1))
-    patterns = compared[tried]
-    for pattern in np.unique(patterns, axis=0):
-        alike = tried[(patterns == pattern).all(axis=1)]
-        columns = np.flatnonzero(pattern)
-        places = np.ix_(rows[alike], columns)
-        found, _ = optimal_weights(
-            law=law,
-            means=pulls.values[np.ix_(alike, columns)],
-            leaders=np.searchsorted(columns, leaders[alike]),
-            tolerance=TOLERANCE,
-            start=weights[places],
-        )
-        weights[rows[alike]] = 0.0
-        weights[places] = found
 
 
 def with_floor(weights: Floats, steps: Indices, compared: Mask | None) -> Floats:

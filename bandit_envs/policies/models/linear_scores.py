@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from bandit_envs.arrays import Floats, Rng, as_numbers
 from bandit_envs.base.made_with import show
-from bandit_envs.policies.models.inputs import Inputs, ModelSizes, TrainingRows
-from bandit_envs.policies.models.value_model import NEVER, ValueModel
+from bandit_envs.policies.models.inputs import Inputs, ModelSizes
+from bandit_envs.policies.models.value_model import NEVER, FixedModel
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class LinearScores(ValueModel):
+class LinearScores(FixedModel):
     """Linear scores with fixed weights; it does not learn.
 
         score_a(x) = w_a . [1, x]       of a context x
@@ -29,8 +29,6 @@ class LinearScores(ValueModel):
     """
 
     weights: Any
-
-    learns: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         weights = np.array(as_numbers("weights is", self.weights), np.float64)
@@ -60,9 +58,6 @@ class LinearScores(ValueModel):
         weights[:, 0] = NEVER
         weights[: len(self.weights)] = self.weights
         return LinearScores(weights)
-
-    def learn(self, learned: Any, rows: TrainingRows) -> Any:
-        return learned
 
     def means(self, learned: Any, inputs: Inputs) -> Floats:
         return np.asarray(learned[:, 0] + inputs.products(learned[np.newaxis, :, 1:]))

@@ -215,3 +215,12 @@ class ValueModel(Model):
     def advice(self, ability: str) -> str:
         """Returns how a model of this class has an ability that it lacks, for messages, or ""."""
         return ""
+
+
+class FixedModel(ValueModel):
+    """A model that learns no more, such as a learner finds in a log."""
+
+    learns: ClassVar[bool] = False
+
+    def learn(self, learned: Any, rows: TrainingRows) -> Any:
+        return learned

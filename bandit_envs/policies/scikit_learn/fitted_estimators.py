@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import numbers
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bandit_envs.arrays import Floats, Rng
 from bandit_envs.base.checks import check_number, short_repr
-from bandit_envs.policies.models.inputs import Inputs, Items, ModelSizes, TrainingRows
-from bandit_envs.policies.models.value_model import NEVER, ValueModel
+from bandit_envs.policies.models.inputs import Inputs, Items, ModelSizes
+from bandit_envs.policies.models.value_model import NEVER, FixedModel
 from bandit_envs.policies.scikit_learn.model import (
     ScikitLearnModel,
     check_classifier,
@@ -23,15 +23,6 @@ from bandit_envs.policies.scikit_learn.model import (
 )
 
 
-class FittedModel(ValueModel):
-    """A model of contexts that learns no more."""
-
-    learns: ClassVar[bool] = False
-
-    def learn(self, learned: Any, rows: TrainingRows) -> Any:
-        return learned
-
-
 class Classifier(NamedTuple):
     """What scores K actions."""
 
@@ -40,7 +31,7 @@ class Classifier(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class FittedClassifier(FittedModel):
+class FittedClassifier(FixedModel):
     """A fitted classifier of contexts, whose classes are actions; it does not learn.
 
     Experimental: it may change in any minor version.
@@ -65,7 +56,7 @@ class FittedClassifier(FittedModel):
     classifier: Any
 
     def __post_init__(self) -> None:
-        classifier = check_classifier("classifier", self.classifier)
+        classifier = check_classifier(self.classifier)
         if not hasattr(classifier, "classes_"):
             raise ValueError(
                 f"classifier is {short_repr(classifier)}; expected one that was fitted"
@@ -102,7 +93,7 @@ class Regressions(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class FittedRegressions(FittedModel):
+class FittedRegressions(FixedModel):
     """A fitted estimator of the rewards of each action; it does not learn.
 
     Experimental: it may change in any minor version.

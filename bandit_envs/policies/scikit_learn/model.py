@@ -296,12 +296,12 @@ def score_classes(classifier: Any, features: Floats) -> Floats:
     return np.stack([-decision, decision], axis=1) if decision.ndim == 1 else decision
 
 
-def check_classifier(name: str, classifier: Any) -> Any:
+def check_classifier(classifier: Any) -> Any:
     """Returns a classifier of scikit-learn; TypeError if it cannot score classes."""
-    check_estimator(name, classifier)
+    check_estimator("classifier", classifier)
     if not (hasattr(classifier, "predict_proba") or hasattr(classifier, "decision_function")):
         expected = "a classifier with predict_proba or decision_function"
-        raise TypeError(f"{name} is {short_repr(classifier)}; expected {expected}")
+        raise TypeError(f"classifier is {short_repr(classifier)}; expected {expected}")
     return classifier
 
 

@@ -17,9 +17,6 @@ from bandit_envs.policies.split_tests.split_report import DifferenceRow
 
 THRESHOLDS = ("practical", "proven")
 
-PAYERS = 20
-"""Of rewards that are amounts, a variant must have so many that are not 0."""
-
 NO_INTERVAL = f"No interval before {USERS_FIRST} users."
 """A note of a report on fewer users."""
 
@@ -109,16 +106,6 @@ class SplitRule(Parameters):
         if self.planned is not None:
             others = np.full(len(counts), self.planned - 1.0)
         return np.broadcast_to((1.0 - confidence) / others, (len(counts), len(counts)))
-
-
-def have_paid(payers: Floats, has_amounts: Mask | bool) -> Mask:
-    """Returns which variants have enough payers to win, [..., K]: all, if rewards are 0 or 1.
-
-    Args:
-        payers: how many rewards of each variant were not 0, [..., K].
-        has_amounts: whether there were rewards other than 0 and 1, [...].
-    """
-    return np.asarray((payers >= PAYERS) | ~np.asarray(has_amounts)[..., np.newaxis])
 
 
 def note_closed(names: str) -> str:

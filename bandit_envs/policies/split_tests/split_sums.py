@@ -12,6 +12,7 @@ import numpy as np
 from bandit_envs.arrays import Floats, Indices, Mask
 from bandit_envs.policies.split_tests.bets import PairBets, split_evidence
 from bandit_envs.policies.split_tests.pair_sums import USERS_FIRST, scale_of
+from bandit_envs.policies.split_tests.payments import Payments
 from bandit_envs.policies.split_tests.split_rule import SplitRule
 from bandit_envs.policies.split_tests.user_sums import UserSums
 
@@ -36,7 +37,7 @@ class StratumSums:
 
     is_open: Mask  # [K]
     rewards: list[UserSums]  # of each reward, [K]
-    payers: Floats  # rewards of the first kind other than 0, [K]
+    payments: Payments  # rewards of the first kind, [K]
     log_wealth: Floats  # that bets gained, [K, K, J]
 
     @property
@@ -49,7 +50,7 @@ class StratumSums:
         return StratumSums(
             is_open=self.is_open | other.is_open,
             rewards=[one.plus(more) for one, more in zip(self.rewards, other.rewards)],
-            payers=self.payers + other.payers,
+            payments=self.payments.plus(other.payments),
             log_wealth=self.log_wealth + other.log_wealth,
         )
 
@@ -99,10 +100,12 @@ class SplitSums:
                 shares=self.shares,
                 tolerance=self.rule.tolerance,
             )
+        payments = Payments.zeros((number,))
+        payments.add(actions, rewards[0])
         found = StratumSums(
             is_open=is_open.copy(),
             rewards=[UserSums.of_users(actions, each, number) for each in rewards],
-            payers=np.bincount(actions[rewards[0] != 0.0], minlength=number).astype(np.float64),
+            payments=payments,
             log_wealth=self._bets.log_wealth[0] - wealth,
         )
         known = self.strata.get(stratum)

@@ -16,11 +16,11 @@ from bandit_envs.policies.policy import Actions, Policy, PolicyOptions
 from bandit_envs.policies.split_tests.bets import PairBets, split_evidence
 from bandit_envs.policies.split_tests.openings import count_opened
 from bandit_envs.policies.split_tests.pair_sums import USERS_FIRST, PairSums, leaders, scale_of
+from bandit_envs.policies.split_tests.payments import Payments, note_variants
 from bandit_envs.policies.split_tests.split_report import SplitReport
 from bandit_envs.policies.split_tests.split_rule import (
     NO_INTERVAL,
     SplitRule,
-    have_paid,
     list_differences,
     note_closed,
 )
@@ -47,7 +47,7 @@ class SplitTables(NamedTuple):
     first: UserSums  # of the first rewards, [B]
     scale: Floats  # rho^2, 0 until it is known, [B]
     log_split: Floats  # as of `split_evidence`, of the strata that are kept no more, [B]
-    payers: Floats  # rewards other than 0, [B, K]
+    payments: Payments  # rewards other than 0, [B, K]
     has_amounts: Mask  # whether there were rewards other than 0 and 1, [B]
     bets: PairBets | None
 
@@ -74,7 +74,7 @@ class SplitTables(NamedTuple):
         places = self._find_strata(rows, is_open, shares)
         self.used[rows, places] = steps
         self.users.add((rows, places, actions), rewards)
-        self.payers[rows, actions] += rewards != 0.0
+        self.payments.add((rows, actions), rewards)
         self.has_amounts[rows] |= (rewards != 0.0) & (rewards != 1.0)
         is_early = steps <= USERS_FIRST
         if is_early.any():
@@ -244,7 +244,8 @@ class SplitTestPolicy(BestArmPolicy):
         best = int(self._recommended(search, search.compared())[index])
         sums = PairSums._make(table[0] for table in plan.pair_sums(np.array([index])))
         scale = float(plan.scale[index])
-        notes = [] if scale > 0.0 else [NO_INTERVAL]
+        notes = [*note_variants(texts, plan.payments.at(index))]
+        notes += [] if scale > 0.0 else [NO_INTERVAL]
         if plan.has_closed[index] and not self._rule.closes_by_results:
             notes.append(note_closed("A variant was"))
         return SplitReport(
@@ -297,7 +298,7 @@ class SplitTestPolicy(BestArmPolicy):
             first=UserSums.zeros((batch_size,)),
             scale=np.zeros(batch_size),
             log_split=np.zeros(batch_size),
-            payers=np.zeros(self._table_shape),
+            payments=Payments.zeros(self._table_shape),
             has_amounts=np.zeros(batch_size, np.bool_),
             bets=PairBets.initial(batch_size, num_actions) if is_proven else None,
         )
@@ -373,7 +374,7 @@ class SplitTestPolicy(BestArmPolicy):
             counts=plan.opened[rows],
             compared=compared,
             users=search.pulls.steps[rows],
-            is_ready=have_paid(plan.payers[rows], plan.has_amounts[rows]),
+            is_ready=plan.payments.at(rows).are_enough(plan.has_amounts[rows]),
         )
         search.stopped[rows] = evident
 

@@ -32,6 +32,7 @@ from bandit_envs.tables.cells import (
     read_reals,
 )
 from bandit_envs.tables.errors import check_column, name_row, name_some
+from bandit_envs.tables.roles import Roles, check_column_names
 from bandit_envs.tables.whole_table import AnyTable, table_in_memory
 
 if TYPE_CHECKING:
@@ -112,10 +113,12 @@ def compare_variants(
     check_confidence(confidence)
     rule = SplitRule(delta, tolerance, threshold, planned, closes_by_results)
     metrics = as_list(reward)
+    roles = Roles.of((), variant=variant, reward=metrics, time=time, period=period)
     with table_in_memory(table, "logged") as frame:
-        named = [variant, *metrics, time, period]
-        named += [each for each in (opened, closed) if isinstance(each, str)]
-        _check_columns(frame, [each for each in named if each is not None])
+        ends = [each for each in (opened, closed) if isinstance(each, str)]
+        check_column_names("the table", [*roles.names(), *ends], list(frame))
+        if not len(frame):
+            raise ValueError("there are no rows; expected one for each user")
         users = _read_users(frame, variant, metrics, time, period)
         if planned is not None and planned < len(users.names):
             expected = f"expected at least {len(users.names)}, as many as column {variant!r} has"
@@ -130,9 +133,8 @@ def compare_variants(
         _check_inside(frame, users, given)
         notes: list[str] = []
         if users.are_dates:
-            columns = [each for each in (variant, *metrics, time, period) if each is not None]
             notes += note_missing_days(users.days)
-            notes += note_repeated_days(frame[columns], users.days)
+            notes += note_repeated_days(frame[roles.names()], users.days)
     place = None if control is None else _find(control, users.names, "control")
     sums = SplitSums(rule, users.names, metrics, _find_shares(shares, users.names))
     windows, assumed = _fill(users, given, sums.shares)
@@ -193,16 +195,6 @@ class Windows(NamedTuple):
 
     low: Floats
     high: Floats
-
-
-def _check_columns(frame: DataFrame, names: Sequence[str]) -> None:
-    """Raises ValueError if a table lacks a column."""
-    for name in names:
-        if name not in frame:
-            known = name_some([str(each) for each in frame])
-            raise ValueError(f"there is no column {name!r}; its columns are {known}")
-    if not len(frame):
-        raise ValueError("there are no rows; expected one for each user")
 
 
 def _read_users(

@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import MAX_REWARD, check_confidence, check_number
 from bandit_envs.logged.files.served.decision_file import DecisionFile, parse_json, parse_range
 from bandit_envs.logged.files.served.decision_tables import PolicyRow, open_to_read, read_policies
 from bandit_envs.logged.files.served.seen import SeenActions, SeenItems
-from bandit_envs.logged.files.served.typed_queries import TEXT, TIME, TypedQuery, damage
+from bandit_envs.logged.files.served.typed_queries import TypedQuery, damage
 from bandit_envs.policies.split_tests import SplitReport
-from bandit_envs.serving.reports.measures import read_measure_names, report_measure
 from bandit_envs.serving.reports.notes import FileFacts, find_notes
 from bandit_envs.serving.reports.periods import Periods
 from bandit_envs.serving.reports.report import ServiceReport
-from bandit_envs.serving.reports.report_rows import ActionReport, PeriodReport
-from bandit_envs.serving.reports.scanning import (
-    MEASURES,
-    scan_decisions,
-    scan_items,
-    scan_rewards,
-)
+from bandit_envs.serving.reports.report_rows import ActionReport, MeasureReport, PeriodReport
+from bandit_envs.serving.reports.scanning import scan_decisions, scan_items, scan_rewards
 from bandit_envs.serving.reports.served_policies import ServedPolicies
 from bandit_envs.serving.reports.served_test import make_test, replay_test, with_measure
 from bandit_envs.serving.reports.shown_actions import FixedActions, MostChosenItems, ShownActions
-from bandit_envs.serving.reports.summing import DecisionSums, RewardsByPeriod, divide
+from bandit_envs.serving.reports.summing import DecisionSums, RewardRows, RewardsByPeriod, divide
 
 if TYPE_CHECKING:
     from bandit_envs.evaluations import Evaluation
@@ -47,16 +39,14 @@ TOO_SHORT = f"Other policies are estimated from {FEWEST_REWARDS} rewards on."
 NO_CONTEXT = np.ones(1, "<f8").tobytes()
 """The features of a decision without a context: the constant."""
 
-META = TypedQuery("SELECT name, value FROM meta", {"a name in meta": TEXT, "a value in meta": TEXT})
-UPGRADES = TypedQuery(
-    "SELECT time FROM events WHERE kind = 'upgrade' AND number <= ? ORDER BY number",
-    {"the time of an upgrade": TIME},
+META = TypedQuery.of("meta.name, meta.value", "FROM meta")
+UPGRADES = TypedQuery.of(
+    "events.time", "FROM events WHERE kind = 'upgrade' AND number <= ? ORDER BY number"
 )
 ENDS = [
-    TypedQuery(
-        f"""SELECT time FROM {table} WHERE number =
-            (SELECT {end}(number) FROM {table} WHERE number <= ?)""",
-        {"a time": TIME},
+    TypedQuery.of(
+        f"{table}.time",
+        f"FROM {table} WHERE number = (SELECT {end}(number) FROM {table} WHERE number <= ?)",
     )
     for table in ("decisions", "events")
     for end in ("min", "max")
@@ -92,7 +82,7 @@ def read_report(
     file = DecisionFile.open(Path(path))
     facts = _read_facts(file)
     known_range = facts.reward_range if reward_range is None else _check_range(reward_range)
-    is_bounded = max(map(abs, known_range)) < MAX_REWARD
+    shown_range = known_range if max(map(abs, known_range)) < MAX_REWARD else None
     periods = Periods.between(facts.first_time, facts.last_time)
     shown = _find_shown(file, periods)
     decisions = DecisionSums(periods, shown.number)
@@ -105,50 +95,31 @@ def read_report(
         shown.number,
         usual_number=shown.usual_number,
         has_contexts=facts.has_contexts,
-        reward_range=known_range if is_bounded else None,
+        reward_range=shown_range,
         confidence=confidence,
     )
     for reward_rows in scan_rewards(file, shown):
         rewards.add(reward_rows)
         policy_sums.add_rewards(reward_rows)
     rewards.finish()
-    found = _make_report(shown, facts, periods, decisions, rewards)
     measures = [
-        report_measure(name, scan_rewards(file, shown, MEASURES, name=name, since=0), shown.number)
-        for name in read_measure_names(file)
+        _report_measure(name, scan_rewards(file, shown, name), shown.number)
+        for name in file.read_measure_names()
     ]
-    is_too_short = policies is not None and found.rewards < FEWEST_REWARDS
-    return dataclasses.replace(
-        found,
+    actions = _report_actions(shown, decisions, rewards, None)
+    notes = [*find_notes(shown, actions, decisions, facts), *filter(None, [shown.remark])]
+    number = int(rewards.count.sum())
+    if policies is not None and number < FEWEST_REWARDS:
+        policies = None
+        notes.append(TOO_SHORT)
+    now = max(time.time(), facts.last_time)
+    ages = now - np.concatenate([np.zeros(0), *decisions.pending_times])
+    return ServiceReport(
         name=file.path.name,
         policies=policy_sums.report(facts.starts),
-        reward_range=known_range if is_bounded else None,
-        confidence=confidence,
-        notes=[*found.notes, TOO_SHORT] if is_too_short else found.notes,
-        measures=measures,
-        test=_report_test(file, shown, facts.policies[-1], [each.name for each in measures]),
-        evaluation=(
-            None if is_too_short else _evaluate(file.path, policies, estimators, confidence)
-        ),
-    )
-
-
-def _make_report(
-    shown: ShownActions,
-    facts: FileFacts,
-    periods: Periods,
-    decisions: DecisionSums,
-    rewards: RewardsByPeriod,
-) -> ServiceReport:
-    """Returns what the sums over a file tell."""
-    actions = _report_actions(shown, decisions, rewards)
-    ages = _find_ages(decisions, facts)
-    return ServiceReport(
-        name="",
-        policies=[],
-        time=max(time.time(), facts.last_time),
+        time=now,
         decisions=int(decisions.chosen.sum()),
-        rewards=int(rewards.count.sum()),
+        rewards=number,
         timeouts=facts.timeouts,
         pending=len(ages),
         oldest=float(ages.max(initial=0.0)),
@@ -159,9 +130,14 @@ def _make_report(
         has_contexts=facts.has_contexts,
         period=periods.name,
         actions=actions,
-        periods=_report_periods(periods, shown, actions, decisions, rewards),
-        notes=[*find_notes(shown, actions, decisions, facts), *filter(None, [shown.remark])],
+        periods=_report_periods(periods, shown, decisions, rewards),
+        notes=notes,
+        reward_range=shown_range,
+        confidence=confidence,
+        evaluation=_evaluate(file.path, policies, estimators, confidence),
         num_items=shown.num_items,
+        test=_report_test(file, shown, facts.policies[-1], [each.name for each in measures]),
+        measures=measures,
     )
 
 
@@ -216,6 +192,28 @@ def _read_facts(file: DecisionFile) -> FileFacts:
     )
 
 
+def _report_measure(name: str, batches: Iterable[RewardRows], number: int) -> MeasureReport:
+    """Returns what the rewards of a name tell.
+
+    Args:
+        name: of the rewards.
+        batches: the rewards, whose `actions` are those of the report.
+        number: of the actions of the report.
+    """
+    counts = np.zeros(number)
+    totals = np.zeros(number)
+    for rows in batches:
+        counts += np.bincount(rows.actions, minlength=number)
+        totals += np.bincount(rows.actions, rows.rewards, number)
+    return MeasureReport(
+        name=name,
+        decisions=counts.astype(int).tolist(),
+        means=[divide(total, count) for total, count in zip(totals, counts)],
+        number=int(counts.sum()),
+        mean=divide(totals.sum(), counts.sum()),
+    )
+
+
 def _report_test(
     file: DecisionFile, shown: ShownActions, at_work: PolicyRow, measures: Sequence[str]
 ) -> SplitReport | None:
@@ -225,39 +223,34 @@ def _report_test(
         return None
     names = file.encoding.actions
     since = at_work.learns_after
-    found = replay_test(test, names, scan_rewards(file, shown, after=since))
+    found = replay_test(test, names, scan_rewards(file, shown, since=since))
     for measure in measures:
-        rows = scan_rewards(file, shown, MEASURES, name=measure, since=since)
+        rows = scan_rewards(file, shown, measure, since)
         found = with_measure(found, test, measure, rows)
     return found
 
 
-def _find_ages(decisions: DecisionSums, facts: FileFacts) -> Floats:
-    """Returns for how many seconds decisions have waited for a reward."""
-    waiting = np.concatenate([np.zeros(0), *decisions.pending_times])
-    return np.asarray(max(time.time(), facts.last_time) - waiting)
-
-
 def _report_actions(
-    shown: ShownActions, decisions: DecisionSums, rewards: RewardsByPeriod
+    shown: ShownActions, decisions: DecisionSums, rewards: RewardsByPeriod, period: int | None
 ) -> list[ActionReport]:
-    """Returns what is known of each action in the end."""
+    """Returns what is known of each action at the end of a period; None for that of the last."""
+    part = slice(None) if period is None else slice(period, period + 1)
+    end = -1 if period is None else period
     found = []
     for action, name in enumerate(shown.names):
-        available = decisions.available[:, action].sum()
-        values = rewards.actions[action]
-        chosen = decisions.chosen[:, action].sum()
-        spread = math.sqrt(decisions.variances[:, action].sum()) if chosen else math.nan
+        available = decisions.available[part, action].sum()
+        chosen = decisions.chosen[part, action].sum()
+        spread = math.sqrt(decisions.variances[part, action].sum()) if chosen else math.nan
         row = ActionReport(
             action=name,
             is_open=shown.is_open[action],
             decisions=int(chosen),
             share=divide(chosen, available),
-            rewards=float(rewards.by_action[action]),
-            value=float(values.values[-1]),
-            low=float(values.lows[-1]),
-            high=float(values.highs[-1]),
-            weight=divide(decisions.weights[:, action].sum(), available),
+            rewards=float(rewards.by_action[action]) if period is None else math.nan,
+            value=float(rewards.values[end, action]),
+            low=float(rewards.lows[end, action]),
+            high=float(rewards.highs[end, action]),
+            weight=divide(decisions.weights[part, action].sum(), available),
             weight_error=divide(spread, available),
         )
         found.append(row)
@@ -265,43 +258,21 @@ def _report_actions(
 
 
 def _report_periods(
-    periods: Periods,
-    shown: ShownActions,
-    actions: list[ActionReport],
-    decisions: DecisionSums,
-    rewards: RewardsByPeriod,
+    periods: Periods, shown: ShownActions, decisions: DecisionSums, rewards: RewardsByPeriod
 ) -> list[PeriodReport]:
     """Returns what happened in each period."""
-    found = []
-    for period in range(periods.number):
-        rows = []
-        for action, last in enumerate(actions):
-            available = float(decisions.available[period, action])
-            chosen = decisions.chosen[period, action]
-            spread = math.sqrt(decisions.variances[period, action]) if chosen else math.nan
-            values = rewards.actions[action]
-            row = last._replace(
-                decisions=int(chosen),
-                share=divide(chosen, available),
-                rewards=math.nan,
-                value=float(values.values[period]),
-                low=float(values.lows[period]),
-                high=float(values.highs[period]),
-                weight=divide(decisions.weights[period, action], available),
-                weight_error=divide(spread, available),
-            )
-            rows.append(row)
-        each = PeriodReport(
+    return [
+        PeriodReport(
             start=periods.label(period),
             decisions=int(decisions.chosen[period].sum()),
             pending=int(decisions.pending[period]),
             rewards=int(rewards.count[period]),
             mean_reward=divide(rewards.total[period], rewards.count[period]),
-            actions=rows,
+            actions=_report_actions(shown, decisions, rewards, period),
             new_items=math.nan if shown.new_shares is None else float(shown.new_shares[period]),
         )
-        found.append(each)
-    return found
+        for period in range(periods.number)
+    ]
 
 
 def _evaluate(path: Path, policies: Any, estimators: Any, confidence: float) -> Evaluation | None:

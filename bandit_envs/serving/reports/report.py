@@ -12,10 +12,14 @@ from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.names.visible import visible, visible_lines
 from bandit_envs.policies.split_tests import SplitReport
-from bandit_envs.serving.reports.measures import MeasureReport, measures_table
 from bandit_envs.serving.reports.periods import to_utc
-from bandit_envs.serving.reports.report_rows import ActionReport, PeriodReport, PolicyReport
-from bandit_envs.serving.reports.texts import count, format_age
+from bandit_envs.serving.reports.report_rows import (
+    ActionReport,
+    MeasureReport,
+    OverTime,
+    PeriodReport,
+    PolicyReport,
+)
 from bandit_envs.showing.page import Section, make_page
 from bandit_envs.showing.tables import Grid, interval_text, to_text
 
@@ -29,8 +33,8 @@ MAX_SHOWN = 8
 """Over time, at most so many actions are shown; `ServiceReport.periods` has all."""
 
 
-MEASURES_TITLE = "Further rewards: means of the decisions that have one, without weights"
-"""The title of the table of further rewards."""
+AGES = (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0), ("seconds", 1.0))
+"""Units of durations, in seconds."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,8 +108,7 @@ class ServiceReport:
             "\n".join(self.summary()),
             "" if self.test is None else str(self.test),
             to_text(self.actions_table()),
-            *([f"{MEASURES_TITLE}\n{to_text(self.measures_table())}"] if self.measures else []),
-            *(self._policy_texts() if self.is_upgraded else []),
+            *(f"{title}\n{to_text(table)}" for title, table in self._further_tables()),
             f"{self.periods_title()}\n{to_text(self.periods_table())}",
             "\n".join([*self.explain(), *self.notes]),
         ]
@@ -141,24 +144,30 @@ class ServiceReport:
         headings = [self.noun, "decisions", "share", "rewards", "value", "interval", "weight", "±"]
         return [headings, *map(_action_cells, self.actions)]
 
-    def measures_table(self) -> list[list[str]]:
-        """Returns the headings, a row for each action and one for all."""
-        labels = [row.label for row in self.actions]
-        return [*measures_table(self.noun, labels, self.measures, visible)]
+    def _further_tables(self) -> Iterator[tuple[str, Grid]]:
+        """Yields the tables that not every report has, with their titles."""
+        if self.measures:
+            title = "Further rewards: means of the decisions that have one, without weights"
+            yield title, self.measures_table()
+        if len(self.policies) > 1:
+            yield "Policies", self.policies_table()
+            title = f"By {self.period}: decisions and mean reward of each policy"
+            yield title, self.policy_periods_table()
 
-    @property
-    def is_upgraded(self) -> bool:
-        """Whether several policies have been at work."""
-        return len(self.policies) > 1
+    def measures_table(self) -> Grid:
+        """Returns the headings, a row for each action and one for all."""
+        rows = [[self.noun], *([row.label] for row in self.actions), ["all"]]
+        for each in self.measures:
+            rows[0] += [f"mean {visible(each.name)}", "decisions"]
+            means = [*each.means, each.mean]
+            for row, mean, number in zip(rows[1:], means, [*each.decisions, each.number]):
+                row += [_mean_text(mean, number), f"{number:,}"]
+        return rows
 
     def policies_table(self) -> list[list[str]]:
         """Returns the headings, and a row for each policy."""
         headings = ["policy", "since (UTC)", "decisions", "rewards", "mean reward"]
         return [headings, *(_policy_cells(*each) for each in enumerate(self.policies, 1))]
-
-    def policy_periods_title(self) -> str:
-        """Returns what the table of the policies by period has."""
-        return f"By {self.period}: decisions and mean reward of each policy"
 
     def policy_periods_table(self) -> list[list[str]]:
         """Returns the headings, and a row for each period, of the last policies."""
@@ -170,23 +179,11 @@ class ServiceReport:
         for place, period in enumerate(self.periods):
             cells = [period.start]
             for _, policy in shown:
-                mean = policy.means_by_period[place]
+                rewards = policy.rewards_by_period[place]
                 cells.append(f"{policy.decisions_by_period[place]:,}")
-                cells.append(f"{mean:.4f}" if policy.rewards_by_period[place] else "")
+                cells.append(_mean_text(policy.means_by_period[place], rewards))
             rows.append(cells)
         return rows
-
-    def _policy_texts(self) -> list[str]:
-        """Returns the two tables of policies as texts."""
-        by_period = to_text(self.policy_periods_table())
-        return [to_text(self.policies_table()), f"{self.policy_periods_title()}\n{by_period}"]
-
-    def _policy_sections(self) -> list[Section]:
-        """Returns the two tables of policies as sections of a page."""
-        return [
-            Section("Policies", table=self.policies_table()),
-            Section(self.policy_periods_title(), table=self.policy_periods_table()),
-        ]
 
     def periods_title(self) -> str:
         """Returns what the table of the periods has."""
@@ -208,6 +205,10 @@ class ServiceReport:
         numbers = range(len(self.actions))
         often = sorted(numbers, key=lambda action: -self.actions[action].decisions)
         return sorted(often[:MAX_SHOWN])
+
+    def _drawn(self) -> OverTime:
+        """Returns what the figure shows."""
+        return OverTime(self.periods, self.actions, self._find_shown(), self.period)
 
     def explain(self) -> Iterator[str]:
         """Yields what the numbers of the tables are."""
@@ -243,9 +244,7 @@ class ServiceReport:
         import_extra("matplotlib", "cli")
         from bandit_envs.serving.reports.service_figures import draw_report  # noqa: PLC0415
 
-        return draw_report(
-            periods=self.periods, actions=self.actions, shown=self._find_shown(), length=self.period
-        )
+        return draw_report(self._drawn())
 
     def write_page(self, file: str | os.PathLike[str]) -> None:
         """Writes a page of HTML, which needs no server and no network.
@@ -261,8 +260,7 @@ class ServiceReport:
         sections = [
             *([] if self.test is None else self.test.sections()),
             Section(f"{self.noun.capitalize()}s", table=self.actions_table(), notes=notes),
-            *([Section(MEASURES_TITLE, table=self.measures_table())] if self.measures else []),
-            *(self._policy_sections() if self.is_upgraded else []),
+            *(Section(title, table=table) for title, table in self._further_tables()),
             Section(
                 self.periods_title(),
                 chart=self._draw_chart,
@@ -280,9 +278,7 @@ class ServiceReport:
         """Returns what `plot` shows as a chart."""
         from bandit_envs.serving.reports.service_charts import report_chart  # noqa: PLC0415
 
-        return report_chart(
-            periods=self.periods, actions=self.actions, shown=self._find_shown(), length=self.period
-        )
+        return report_chart(self._drawn())
 
     def _draw_picture(self) -> bytes:
         """Returns what `plot` shows as an image."""
@@ -306,6 +302,22 @@ def notes_of(evaluation: Evaluation) -> list[str]:
     return [*evaluation.notes, *reasons]
 
 
+def count(number: int, noun: str) -> str:
+    """Returns a number with a noun."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def format_age(seconds: float) -> str:
+    """Returns a duration in the largest unit of which it has at least one."""
+    name, unit = next((each for each in AGES if seconds >= each[1]), AGES[-1])
+    return f"{seconds / unit:.1f} {name}"
+
+
+def _mean_text(mean: float, number: int) -> str:
+    """Returns a mean of some rewards, or nothing."""
+    return f"{mean:.4f}" if number else ""
+
+
 def _action_cells(row: ActionReport) -> list[str]:
     has_weight = row.weight == row.weight  # not NaN
     return [
@@ -322,14 +334,14 @@ def _action_cells(row: ActionReport) -> list[str]:
 
 def _policy_cells(number: int, row: PolicyReport) -> list[str]:
     start = "" if number == 1 else f"{to_utc(row.start):%Y-%m-%d %H:%M:%S}"
-    mean = f"{row.mean_reward:.4f}" if row.rewards else ""
+    mean = _mean_text(row.mean_reward, row.rewards)
     return [str(number), start, f"{row.decisions:,}", f"{row.rewards:,}", mean]
 
 
 def _period_cells(row: PeriodReport, shown: Sequence[int], has_items: bool) -> list[str]:
     shares = [row.actions[action].share for action in shown]
     texts = [f"{share:.1%}" if share == share else "" for share in shares]
-    mean = f"{row.mean_reward:.4f}" if row.rewards else ""
+    mean = _mean_text(row.mean_reward, row.rewards)
     counts = [f"{row.decisions:,}", f"{row.pending:,}", f"{row.rewards:,}"]
     new = [f"{row.new_items:.1%}" if row.decisions else ""] if has_items else []
     return [row.start, *counts, mean, *new, *texts]

@@ -1,8 +1,9 @@
-"""What a report tells of actions and of periods."""
+"""What a report tells of actions, policies, further rewards and periods."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from bandit_envs.names.visible import visible
@@ -67,6 +68,24 @@ class PolicyReport(NamedTuple):
     means_by_period: list[float]
 
 
+class MeasureReport(NamedTuple):
+    """A further reward by name. It decides nothing.
+
+    Fields:
+        name: of the reward.
+        decisions: for each action, how many have one.
+        means: for each action, the mean over these; NaN if there are none.
+        number: how many decisions have one, of all actions.
+        mean: over these.
+    """
+
+    name: str
+    decisions: list[int]
+    means: list[float]
+    number: int
+    mean: float
+
+
 class PeriodReport(NamedTuple):
     """What happened in a period.
 
@@ -88,3 +107,19 @@ class PeriodReport(NamedTuple):
     mean_reward: float
     actions: list[ActionReport]
     new_items: float = math.nan
+
+
+class OverTime(NamedTuple):
+    """What a figure of a report shows.
+
+    Fields:
+        periods: what happened in each.
+        actions: what is known of each in the end.
+        shown: the numbers of the actions that are drawn.
+        length: of a period, as "day".
+    """
+
+    periods: Sequence[PeriodReport]
+    actions: Sequence[ActionReport]
+    shown: Sequence[int]
+    length: str

@@ -17,8 +17,8 @@ from bandit_envs.logged.files.served.typed_queries import damage
 from bandit_envs.names.visible import visible
 from bandit_envs.policies import Policy, SplitTestPolicy
 from bandit_envs.policies.split_tests import SplitReport
+from bandit_envs.serving.laws import make_trajectory
 from bandit_envs.serving.reports.summing import RewardRows
-from bandit_envs.trajectories import PolicyInfo, Trajectory, restart
 
 
 def describe_test(policy: Policy) -> str | None:
@@ -76,19 +76,13 @@ def replay_test(
     for batch in batches:
         for place in range(len(batch.actions)):
             row = slice(place, place + 1)
-            seen = {"observation": context, "mask": batch.available[row]}
-            step = restart(seen, batch_size=1)
-            replayed.learn(
-                Trajectory(
-                    step_type=step.step_type,
-                    observation=seen,
-                    action=batch.actions[row],
-                    policy_info=PolicyInfo(np.log(batch.probabilities[row])),
-                    next_step_type=step.step_type,
-                    reward=batch.rewards[row],
-                    discount=step.discount,
-                )
+            trajectory = make_trajectory(
+                observation={"observation": context, "mask": batch.available[row]},
+                actions=batch.actions[row],
+                probabilities=batch.probabilities[row],
+                rewards=batch.rewards[row],
             )
+            replayed.learn(trajectory)
     return replayed.report(names=names)
 
 

@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from bandit_envs.serving.reports.report_rows import ActionReport, PeriodReport
+from bandit_envs.serving.reports.report_rows import OverTime
 from bandit_envs.showing.charts import Chart, Curve, Facet, Panel, Scale, draw_panels
 
 
-def report_chart(
-    periods: Sequence[PeriodReport],
-    actions: Sequence[ActionReport],
-    shown: Sequence[int],
-    length: str,
-) -> Chart:
-    """Returns a chart of the shares of actions, their values and their weights, over time.
-
-    Args:
-        periods: what happened in each.
-        actions: what is known of each in the end.
-        shown: the numbers of the actions that are drawn.
-        length: of a period, as "day".
-    """
+def report_chart(drawn: OverTime) -> Chart:
+    """Returns a chart of the shares of actions, their values and their weights, over time."""
     shares = []
     values = []
     weights = []
-    x = np.arange(len(periods))
-    for place, action in enumerate(shown):
-        name = actions[action].label
-        rows = [period.actions[action] for period in periods]
+    x = np.arange(len(drawn.periods))
+    for place, action in enumerate(drawn.shown):
+        name = drawn.actions[action].label
+        rows = [period.actions[action] for period in drawn.periods]
         nothing = np.full(len(rows), np.nan)
         share = np.array([row.share for row in rows])
         shares.append(Curve(name, np.array([x, share, nothing, nothing]), place))
@@ -44,5 +30,7 @@ def report_chart(
         Panel("Value so far", values),
         Panel("Mean weight", weights, level=1.0),
     ]
-    names = [period.start for period in periods]
-    return draw_panels([Facet("", panels)], Scale(f"Start of the {length} (UTC)", names=names))
+    names = [period.start for period in drawn.periods]
+    return draw_panels(
+        [Facet("", panels)], Scale(f"Start of the {drawn.length} (UTC)", names=names)
+    )

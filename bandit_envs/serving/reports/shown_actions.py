@@ -46,6 +46,8 @@ class ShownActions(abc.ABC):
     """What is not shown, as a sentence."""
     num_items: int | None = None
     """How many items were offered; None for fixed actions."""
+    usual_number: int
+    """How many actions a decision usually offers."""
 
     def __init__(self, file: DecisionFile, names: Sequence[str], number: int) -> None:
         self._file = file
@@ -54,11 +56,6 @@ class ShownActions(abc.ABC):
         self.is_open: Sequence[bool] = [True] * len(names)
         self.new_shares: Floats | None = None
         """The shares of decisions for items that were new in a period, [P]; None for actions."""
-
-    @property
-    @abc.abstractmethod
-    def usual_number(self) -> int:
-        """How many actions a decision usually offers."""
 
     @abc.abstractmethod
     def find(self, actions: Indices, available: Sequence[bytes | None]) -> Places:
@@ -77,11 +74,7 @@ class FixedActions(ShownActions):
         names = file.encoding.actions
         super().__init__(file, names, len(names))
         self.is_open = file.is_open
-        self._num_first = seen.num_first
-
-    @property
-    def usual_number(self) -> int:
-        return self._num_first
+        self.usual_number = seen.num_first
 
     def find(self, actions: Indices, available: Sequence[bytes | None]) -> Places:
         if actions.max(initial=0) >= self.number:
@@ -92,8 +85,8 @@ class FixedActions(ShownActions):
     def _unpack(self, packed: Sequence[bytes | None]) -> Mask:
         """Returns which of K actions were available in n decisions: [n, K]."""
         if any(packed):
-            return unpack_masks(self._file.path, packed, self._num_first, self.number)
-        is_first = np.arange(self.number) < self._num_first
+            return unpack_masks(self._file.path, packed, self.usual_number, self.number)
+        is_first = np.arange(self.number) < self.usual_number
         return np.broadcast_to(is_first, (len(packed), self.number))
 
 
@@ -139,16 +132,13 @@ class MostChosenItems(ShownActions):
         self.is_open = [True] * len(shown)
         self.number = len(shown) + 1
         self.num_items = len(names)
+        self.usual_number = file.num_actions
         self._columns = np.full(len(names), len(shown))
         self._columns[shown] = np.arange(len(shown))
         with np.errstate(invalid="ignore"):
             self.new_shares = new / decisions
         if len(shown) < len(names):
             self.remark = f"The {len(shown)} items of {len(names):,} that were chosen most often."
-
-    @property
-    def usual_number(self) -> int:
-        return self._file.num_actions
 
     def find(self, actions: Indices, available: Sequence[bytes | None]) -> Places:
         mask, item = self._read(available)

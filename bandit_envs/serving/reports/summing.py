@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import NamedTuple
 
@@ -105,36 +104,8 @@ class DecisionSums:
         return self._bounds[action].end > 1.0
 
 
-@dataclasses.dataclass
-class ValueByPeriod:
-    """The value of an action after each of P periods, and all its rewards.
-
-    Args:
-        sequence: of its interval; None if the range of rewards is not known.
-        values: [P].
-        lows: [P], lower ends of intervals.
-        highs: [P], upper ends.
-    """
-
-    sequence: IPSConfidenceSequence | None
-    values: Floats
-    lows: Floats
-    highs: Floats
-    weights: float = 0.0
-    weighted: float = 0.0
-
-    def note(self, period: int) -> None:
-        """Keeps what is known at the end of a period."""
-        if self.weights:
-            self.values[period] = self.weighted / self.weights
-            if self.sequence is not None:
-                ends = self.sequence.interval
-                self.lows[period] = ends[0]
-                self.highs[period] = ends[1]
-
-
 class RewardsByPeriod:
-    """The rewards by period, and the value of each action with its interval, after each period.
+    """The rewards by period, and the value of each action after it, with its interval: [P, K].
 
     Args:
         periods: P periods.
@@ -160,17 +131,20 @@ class RewardsByPeriod:
         self.count = np.zeros(periods.number)
         self.total = np.zeros(periods.number)
         self.by_action = np.zeros(num_actions)
-        nothing = np.full(periods.number, np.nan)
-        size = WEIGHTS * usual_number if has_contexts else 1.0
-        self.actions = [
-            ValueByPeriod(
-                _make_sequence(reward_range, confidence, size),
-                values=nothing.copy(),
-                lows=nothing.copy(),
-                highs=nothing.copy(),
-            )
-            for _ in range(num_actions)
-        ]
+        shape = (periods.number, num_actions)
+        self.values = np.full(shape, np.nan)
+        self.lows = np.full(shape, np.nan)  # of intervals
+        self.highs = np.full(shape, np.nan)
+        self._weights = np.zeros(num_actions)
+        self._weighted = np.zeros(num_actions)  # sums of weighted rewards
+        self._sequences: list[IPSConfidenceSequence] = []  # of no action without a range
+        if reward_range is not None:
+            low, high = reward_range
+            size = WEIGHTS * usual_number if has_contexts else 1.0
+            self._sequences = [
+                IPSConfidenceSequence(usual_weight=size, confidence=confidence, low=low, high=high)
+                for _ in range(num_actions)
+            ]
         self._period = 0
 
     def add(self, rows: RewardRows) -> None:
@@ -179,14 +153,14 @@ class RewardsByPeriod:
         number = self._periods.number
         self.count += np.bincount(places, minlength=number)
         self.total += np.bincount(places, rows.rewards, number)
-        self.by_action += np.bincount(rows.actions, minlength=len(self.actions))
+        self.by_action += np.bincount(rows.actions, minlength=len(self._weights))
         for period in range(int(places[0]), int(places[-1]) + 1):
             self._note_until(period)
             start, stop = np.searchsorted(places, [period, period + 1])
             if start < stop:
                 part = slice(start, stop)
                 self._add_part(
-                    is_chosen=rows.actions[part, np.newaxis] == np.arange(len(self.actions)),
+                    is_chosen=rows.actions[part, np.newaxis] == np.arange(len(self._weights)),
                     inverse=1.0 / rows.probabilities[part],
                     available=rows.available[part],
                     rewards=rows.rewards[part],
@@ -199,8 +173,12 @@ class RewardsByPeriod:
     def _note_until(self, period: int) -> None:
         """Keeps what is known at the ends of the periods before one."""
         for ended in range(self._period, period):
-            for each in self.actions:
-                each.note(ended)
+            for action in np.flatnonzero(self._weights).tolist():
+                self.values[ended, action] = self._weighted[action] / self._weights[action]
+                if self._sequences:
+                    ends = self._sequences[action].interval
+                    self.lows[ended, action] = ends[0]
+                    self.highs[ended, action] = ends[1]
         self._period = max(self._period, period)
 
     def _add_part(self, is_chosen: Mask, inverse: Floats, available: Mask, rewards: Floats) -> None:
@@ -212,27 +190,15 @@ class RewardsByPeriod:
             available: [n, K].
             rewards: [n].
         """
-        for action, each in enumerate(self.actions):
+        for action in range(len(self._weights)):
             chosen = is_chosen[:, action]
             is_used = available[:, action] if self._has_contexts else chosen
             weights = np.where(chosen, inverse if self._has_contexts else 1.0, 0.0)[is_used]
             used = rewards[is_used]
-            each.weights += float(weights.sum())
-            each.weighted += float((weights * used).sum())
-            if each.sequence is not None and len(used):
-                each.sequence.add(weights, used)
-
-
-def _make_sequence(
-    reward_range: tuple[float, float] | None, confidence: float, usual_weight: float
-) -> IPSConfidenceSequence | None:
-    """Returns the intervals of an action; None if the range of rewards is not known."""
-    if reward_range is None:
-        return None
-    low, high = reward_range
-    return IPSConfidenceSequence(
-        usual_weight=usual_weight, confidence=confidence, low=low, high=high
-    )
+            self._weights[action] += weights.sum()
+            self._weighted[action] += (weights * used).sum()
+            if self._sequences and len(used):
+                self._sequences[action].add(weights, used)
 
 
 def divide(total: float, count: float) -> float:

@@ -10,7 +10,7 @@ import itertools
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, TypedDict
 
 from bandit_envs.base.checks import check_integer
 from bandit_envs.environments.environment_choice import EnvironmentChoice
@@ -38,6 +38,7 @@ from bandit_envs.studies.definition.keys import (
     resolve_panels,
 )
 from bandit_envs.studies.definition.repeats import find_failing
+from bandit_envs.studies.definition.task import Task
 from bandit_envs.studies.definition.trials import try_policies
 from bandit_envs.studies.definition.user_modules import digest_modules
 
@@ -60,43 +61,6 @@ class View(TypedDict, total=False):
     log_axes: Sequence[str]
     labels: Mapping[str, str]
     colors: Mapping[str, str]
-
-
-class Task(NamedTuple):
-    """A block of runs, the smallest piece of work: all that it takes to do it."""
-
-    number: int
-    """The index of the task in `Study.tasks()`."""
-
-    position: int
-    """The index of the environment and the policy in `Study.pairs()`."""
-
-    environment: EnvironmentChoice
-    policy: PolicyChoice
-
-    block: int
-    """The index of the block if rows are independent runs, or else of its first run."""
-
-    runs: int
-    steps: int
-    seed: int
-    metrics: tuple[str, ...]
-
-    kept: tuple[int, ...]
-    """The sums of each run are kept after these steps."""
-
-    @property
-    def batches(self) -> int:
-        """How many environments it makes, one after the other."""
-        return 1 if self.environment.entry.independent_rows else self.runs
-
-    @property
-    def modules(self) -> list[str]:
-        """The users' modules that it names."""
-        return [*self.environment.modules, *self.policy.modules]
-
-    def __str__(self) -> str:
-        return f"{self.policy} in {self.environment}, block {self.block}"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -203,21 +203,32 @@ class Expected:
 
 def check_expected_values(study: Study) -> None:
     """Raises ValueError if the expected values of a study do not fit it, before anything runs."""
-    compare_with_expected(study, [])
-
-
-def compare_with_expected(study: Study, pairs: Sequence[PairResult]) -> list[Comparison]:
-    """Returns the expected values of a study beside its results; ValueError if they do not fit."""
-    found = {(str(pair.environment), str(pair.policy)): pair for pair in pairs}
-    rows: list[Comparison] = []
     for item in study.expected:
         if not isinstance(item, Mapping):
             raise _error("a table", item, "keys and values")
         check_keys("expected", item, Expected)
         try:
-            rows += Expected(**item).compare(study, found)
+            Expected(**item).compare(study, {})
         except TypeError as error:
             raise _error("a table", item, str(error)) from error
+
+
+def expected_of(study: Study) -> list[Mapping[str, Any]]:
+    """Returns the expected values of a study, without those of policies that it does not show."""
+    found = []
+    for item in study.expected:
+        names = [item["policy"]] if isinstance(item["policy"], str) else item["policy"]
+        if all(PolicyChoice.read(name) in study.policy for name in names):
+            found.append(item)
+    return found
+
+
+def compare_with_expected(study: Study, pairs: Sequence[PairResult]) -> list[Comparison]:
+    """Returns the expected values of a study beside its results."""
+    found = {(str(pair.environment), str(pair.policy)): pair for pair in pairs}
+    rows: list[Comparison] = []
+    for item in expected_of(study):
+        rows += Expected(**item).compare(study, found)
     return rows
 
 

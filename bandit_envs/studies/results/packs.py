@@ -9,7 +9,7 @@ import struct
 import threading
 import weakref
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -70,51 +70,35 @@ def write_pack(
         for name, values in {STUDY: np.array(study), **index._asdict()}.items():
             with archive.open(f"{name}.npy", "w") as member:
                 np.lib.format.write_array(member, values)
-        parts = _Parts(metrics, index)
+        bounds = {}
+        for runs in set(index.runs.tolist()):
+            own = columns_of(metrics, len(index.steps), runs, len(index.kept))
+            bounds[runs] = [0, *itertools.accumulate(column.num_bytes for column in own)]
         for place, column in enumerate(columns):
             shape = column.shape if column.is_of_runs else (len(records), *column.shape)
             header = {"descr": column.dtype, "fortran_order": False, "shape": shape}
             with archive.open(f"{column.name}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array_header_1_0(member, header)
-                for part in _joined(parts.read(records, place)):
+                for part in _joined(_read_parts(records, bounds, place)):
                     member.write(part)
 
 
-class _Parts:
-    """Reads arrays of records.
+def _read_parts(
+    records: Sequence[Record], bounds: Mapping[int, Sequence[int]], place: int
+) -> Iterator[bytes]:
+    """Yields the bytes of an array of each record.
 
     Args:
-        metrics: the names of the metrics.
-        index: of the pack that they go into.
+        records: those of a file stand one after the other.
+        bounds: where the arrays of a record begin and the last one ends, by its number of runs.
+        place: the place of the array among those of a record.
     """
-
-    def __init__(self, metrics: Sequence[str], index: Index) -> None:
-        self._metrics = metrics
-        self._index = index
-        self._bounds: dict[int, list[int]] = {}
-
-    def read(self, records: Sequence[Record], place: int) -> Iterator[bytes]:
-        """Yields the bytes of an array of each record.
-
-        Args:
-            records: those of a file stand one after the other.
-            place: the place of the array among those of a record.
-        """
-        for path, group in itertools.groupby(records, attrgetter("path")):
-            with path.open("rb", buffering=0) as file:
-                for record in group:
-                    bounds = self._bounds_of(record.runs)
-                    file.seek(record.start + bounds[place])
-                    yield file.read(bounds[place + 1] - bounds[place])
-
-    def _bounds_of(self, runs: int) -> list[int]:
-        """Returns where the arrays of a record begin and, in the end, where the last one ends."""
-        if runs not in self._bounds:
-            index = self._index
-            columns = columns_of(self._metrics, len(index.steps), runs, len(index.kept))
-            sizes = [column.num_bytes for column in columns]
-            self._bounds[runs] = [0, *itertools.accumulate(sizes)]
-        return self._bounds[runs]
+    for path, group in itertools.groupby(records, attrgetter("path")):
+        with path.open("rb", buffering=0) as file:
+            for record in group:
+                start, end = bounds[record.runs][place : place + 2]
+                file.seek(record.start + start)
+                yield file.read(end - start)
 
 
 def _joined(parts: Iterable[bytes]) -> Iterator[bytes]:
@@ -144,11 +128,16 @@ class Pack:
     def __init__(self, path: Path) -> None:
         self.path = path
         with _errors_as_damage(path):
-            found = _read_arrays(path, [STUDY, *Index._fields])
+            with path.open("rb") as file, open_arrays(file) as archive:
+                found = {name: read_array(archive, name) for name in (STUDY, *Index._fields)}
             self.study = str(found.pop(STUDY))
             self.index = Index(**found)
         self.kept = tuple(self.index.kept.tolist())
-        self._slices: Slices | None = None
+        self._rows: dict[int, int] = {}
+        self._ends: list[int] = []
+        self._file: IO[bytes] | None = None
+        self._members: dict[str, Member] = {}
+        self._lock = threading.Lock()  # a place in a file and what is read there belong together
 
     def check(self, steps: NDArray[np.int64]) -> None:
         """Raises ValueError if the index is not that of a study with statistics of these steps."""
@@ -162,33 +151,6 @@ class Pack:
         if np.unique(index.task).size != index.task.size:
             raise damaged(self.path, "it has a task twice")
 
-    def read(self, metrics: Sequence[str]) -> Iterator[tuple[int, int, Arrays]]:
-        """Yields the number, the runs and the arrays of each task.
-
-        Args:
-            metrics: the names of the metrics.
-        """
-        index = self.index
-        columns = columns_of(metrics, len(index.steps), 1, len(index.kept))
-        with _errors_as_damage(self.path):
-            whole = _read_arrays(self.path, [column.name for column in columns])
-            for column in columns:
-                shape = (index.task.size, *column.shape)
-                if column.is_of_runs:
-                    shape = (int(index.runs.sum()), *column.shape[1:])
-                found = whole[column.name]
-                _check_kind(column, found.dtype, found.shape, shape)
-        stops = index.runs.cumsum().tolist()
-        for row, (task, runs, stop) in enumerate(
-            zip(index.task.tolist(), index.runs.tolist(), stops)
-        ):
-            rows = slice(stop - runs, stop)
-            arrays = {
-                column.name: whole[column.name][rows if column.is_of_runs else row]
-                for column in columns
-            }
-            yield task, runs, arrays
-
     def read_slice(self, task: int, columns: Sequence[ResultColumn]) -> Arrays:
         """Returns arrays of a task, which are read without the others.
 
@@ -201,15 +163,45 @@ class Pack:
         same file, though another run may have replaced it.
         """
         with _errors_as_damage(self.path):
-            if self._slices is None:
-                self._slices = Slices(self.path, self.index)
-            return self._slices.read(task, columns)
+            file = self._file or self._open()
+            row = self._rows[task]
+            end = self._ends[row]
+            runs = end - self._ends[row - 1] if row else end
+            arrays: Arrays = {}
+            for column in columns:
+                member = self._members[f"{column.name}.npy"]
+                size = column.num_bytes
+                if column.is_of_runs:
+                    shape = (self._ends[-1], *column.shape[1:])
+                    start = (end - runs) * (size // max(runs, 1))
+                else:
+                    shape = (len(self._rows), *column.shape)
+                    start = row * size
+                member.check(column, shape)
+                with self._lock:
+                    file.seek(member.start + start)
+                    content = file.read(size)
+                arrays[column.name] = np.frombuffer(content, column.dtype).reshape(column.shape)
+        return arrays
 
+    def _open(self) -> IO[bytes]:
+        """Opens the file, once its checksums are right and its arrays are not compressed.
 
-def _read_arrays(path: Path, names: Sequence[str]) -> Arrays:
-    """Returns arrays of an archive by their names."""
-    with path.open("rb") as file, open_arrays(file) as archive:
-        return {name: read_array(archive, name) for name in names}
+        Raises:
+            Exception: one of `CONTENT_ERRORS`, if they are not.
+        """
+        file = self.path.open("rb", buffering=0)
+        weakref.finalize(self, file.close)
+        with open_arrays(file) as archive:
+            broken = archive.testzip()
+            if broken is not None:
+                raise ValueError(f"the checksum of {broken} is wrong")
+            for info in archive.infolist():
+                self._members[info.filename] = _find_member(file, info)
+        self._rows = {task: row for row, task in enumerate(self.index.task.tolist())}
+        self._ends = self.index.runs.cumsum().tolist()
+        self._file = file
+        return file
 
 
 @contextlib.contextmanager
@@ -225,57 +217,6 @@ def _errors_as_damage(path: Path) -> Iterator[None]:
         raise damaged(path, error) from error
 
 
-class Slices:
-    """Reads an archive of NumPy that is not compressed by slices of its arrays.
-
-    Args:
-        path: the file.
-        index: what its arrays are of.
-
-    Raises:
-        Exception: one of `CONTENT_ERRORS`, if a checksum is wrong, or an array is compressed.
-    """
-
-    def __init__(self, path: Path, index: Index) -> None:
-        self._rows = {task: row for row, task in enumerate(index.task.tolist())}
-        self._ends = index.runs.cumsum().tolist()
-        self._num_runs = index.runs.tolist()
-        self._members: dict[str, Member] = {}
-        self._lock = threading.Lock()  # a place in a file and what is read there belong together
-        self._file = path.open("rb", buffering=0)
-        weakref.finalize(self, self._file.close)
-        with open_arrays(self._file) as archive:
-            broken = archive.testzip()
-            if broken is not None:
-                raise ValueError(f"the checksum of {broken} is wrong")
-            for info in archive.infolist():
-                self._members[info.filename] = _find_member(self._file, info)
-
-    def read(self, task: int, columns: Sequence[ResultColumn]) -> Arrays:
-        """Returns arrays of a task, as `Pack.read_slice` does."""
-        row = self._rows[task]
-        end = self._ends[row]
-        runs = self._num_runs[row]
-        arrays: Arrays = {}
-        for column in columns:
-            member = self._members[f"{column.name}.npy"]
-            if column.is_of_runs:
-                shape = (self._ends[-1], *column.shape[1:])
-                place = (end - runs) * (column.num_bytes // max(runs, 1))
-            else:
-                shape = (len(self._rows), *column.shape)
-                place = row * column.num_bytes
-            member.check(column, shape)
-            content = self._read(member.start + place, column.num_bytes)
-            arrays[column.name] = np.frombuffer(content, column.dtype).reshape(column.shape)
-        return arrays
-
-    def _read(self, start: int, size: int) -> bytes:
-        with self._lock:
-            self._file.seek(start)
-            return self._file.read(size)
-
-
 class Member(NamedTuple):
     """Where an array is in an archive, and what it is."""
 
@@ -285,7 +226,9 @@ class Member(NamedTuple):
 
     def check(self, column: ResultColumn, shape: tuple[int, ...]) -> None:
         """Raises ValueError if it is not of the dtype of a column and of a shape."""
-        _check_kind(column, self.dtype, self.shape, shape)
+        if self.dtype != np.dtype(column.dtype) or self.shape != shape:
+            found = f"{column.name} has dtype {self.dtype} and shape {self.shape}"
+            raise ValueError(f"{found}; expected {column.dtype} and {shape}")
 
 
 def _find_member(file: IO[bytes], info: zipfile.ZipInfo) -> Member:
@@ -299,15 +242,6 @@ def _find_member(file: IO[bytes], info: zipfile.ZipInfo) -> Member:
     if header.is_fortran or length + header.num_bytes != info.file_size:
         raise ValueError(f"{info.filename} is not an array of {header.shape}")
     return Member(start + length, header.dtype, header.shape)
-
-
-def _check_kind(
-    column: ResultColumn, dtype: np.dtype[Any], shape: tuple[int, ...], expected: tuple[int, ...]
-) -> None:
-    """Raises ValueError if an array is not of the dtype of a column and of a shape."""
-    if dtype != np.dtype(column.dtype) or shape != expected:
-        found = f"{column.name} has dtype {dtype} and shape {shape}"
-        raise ValueError(f"{found}; expected {column.dtype} and {expected}")
 
 
 def damaged(path: Path, problem: object) -> ValueError:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import json
+import math
 import os
 import struct
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,7 +46,7 @@ class ResultColumn(NamedTuple):
     @property
     def num_bytes(self) -> int:
         """How long it is in a record."""
-        return int(np.dtype(self.dtype).itemsize * np.prod(self.shape, dtype=np.int64))
+        return np.dtype(self.dtype).itemsize * math.prod(self.shape)
 
 
 class Record(NamedTuple):
@@ -123,12 +123,8 @@ def result_from_arrays(
     return result
 
 
-def merge(results: Iterable[TaskResult]) -> TaskResult:
-    """Returns the result of the runs of all."""
-    return functools.reduce(_merge_two, results)
-
-
-def _merge_two(first: TaskResult, second: TaskResult) -> TaskResult:
+def merge(first: TaskResult, second: TaskResult) -> TaskResult:
+    """Returns the result of the runs of both."""
     return {name: found.merge(second[name]) for name, found in first.items()}
 
 
@@ -174,17 +170,12 @@ def scan_records(path: Path, study: str, start: int = 0) -> Iterator[Record]:
             start = end
 
 
-def read_arrays(content: bytes, start: int, columns: Sequence[ResultColumn]) -> Arrays:
-    """Returns arrays of a record.
-
-    Args:
-        content: of its file, or a part of it.
-        start: where the arrays are in the content.
-        columns: which they are.
-    """
+def read_arrays(content: bytes, columns: Sequence[ResultColumn]) -> Arrays:
+    """Returns the arrays of a part of a record, one after the other."""
     arrays: Arrays = {}
+    start = 0
     for column in columns:
-        count = int(np.prod(column.shape, dtype=np.int64))
+        count = math.prod(column.shape)
         part = np.frombuffer(content, column.dtype, count, start).reshape(column.shape)
         arrays[column.name] = part.astype(part.dtype.newbyteorder("="))
         start += column.num_bytes

@@ -25,10 +25,10 @@ from bandit_envs.metrics import QUANTITIES, MetricResult, Statistics, of_runs
 from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.studies.definition.changing import find_changing, read_changing
 from bandit_envs.studies.definition.rows_in_turn import Pair, find_row_by_row, read_row_by_row
-from bandit_envs.studies.definition.study import Study, Task
+from bandit_envs.studies.definition.study import Study
+from bandit_envs.studies.definition.task import Task
 from bandit_envs.studies.definition.user_modules import digest_modules
 from bandit_envs.studies.results.assignment import FORMAT, VERSIONS, Assignment
-from bandit_envs.studies.results.records import merge
 from bandit_envs.studies.results.task_folder import StoredResult, TaskFolder
 
 SHOWN_KEYS = {"title", "panels", "over", "log_axes", "quantiles", "labels", "colors", "expected"}
@@ -108,7 +108,7 @@ class PairResult(NamedTuple):
 class Results:
     """The results of one study in a folder.
 
-    `load` finds what has finished. `pairs` reads it, once for all tables and the figure.
+    `load` finds what has finished, and `pairs` reads it.
 
     Args:
         path: the folder, which need not exist.
@@ -147,8 +147,6 @@ class Results:
         self.assignment = Assignment(
             digest, self._config["study"], dict(self._versions), os.getcwd()
         )
-        self._pairs: list[PairResult] = []
-        self._num_read = 0
 
     @classmethod
     def read(cls, path: Path, changes: Mapping[str, object]) -> Results:
@@ -200,7 +198,10 @@ class Results:
         """
         conflict = self.conflict()
         if conflict and not (overwrite and self.files.path.is_dir()):
-            raise ValueError(f"{conflict}; expected another folder (--output), or --overwrite")
+            expected = (
+                "expected another folder (--output); --overwrite of run and sweep deletes them"
+            )
+            raise ValueError(f"{conflict}; {expected}")
         return conflict
 
     @contextlib.contextmanager
@@ -272,27 +273,17 @@ class Results:
 
     def pairs(self) -> list[PairResult]:
         """Returns what has finished of each policy in each environment, in the study's order."""
-        if len(self.files) != self._num_read:
-            self._pairs = list(self._read_pairs())
-            self._num_read = len(self.files)
-        return self._pairs
-
-    def _read_pairs(self) -> Iterator[PairResult]:
-        """Yields what has finished of each policy in each environment."""
         files = self.files
+        pairs = []
         is_large = files.num_bytes > AT_ONCE
-        found = {} if is_large else files.read()
         finished = (task for task in self.study.tasks() if task.number in files)
         for _, tasks in itertools.groupby(finished, attrgetter("position")):
             done = list(tasks)
             runs = sum(task.runs for task in done)
-            result: Mapping[str, MetricResult]
-            if is_large:
-                numbers = tuple(task.number for task in done)
-                result = StoredResult(files, numbers, self.study.metrics)
-            else:
-                result = merge(found.pop(task.number) for task in done)
-            yield PairResult(done[0].environment, done[0].policy, runs, result)
+            stored = StoredResult(files, tuple(task.number for task in done), self.study.metrics)
+            result = stored if is_large else dict(stored)
+            pairs.append(PairResult(done[0].environment, done[0].policy, runs, result))
+        return pairs
 
 
 def _read_bytes(file: Path) -> bytes:

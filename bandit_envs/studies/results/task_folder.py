@@ -19,7 +19,6 @@ from bandit_envs.studies.results.packs import Index, Pack, damaged, write_pack
 from bandit_envs.studies.results.records import (
     Arrays,
     Record,
-    TaskResult,
     columns_of,
     read_arrays,
     result_from_arrays,
@@ -100,15 +99,6 @@ class TaskFolder:
         """Returns how many tasks have finished."""
         return len(self._sources)
 
-    def read(self) -> dict[int, TaskResult]:
-        """Returns the results of all finished tasks, by their numbers."""
-        results = {}
-        for source, task, runs, arrays in self._read_arrays():
-            if self._sources.get(task) is source:
-                needed = self._needed(arrays)
-                results[task] = result_from_arrays(self._study.metrics, self._steps, needed, runs)
-        return results
-
     @property
     def num_bytes(self) -> int:
         """How long the files with results are."""
@@ -150,7 +140,7 @@ class TaskFolder:
         with source.path.open("rb", buffering=0) as file:
             file.seek(source.start + sum(column.num_bytes for column in skipped))
             content = file.read(sum(column.num_bytes for column in own))
-        return read_arrays(content, 0, own)
+        return read_arrays(content, own)
 
     def _forget_records(self) -> None:
         """Forgets what is not in a pack."""
@@ -168,20 +158,6 @@ class TaskFolder:
         if self._study.kept:
             return arrays
         return {name: array for name, array in arrays.items() if not name.endswith(".curves")}
-
-    def _read_arrays(self) -> Iterator[tuple[Source, int, int, Arrays]]:
-        """Yields where a result is, the number and the runs of its task, and its arrays."""
-        metrics = self._study.metrics
-        for pack in self._packs.values():
-            if pack.study == self.digest:
-                for task, runs, arrays in pack.read(metrics):
-                    yield pack, task, runs, arrays
-        for path, records in self._records.items():
-            content = path.read_bytes() if records else b""
-            for record in records:
-                columns = columns_of(metrics, len(self._steps), record.runs, len(record.kept))
-                arrays = read_arrays(content, record.start, columns)
-                yield record, record.task, record.runs, arrays
 
     def pack(self) -> None:
         """Moves what workers have written to an archive, and deletes their files.

@@ -6,9 +6,8 @@ import dataclasses
 import itertools
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from operator import attrgetter
-from typing import TypeAlias
 
 import numpy as np
 
@@ -16,9 +15,11 @@ from bandit_envs.arrays import Floats
 from bandit_envs.base.extras import import_extra
 from bandit_envs.metrics import kept_steps
 from bandit_envs.names.users_code import name_in_errors
-from bandit_envs.studies.definition.study import Study, Task
+from bandit_envs.studies.definition.study import Study
+from bandit_envs.studies.definition.task import Task
 from bandit_envs.studies.results.records import columns_of
 from bandit_envs.studies.running.tasks import TaskRun
+from bandit_envs.studies.tracking import Track, track_nothing
 
 MOST = 40
 """At most so many policies in environments are tried; of more, some at equal distances."""
@@ -50,16 +51,8 @@ class Forecast:
     """Bytes of the results."""
 
 
-Track: TypeAlias = Callable[[str, Sequence[Task]], Iterable[Task]]
-"""Yields the tasks that it is given, and shows below a text how many it has yielded."""
-
-
-def _track_nothing(text: str, tasks: Sequence[Task]) -> Iterable[Task]:
-    return tasks
-
-
 def forecast(
-    study: Study, tasks: Sequence[Task], seconds: float, track: Track = _track_nothing
+    study: Study, tasks: Sequence[Task], seconds: float, track: Track = track_nothing
 ) -> Forecast:
     """Tries some tasks, and returns what all take.
 

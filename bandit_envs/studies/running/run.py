@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from bandit_envs.base.extras import import_extra
 from bandit_envs.running.apply import Apply
 from bandit_envs.running.backends import check_backend, start_workers
-from bandit_envs.studies.definition.study import Study, Task
+from bandit_envs.studies.definition.study import Study
+from bandit_envs.studies.definition.task import Task
 from bandit_envs.studies.loaded import LoadedStudy
 from bandit_envs.studies.results.expected import check_expected_values
 

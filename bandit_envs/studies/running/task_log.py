@@ -8,7 +8,8 @@ from bandit_envs.logged.files.log_files import WRITTEN_SUFFIXES, check_suffix
 from bandit_envs.logged.recorder import remove_parts
 from bandit_envs.logged.summary import LogSummary
 from bandit_envs.names.users_code import name_in_errors
-from bandit_envs.studies.definition.study import RUNS_PER_TASK, Task
+from bandit_envs.studies.definition.study import RUNS_PER_TASK
+from bandit_envs.studies.definition.task import Task
 from bandit_envs.studies.running.tasks import make_pair
 from bandit_envs.wrappers.delays import max_delay_of
 

@@ -16,7 +16,7 @@ from bandit_envs.metrics import METRICS, kept_steps
 from bandit_envs.policies import Policy
 from bandit_envs.policies.delayed import learner
 from bandit_envs.studies.definition.made_policy import make_policy
-from bandit_envs.studies.definition.study import Task
+from bandit_envs.studies.definition.task import Task
 from bandit_envs.studies.results.records import (
     TaskResult,
     merge,
@@ -119,7 +119,7 @@ class TaskRun:
         self._batch = batch
         if batch.steps == self._task.steps:
             found = batch.result()
-            self._result = merge([self._result, found]) if self._result else found
+            self._result = merge(self._result, found) if self._result else found
             self._num_ended += 1
             self._batch = None
         return steps

@@ -18,7 +18,8 @@ import threadpoolctl
 from bandit_envs.metrics import kept_steps
 from bandit_envs.names.choice import describe_failure
 from bandit_envs.names.users_code import exits_as_errors
-from bandit_envs.studies.definition.study import Study, Task
+from bandit_envs.studies.definition.study import Study
+from bandit_envs.studies.definition.task import Task
 from bandit_envs.studies.definition.user_modules import check_same_modules
 from bandit_envs.studies.results.assignment import VERSIONS, Assignment
 from bandit_envs.studies.results.records import (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from bandit_envs.studies.showing.study_cells import summary_cell
 
 if TYPE_CHECKING:
     from bandit_envs.studies.results.results import PairResult
+
+AnyLine = TypeVar("AnyLine")
 
 RANKED_BY = "mean_reward"
 """The quantity that ranks policies: the highest comes first."""
@@ -55,6 +57,41 @@ def rank_policies(study: Study, pairs: Sequence[PairResult]) -> list[Ranked]:
             ranks.setdefault(policy, []).append(float(better) + 1.0)
     ranked = [Ranked(policy, ranks.get(str(policy), [])) for policy in study.policy]
     return sorted(ranked, key=lambda each: each.mean)
+
+
+def choose_lines(
+    study: Study,
+    pairs: Sequence[PairResult],
+    lines: Mapping[AnyLine, Iterable[PolicyChoice]],
+    most: int,
+) -> tuple[list[AnyLine], str]:
+    """Returns the lines of a figure that can be told apart, and which these are, if not all.
+
+    If there are too many, they are those of the best policies, the best first; a line of several
+    policies counts as the best of them. If policies have no ranks, they are the first lines.
+
+    Args:
+        study: the study.
+        pairs: what has finished of it.
+        lines: the policies of each line.
+        most: how many lines can be told apart.
+    """
+    if len(lines) <= most:
+        return list(lines), ""
+    ranked = rank_policies(study, pairs)
+    order = [each.policy for each in ranked] or study.policy
+    measured = {str(pair.policy) for pair in pairs}
+    places = {str(policy): place for place, policy in enumerate(order) if str(policy) in measured}
+    found = {}
+    for line, policies in lines.items():
+        of_line = [places[str(policy)] for policy in policies if str(policy) in places]
+        if of_line:
+            found[line] = min(of_line)
+    chosen = sorted(found, key=found.__getitem__)[:most]
+    if len(found) <= most:
+        return chosen, ""
+    which = f"best by {study.quantities[RANKED_BY].heading}" if ranked else "first"
+    return chosen, f"the {most} {which} of {len(lines)}"
 
 
 def ranking_table(study: Study, pairs: Sequence[PairResult], ranked: Sequence[Ranked]) -> Grid:

@@ -9,9 +9,9 @@ from matplotlib.colors import to_hex
 
 from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.metrics import QUANTITIES
-from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.showing.charts import Chart, Curve, Facet, Panel, Scale, draw_panels
 from bandit_envs.studies.definition.study import Study
+from bandit_envs.studies.results.expected import expected_of
 
 if TYPE_CHECKING:
     from bandit_envs.studies.results.results import PairResult
@@ -22,7 +22,7 @@ def study_chart(
     pairs: Sequence[PairResult],
     panels: Sequence[str],
     environments: Sequence[EnvironmentChoice],
-    policies: Sequence[PolicyChoice],
+    policies: Sequence[str],
 ) -> Chart:
     """Returns a chart with panels for each environment.
 
@@ -31,9 +31,9 @@ def study_chart(
         pairs: what has finished of it.
         panels: the quantities that are drawn over steps.
         environments: those that are drawn, if they have results.
-        policies: those that are drawn, each in the style of its place.
+        policies: the names of those that are drawn, each in the style of its place.
     """
-    places = {str(policy): place for place, policy in enumerate(policies)}
+    places = {policy: place for place, policy in enumerate(policies)}
     facets = []
     for environment in environments:
         own = [pair for pair in pairs if str(pair.environment) == str(environment)]
@@ -62,7 +62,7 @@ def _panel(
         curves.append(Curve(label, band, places[policy], to_hex(color) if color else ""))
     marks = [
         (item.get("step", study.steps), item["value"], item["source"])
-        for item in study.expected
+        for item in expected_of(study)
         if item.get("environment", str(environment)) == str(environment)
         and item["metric"] == name
         and "value" in item

@@ -22,6 +22,7 @@ from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.showing.fonts import fonts_for
 from bandit_envs.showing.plots import draw_band, log2_axis, log_axis, to_image
 from bandit_envs.studies.definition.study import Study
+from bandit_envs.studies.results.expected import expected_of
 from bandit_envs.studies.showing.axes import (
     add_axes,
     add_legend,
@@ -34,6 +35,7 @@ from bandit_envs.studies.showing.axes import (
     use_style,
     wrap,
 )
+from bandit_envs.studies.showing.ranked_policies import choose_lines
 from bandit_envs.studies.showing.shown_environments import (
     choose_environments,
     describe_choice,
@@ -149,14 +151,13 @@ def _draw(
     figure = Figure(layout="constrained")
     axes = add_axes(figure, study, environments, check_width(width))
     if study.over:
-        num_lines = _draw_over(study, pairs, axes)
+        which = _draw_over(study, pairs, axes)
     elif study.panels:
-        num_lines = _draw_curves(study, pairs, axes, environments)
+        which = _draw_curves(study, pairs, axes, environments)
     else:
-        num_lines = _draw_parameters(study, pairs, axes[0, 0])
+        which = _draw_parameters(study, pairs, axes[0, 0])
     add_title(figure, [study.title, note, study.spread if study.quantiles else ""])
-    most = len(line_styles())
-    add_legend(figure, f"the first {most} of {num_lines}" if num_lines > most else "")
+    add_legend(figure, which)
     return figure
 
 
@@ -170,10 +171,13 @@ def _draw_curves(
     pairs: Sequence[PairResult],
     axes: NDArray[np.object_],
     environments: Sequence[EnvironmentChoice],
-) -> int:
-    """Draws curves over steps and returns how many there are in an axis."""
-    colors = [study.colors.get(str(policy), "") for policy in study.policy]
-    styles = dict(zip(map(str, study.policy), _style_of(line_styles(), colors)))
+) -> str:
+    """Draws curves over steps and returns which these are, if not all."""
+    policies, which = choose_lines(
+        study, pairs, {str(each): [each] for each in study.policy}, len(line_styles())
+    )
+    colors = [study.colors.get(policy, "") for policy in policies]
+    styles = dict(zip(policies, _style_of(line_styles(), colors)))
     rows = dict(zip(map(str, environments), axes))
     for pair in pairs:
         style = styles.get(str(pair.policy))
@@ -187,7 +191,7 @@ def _draw_curves(
     if len(axes) > 1:
         for row, environment in zip(axes, environments):
             _title_row(study, row[0], environment)
-    return len(study.policy)
+    return which
 
 
 def _title_row(study: Study, axis: Axes, environment: EnvironmentChoice) -> None:
@@ -201,11 +205,12 @@ def _title_row(study: Study, axis: Axes, environment: EnvironmentChoice) -> None
     axis.set_title(title, fontsize="small", loc="left", color=color, parse_math=False)
 
 
-def _draw_over(study: Study, pairs: Sequence[PairResult], axes: NDArray[np.object_]) -> int:
-    """Draws the last steps over numbers, one for each environment; returns how many lines."""
+def _draw_over(study: Study, pairs: Sequence[PairResult], axes: NDArray[np.object_]) -> str:
+    """Draws the last steps over numbers, one for each environment; returns which lines."""
     ((name, numbers),) = study.over.items()
     number_of = dict(zip(map(str, study.environment), numbers))
     lines: dict[Line, list[list[tuple[float, ...]]]] = {}
+    policies: dict[Line, list[PolicyChoice]] = {}
     for pair in pairs:
         color = study.colors.get(str(pair.policy), "")
         label = study.policy_label(pair.policy)
@@ -213,17 +218,20 @@ def _draw_over(study: Study, pairs: Sequence[PairResult], axes: NDArray[np.objec
             label = study.labels.get(str(pair.policy), pair.policy.title)
         x = number_of[str(pair.environment)]
         points = [(x, *pair.band(panel, study)[1:, -1]) for panel in study.panels]
-        lines.setdefault(Line(label, color), []).append(points)
-    styles = _style_of(line_styles(), [line.color for line in lines])
-    for (line, points_of_line), style in zip(lines.items(), styles):
-        bands = np.array(sorted(points_of_line)).transpose(1, 2, 0)
+        line = Line(label, color)
+        lines.setdefault(line, []).append(points)
+        policies.setdefault(line, []).append(pair.policy)
+    shown, which = choose_lines(study, pairs, policies, len(line_styles()))
+    styles = _style_of(line_styles(), [line.color for line in shown])
+    for line, style in zip(shown, styles):
+        bands = np.array(sorted(lines[line])).transpose(1, 2, 0)
         for axis, band in zip(axes[0], bands):
             draw_band(axis, band, label=line.label, marker="o", **style)
     _mark_expected(
         study, axes, study.environment, lambda environment, step: number_of[str(environment)]
     )
     _finish_axes(study, pairs, axes, name)
-    return len(lines)
+    return which
 
 
 def _mark_expected(
@@ -241,7 +249,7 @@ def _mark_expected(
         x_of: returns where the value of an environment and a step is drawn.
     """
     marks: dict[Mark, dict[str, list[tuple[float, float]]]] = {}  # a line for each policy
-    for item in study.expected:
+    for item in expected_of(study):
         if item["metric"] not in study.panels:
             continue
         column = study.panels.index(item["metric"])
@@ -293,10 +301,11 @@ def _finish_axes(
                 axis.set_xlabel(x_label, parse_math=False)
 
 
-def _draw_parameters(study: Study, pairs: Sequence[PairResult], axis: Axes) -> int:
-    """Draws mean rewards over a parameter and returns how many lines there are."""
+def _draw_parameters(study: Study, pairs: Sequence[PairResult], axis: Axes) -> str:
+    """Draws mean rewards over a parameter and returns which lines these are, if not all."""
     varied = {policy.name: _find_varied(study.policy, policy.name) for policy in study.policy}
     lines: dict[Line, list[tuple[float, ...]]] = {}
+    policies: dict[Line, list[PolicyChoice]] = {}
     for pair in pairs:
         key = varied[pair.policy.name]
         x = check_number(key, pair.policy.parameters[key]) if key else 0.0
@@ -304,12 +313,14 @@ def _draw_parameters(study: Study, pairs: Sequence[PairResult], axis: Axes) -> i
         line = Line(study.label(pair.environment, pair.policy, without=key), color, key)
         point = (x, *pair.band("mean_reward", study)[1:, -1])
         lines.setdefault(line, []).append(point)
+        policies.setdefault(line, []).append(pair.policy)
+    shown, which = choose_lines(study, pairs, policies, len(line_styles()))
     is_log = True
     symbols = {}
-    styles = _style_of(line_styles(), [line.color for line in lines])
-    for (line, points), style in zip(lines.items(), styles):
+    styles = _style_of(line_styles(), [line.color for line in shown])
+    for line, style in zip(shown, styles):
         key = line.key
-        band = np.array(sorted(points)).T
+        band = np.array(sorted(lines[line])).T
         if key:
             symbols[key] = SYMBOLS.get(key, key)
             is_log = is_log and bool((band[0] > 0.0).all())
@@ -324,7 +335,7 @@ def _draw_parameters(study: Study, pairs: Sequence[PairResult], axis: Axes) -> i
         if is_log:
             log2_axis(axis)
     axis.set_ylabel(f"Average reward over first {study.steps} steps")
-    return len(lines)
+    return which
 
 
 def _find_varied(choices: Sequence[PolicyChoice], name: str) -> str:

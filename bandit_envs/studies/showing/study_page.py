@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.showing.page import Section, has_charts, make_page
 from bandit_envs.showing.styles import MOST
 from bandit_envs.showing.tables import Grid, p_text
@@ -13,7 +12,11 @@ from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.definition.study_file import study_text
 from bandit_envs.studies.results.differences import compare_to, corrected_p_values
 from bandit_envs.studies.results.expected import Comparison, compare_with_expected
-from bandit_envs.studies.showing.ranked_policies import rank_policies, ranking_table
+from bandit_envs.studies.showing.ranked_policies import (
+    choose_lines,
+    rank_policies,
+    ranking_table,
+)
 from bandit_envs.studies.showing.shown_environments import (
     choose_most_different,
     describe_most_different,
@@ -60,7 +63,7 @@ def study_page(study: Study, pairs: Sequence[PairResult], notes: Sequence[str] =
         grid = [Comparison._fields, *(list(map(str, row)) for row in comparison)]
         sections.append(Section("Expected values", table=grid, texts=len(Comparison._fields)))
     if pairs:
-        sections += _drawn(study, pairs, [each.policy for each in ranked if each.ranks])
+        sections += _drawn(study, pairs)
     sections.append(Section("The study", code=study_text(study)))
     return make_page(study.title, lines, sections)
 
@@ -101,16 +104,8 @@ def _differences(study: Study, pairs: Sequence[PairResult]) -> Iterator[Section]
     yield Section(title, table=grid, texts=2, notes=[TESTED])
 
 
-def _drawn(
-    study: Study, pairs: Sequence[PairResult], best: Sequence[PolicyChoice]
-) -> Iterator[Section]:
-    """Yields the figure that is no chart, and the curves over steps.
-
-    Args:
-        study: the study.
-        pairs: what has finished of it.
-        best: policies that are drawn where not all can be, the best first; none to take the first.
-    """
+def _drawn(study: Study, pairs: Sequence[PairResult]) -> Iterator[Section]:
+    """Yields the figure that is no chart, and the curves over steps."""
     panels = [name for name in study.panels if name != "arms"]
     has_figure = not study.panels or bool(study.over)
     if has_figure or not (panels and has_charts()):
@@ -119,13 +114,8 @@ def _drawn(
     if not (panels and has_charts()):
         return
     environments = choose_most_different(study, pairs, panels[0])
-    lines = [describe_most_different(study)]
-    measured = {str(pair.policy) for pair in pairs}
-    policies = best or [each for each in study.policy if str(each) in measured]
-    if len(policies) > MOST:
-        which = "best" if best else "first"
-        lines.append(f"the {MOST} {which} of {len(study.policy)} policies")
-        policies = policies[:MOST]
+    policies, which = choose_lines(study, pairs, {str(each): [each] for each in study.policy}, MOST)
+    lines = [describe_most_different(study), f"{which} policies" if which else ""]
     shown = " and ".join(line for line in lines if line)
 
     def draw() -> Chart:

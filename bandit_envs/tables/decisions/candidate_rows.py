@@ -134,8 +134,7 @@ class CandidateRows:
         for name, each in is_missing.items():
             if each.any():
                 row = int(each.argmax())
-                place = name_row(self.candidates, row)
-                place = f"{place} of {file}" if file else place
+                place = name_row(self.candidates, row, file)
                 whole = self.name_of(int(self.groups[row]))
                 found = place if self.decision is None else f"{place}, of {whole}"
                 columns[name] = Missing(int(self.any_of(each).sum()), found)

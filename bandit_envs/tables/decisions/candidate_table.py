@@ -76,8 +76,7 @@ class CandidateTable(abc.ABC):
         for number, rows in self.scan([], []):
             for name, start in zip(rows.names(), rows.starts):
                 file = self.parts.found[number].name
-                place = name_row(rows.candidates, int(start))
-                place = place if " of " in place or not file else f"{place} of {visible(file)}"
+                place = name_row(rows.candidates, int(start), file)
                 if name in known:
                     problem = f"decision {visible(repr(name))} begins again in {place}"
                     advice = "sort the rows by decision, or pass gather=True"

@@ -248,11 +248,7 @@ def _find_new_texts(table: CandidateTable, encoding: TableEncoding) -> Iterator[
             if is_new.any() and column.name not in firsts:
                 row = int(is_new.argmax())
                 file = table.parts.found[number].name
-                place = (
-                    f"{name_row(present, row)} of {visible(file)}"
-                    if file
-                    else name_row(present, row)
-                )
+                place = name_row(present, row, file)
                 firsts[column.name] = f"{present[column.name].iloc[row]!r} in {place}"
     for name, first in firsts.items():
         found = f"column {name!r} has {counts[name]} cells with texts that the policy does not know"

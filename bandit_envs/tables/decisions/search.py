@@ -33,7 +33,6 @@ class FoundItems:
 
     encoding: TableEncoding
     ends: tuple[Any, ...]
-    size: int
     fewest: int
     most: int
 
@@ -99,7 +98,6 @@ class ItemSearch:
         return FoundItems(
             encoding=self._encoding(),
             ends=tuple(self._ends),
-            size=len(sizes),
             fewest=int(sizes.min()),
             most=int(sizes.max()),
         )

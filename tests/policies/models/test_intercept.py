@@ -9,7 +9,6 @@ from bandit_envs import (
     ContextualPolicy,
     LinearThompsonSamplingPolicy,
     LinUCBPolicy,
-    TopKLinUCBPolicy,
 )
 from bandit_envs.nests import map_structure
 from bandit_envs.policies.draws import hope_for_best
@@ -329,10 +328,9 @@ def test_fourier_features_hand_it_on():
     np.testing.assert_allclose(means[:, 0], 1000.0 + x[:, 0], atol=0.5)
 
 
-@pytest.mark.parametrize("make", [LinUCBPolicy, LinearThompsonSamplingPolicy, TopKLinUCBPolicy])
+@pytest.mark.parametrize("make", [LinUCBPolicy, LinearThompsonSamplingPolicy])
 def test_policies_with_names_take_it(make):
-    slots = {"num_slots": 2} if make is TopKLinUCBPolicy else {}
-    policy = make(**slots, intercept=True, observation_spec=ITEMS)
+    policy = make(intercept=True, observation_spec=ITEMS)
     assert policy.model == Ridge(intercept=True)
     assert "intercept=True" in repr(policy)
 

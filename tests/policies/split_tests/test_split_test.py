@@ -127,6 +127,18 @@ def show(policy, mask, pay):
     )
 
 
+@pytest.mark.parametrize("last", [5.0, 1e9])
+def test_one_reward_that_is_larger_than_all_others_is_told(last):
+    policy = SplitTestPolicy(num_actions=2, seed=0)
+    for user in range(80):
+        reward = last if user == 79 else 5.0
+        policy.learn(show(policy, np.ones(2, np.bool_), lambda _, reward=reward: reward))
+    notes = " ".join(policy.report(names=["a", "b"]).notes)
+    assert ("of size 1e+09, is larger than all others of this variant together" in notes) == (
+        last > 5.0
+    )
+
+
 def simulate(rates, users, *, policy, seed=0):
     """Shows variants to users, whose click rates [n, K] are 0 where a variant is not open."""
     rng = np.random.default_rng(seed)

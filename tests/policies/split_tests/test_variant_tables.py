@@ -179,11 +179,32 @@ def test_amounts_wait_for_payers():
     assert any(note.startswith("Amounts:") for note in report.notes)
 
 
+def test_one_reward_that_is_larger_than_all_others_is_told():
+    rng = np.random.default_rng(0)
+    seen = rng.integers(0, 2, 300)
+    paid = rng.integers(1, 11, 300).astype(float)
+    note = "large: one reward, of size 1e+09, is larger than all others of this variant together"
+    for is_large in (False, True):
+        paid[np.flatnonzero(seen)[-1]] = 1e9 if is_large else 10.0
+        users = pandas.DataFrame({"variant": np.array(["small", "large"])[seen], "reward": paid})
+        report = compare_variants(users)
+        assert any(each.startswith(note) for each in report.notes) == is_large
+
+
+def test_variants_whose_names_differ_in_case_or_white_space_alone_are_told():
+    users = pandas.DataFrame({"variant": ["a", "b", "B "] * 3, "reward": [0.0, 1.0, 1.0] * 3})
+    assert "'B ' and 'b' differ in case or white space alone" in str(compare_variants(users))
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"reward": "nothing"}, "there is no column 'nothing'"),
-        ({"time": "variant"}, "column 'variant' is 'B' in line 2; expected a time"),
+        ({"reward": "nothing"}, "the table has no column 'nothing'"),
+        ({"period": "bought"}, "column 'bought' has two roles, reward and period"),
+        (
+            {"variant": "day", "time": "variant"},
+            "column 'variant' is 'B' in line 2; expected a time",
+        ),
         ({"control": "Z"}, "control is 'Z'; expected one of"),
         ({"shares": {"A": 1.0}}, "expected a number above 0 for each variant"),
         ({"opened": {"E": "2024-03-16"}}, "shows 'E' before it opened"),

@@ -177,6 +177,13 @@ def batched(specs: Nest) -> Nest:
     return tf.nest.map_structure(lambda spec: tf.TensorSpec([None, *spec.shape], spec.dtype), specs)
 
 
+def chosen_items(observation: Nest, action: tf.Tensor) -> Nest:
+    """Returns the features of the items that were chosen: of [n, K, ...] those at [n, ...]."""
+    return tf.nest.map_structure(
+        lambda leaf: tf.gather(leaf, action, batch_dims=1), observation["per_arm"]
+    )
+
+
 def to_tensors(policy: tf_policy.TFPolicy, observation: Nest) -> Nest:
     """Returns the tensors [n, ...] in which a policy finds an observation.
 

@@ -24,6 +24,7 @@ from bandit_envs.adapters.tf_agents.policies.compiled import (
     as_policy_takes_it,
     batch_shape,
     batched,
+    chosen_items,
 )
 from bandit_envs.adapters.tf_agents.policies.infos import (
     ChoiceInfos,
@@ -356,10 +357,7 @@ def _of_items(info: Nest, observation: Nest, action: tf.Tensor) -> Nest:
     """Returns an info with the features of the items that were chosen, if it has such."""
     if not tf.nest.flatten(getattr(info, "chosen_arm_features", ())):
         return info
-    features = tf.nest.map_structure(
-        lambda leaf: tf.gather(leaf, action, batch_dims=1), observation["per_arm"]
-    )
-    return info._replace(chosen_arm_features=features)
+    return info._replace(chosen_arm_features=chosen_items(observation, action))
 
 
 def _to_tensor(spec: tf.TensorSpec, leaf: Array) -> tf.Tensor:
@@ -368,9 +366,6 @@ def _to_tensor(spec: tf.TensorSpec, leaf: Array) -> tf.Tensor:
 
 def _with_shown_items(experience: tf_trajectory.Trajectory) -> tf_trajectory.Trajectory:
     """Returns the experience as a `RankingAgent` takes it: with the items shown, in order."""
-    items = tf.nest.map_structure(
-        lambda leaf: tf.gather(leaf, experience.action, batch_dims=1),
-        experience.observation["per_arm"],
-    )
+    items = chosen_items(experience.observation, experience.action)
     observation = {**experience.observation, "per_arm": items}
     return experience._replace(observation=observation, action=(), policy_info=())

@@ -18,6 +18,7 @@ from tf_agents.trajectories import time_step as ts
 
 from bandit_envs.adapters.tf_agents.environment import with_boolean_mask
 from bandit_envs.adapters.tf_agents.numpy_calls import as_it_is, numpy_function
+from bandit_envs.adapters.tf_agents.policies.compiled import chosen_items
 from bandit_envs.adapters.tf_agents.users import kind_of_tf_agents_actions
 from bandit_envs.arrays import Array
 from bandit_envs.base.checks import short_repr
@@ -116,10 +117,7 @@ class TFPolicyOfPolicy(tf_policy.TFPolicy):
     def _info(self, time_step: ts.TimeStep, action: tf.Tensor) -> Nest:
         """Returns what the info tells of actions except for their probabilities."""
         if self._has_items:
-            features = tf.nest.map_structure(
-                lambda leaf: tf.gather(leaf, action, batch_dims=1),
-                time_step.observation["per_arm"],
-            )
+            features = chosen_items(time_step.observation, action)
             return policy_utilities.PerArmPolicyInfo(chosen_arm_features=features)
         return policy_utilities.PolicyInfo() if self.emit_log_probability else ()
 

@@ -10,6 +10,7 @@ import numpy as np
 from bandit_envs.arrays import Array, Floats
 from bandit_envs.logged.intervals.blocks import BUCKETS, BlockSums, RowBlocks
 from bandit_envs.logged.intervals.tails import TailSums
+from bandit_envs.logged.moments import merge_known
 from bandit_envs.metrics.statistics import Statistics
 
 LARGE_WEIGHT = 100.0
@@ -95,15 +96,9 @@ class WeightSums:
 
     def merge(self, other: WeightSums) -> WeightSums:
         """Returns the sums of the rows of both."""
-        excess = None
-        if self.excess is not None and other.excess is not None:
-            excess = self.excess.merge(other.excess)
         expected = None
         if self.expected_squares is not None and other.expected_squares is not None:
             expected = self.expected_squares + other.expected_squares
-        units = None
-        if self.units is not None and other.units is not None:
-            units = self.units.merge(other.units)
         return WeightSums(
             sums=self.sums + other.sums,
             squares=self.squares + other.squares,
@@ -112,8 +107,8 @@ class WeightSums:
             means=self.means.merge(other.means),
             tail=self.tail.merge(other.tail),
             expected_squares=expected,
-            units=units,
-            excess=excess,
+            units=merge_known(self.units, other.units),
+            excess=merge_known(self.excess, other.excess),
         )
 
     def mean_count(self) -> float:

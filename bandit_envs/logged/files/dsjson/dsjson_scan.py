@@ -17,7 +17,6 @@ from bandit_envs.logged.files.dsjson.decisions import Decisions
 from bandit_envs.logged.files.dsjson.json_features import FeatureWriter
 from bandit_envs.logged.files.dsjson.line_layout import (
     DsjsonLayout,
-    KeptDecisions,
     LayoutSearch,
 )
 from bandit_envs.logged.files.dsjson.lines import (
@@ -29,7 +28,7 @@ from bandit_envs.logged.files.dsjson.lines import (
 )
 from bandit_envs.logged.files.log_files import DSJSON_SUFFIXES
 from bandit_envs.logged.files.scan import BATCH_ROWS, Scan, times_of_batches
-from bandit_envs.logged.log import BanditLog, concatenate
+from bandit_envs.logged.log import BanditLog
 from bandit_envs.nests import Nest
 from bandit_envs.tables.cells import as_times, seconds_of
 from bandit_envs.tables.encoding import TableEncoding
@@ -66,9 +65,7 @@ def read_dsjson(path: str | os.PathLike[str]) -> BanditLog:
     Warns:
         UserWarning: lines are left out, or have no outcome, or features have too many texts.
     """
-    scan = DsjsonScan.open(find_parts(Path(path), DSJSON_SUFFIXES))
-    scan.warn(stacklevel=3)
-    return concatenate(list(scan))
+    return DsjsonScan.open(find_parts(Path(path), DSJSON_SUFFIXES)).read()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,7 +86,7 @@ class DsjsonScan(Scan):
     layout: DsjsonLayout
     batch_rows: int = BATCH_ROWS
     time: str | None = None
-    kept: KeptDecisions | None = dataclasses.field(default=None, repr=False, compare=False)
+    kept: Decisions | None = dataclasses.field(default=None, repr=False, compare=False)
     has_dates: bool = False
 
     @classmethod
@@ -104,10 +101,6 @@ class DsjsonScan(Scan):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "kept": None}
-
-    def __iter__(self) -> Iterator[BanditLog]:
-        for number in range(len(self.parts.found)):
-            yield from self.scan_part(number)
 
     def scan_part(self, number: int) -> Iterator[BanditLog]:
         if not self.has_dates:
@@ -131,9 +124,9 @@ class DsjsonScan(Scan):
         kept = self.kept
         with part.reading():
             if kept is not None:
-                maker = RowMaker(self.layout, kept.decisions)
-                stop = kept.stops[number + 1]
-                for start in range(kept.stops[number], stop, self.batch_rows):
+                maker = RowMaker(self.layout, kept)
+                first, stop = self.layout.stops[number : number + 2]
+                for start in range(first, stop, self.batch_rows):
                     yield maker.make(start, min(stop, start + self.batch_rows))
                 return
             decisions = Decisions()
@@ -163,7 +156,7 @@ class DsjsonScan(Scan):
     @property
     def num_bytes(self) -> int:
         """How much memory its rows take, at most; their text is often longer."""
-        return 8 * self.layout.num_rows * self.layout.row_numbers
+        return 8 * self.layout.stops[-1] * self.layout.row_numbers
 
     @property
     def features(self) -> Sequence[str]:  # type: ignore[override]

@@ -45,7 +45,7 @@ class DsjsonLayout:
         has_items: whether actions are items with features.
         numbers: of the actions or items, by what tells them apart in lines: their names, or their
             numbers; empty if their places do.
-        num_rows: how many lines are decisions.
+        stops: how many decisions come before each file, and how many there are.
         has_mask: whether lines lack actions, or have fewer items than others.
         has_weights: whether lines stand for different numbers of decisions.
         has_probabilities: whether all lines have the probabilities of all actions.
@@ -59,7 +59,7 @@ class DsjsonLayout:
     num_actions: int
     has_items: bool
     numbers: Mapping[str, int]
-    num_rows: int
+    stops: Sequence[int]
     has_mask: bool
     has_weights: bool
     has_probabilities: bool
@@ -92,19 +92,6 @@ class DsjsonLayout:
         return found
 
 
-@dataclasses.dataclass(frozen=True)
-class KeptDecisions:
-    """The decisions of files.
-
-    Args:
-        decisions: of all files.
-        stops: how many come before each file, and how many there are.
-    """
-
-    decisions: Decisions
-    stops: Sequence[int]
-
-
 class LayoutSearch:
     """Finds what the lines of a log have in common."""
 
@@ -112,7 +99,7 @@ class LayoutSearch:
         self._decisions = Decisions()
         self._most_bytes = KEPT_BYTES  # 0 once some decisions were dropped
         self._unmeasured = 0  # characters
-        self._sizes: list[int] = []  # how many lines files have, up to each
+        self._stops = [0]  # how many lines files have, up to each
         self._tags: dict[str, str | None] = {}  # the number of the action of each, if it has one
         self._has_tags: bool | None = None
         self._are_numbers = True
@@ -136,17 +123,15 @@ class LayoutSearch:
                 for number, line, document in read_documents(part.file):
                     with errors_of_line(number):
                         self._add(number, line, document)
-            self._sizes.append(len(self._lines))
+            self._stops.append(len(self._lines))
         if not self._lines:
             raise ValueError(f"{', '.join(part.name for part in parts.found)} has no decisions")
-        self._check_events(parts, self._sizes)
+        self._check_events(parts)
         return self._layout()
 
-    def kept(self) -> KeptDecisions | None:
+    def kept(self) -> Decisions | None:
         """Returns the decisions that were read; None if they take too much memory."""
-        if len(self._decisions) < len(self._lines):
-            return None
-        return KeptDecisions(self._decisions, [0, *self._sizes])
+        return None if len(self._decisions) < len(self._lines) else self._decisions
 
     def _add(self, number: int, line: str, document: dict[str, Any]) -> None:
         """Adds a line."""
@@ -198,7 +183,7 @@ class LayoutSearch:
             if name is not None and self._tags.setdefault(name, number) != number:
                 self._are_numbers = False
 
-    def _check_events(self, parts: Parts[FilePart], sizes: Sequence[int]) -> None:
+    def _check_events(self, parts: Parts[FilePart]) -> None:
         """Raises ValueError if a decision stands twice; equal ids have equal hashes."""
         values, first, counts = np.unique(
             np.array(self._events), return_index=True, return_counts=True
@@ -208,7 +193,7 @@ class LayoutSearch:
         twice = int(first[counts > 1].min())
         second = twice + 1 + self._events[twice + 1 :].index(self._events[twice])
         places = [
-            f"line {self._lines[row]} of {parts.found[bisect.bisect(sizes, row)].name}"
+            f"line {self._lines[row]} of {parts.found[bisect.bisect(self._stops, row) - 1].name}"
             for row in (twice, second)
         ]
         raise ValueError(f"{places[1]} has the EventId of {places[0]}; expected another")
@@ -238,7 +223,7 @@ class LayoutSearch:
             num_actions=num_actions,
             has_items=has_items,
             numbers=numbers,
-            num_rows=len(self._lines),
+            stops=self._stops,
             has_mask=self._fewest < num_actions,
             has_weights=self._weights[0] != self._weights[1],
             has_probabilities=self._has_probabilities,

@@ -19,18 +19,7 @@ from bandit_envs.logged.files.served.decision_tables import (
     read_items,
 )
 from bandit_envs.logged.files.served.seen import Seen, SeenActions, SeenItems
-from bandit_envs.logged.files.served.typed_queries import (
-    ACTION,
-    BYTES,
-    COUNT,
-    NUMBER,
-    PROBABILITY,
-    TEXT,
-    TIME,
-    VALUE,
-    TypedQuery,
-    damage,
-)
+from bandit_envs.logged.files.served.typed_queries import COUNT, TypedQuery, damage
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.tables.decisions.candidate_rows import size_of_batches
 from bandit_envs.tables.encoding import TableEncoding
@@ -47,33 +36,39 @@ OF_REWARDS = """
 """
 """In the order in which they came: a log that grows begins with the rows that it had."""
 
-ROWS = TypedQuery(
-    f"""SELECT events.number, decisions.number, decisions.action, probability, available, features,
-        value, decisions.time {OF_REWARDS}""",
-    {
-        "the number of an event": NUMBER,
-        "the number of a decision": NUMBER,
-        "an action": ACTION,
-        "a probability": PROBABILITY,
-        "a mask": BYTES.or_none(),
-        "a context": BYTES,
-        "a reward": VALUE,
-        "a time": TIME,
-    },
+OF_MEASURES = """
+    FROM measures CROSS JOIN decisions ON decisions.number = measures.decision
+    WHERE measures.number > :after AND measures.number <= :measured AND measures.name = :name
+        AND decisions.number > :since AND decisions.number <= :until
+    ORDER BY measures.number LIMIT :rows
+"""
+"""The further rewards of a name, of decisions behind a number, in the order in which they came."""
+
+ROW = (
+    "{0}.number, decisions.number, decisions.action, decisions.probability, decisions.available, "
+    "decisions.features, {0}.value, decisions.time"
 )
-TIMES = TypedQuery(
-    f"SELECT events.number, events.time {OF_REWARDS}",
-    {"the number of an event": NUMBER, "a time": TIME},
+ROWS = TypedQuery.of(ROW.format("events"), OF_REWARDS)
+MEASURED_ROWS = TypedQuery.of(ROW.format("measures"), OF_MEASURES)
+TIMES = TypedQuery.of("events.number, events.time", OF_REWARDS)
+MEASURED_TIMES = TypedQuery.of("measures.number, decisions.time", OF_MEASURES)
+LAST_MEASURE = TypedQuery(
+    "SELECT coalesce(max(number), 0) FROM measures", {"the number of a measure": COUNT}
+)
+MEASURE_NAMES = TypedQuery.of(
+    "measures.name",
+    """FROM measures JOIN decisions ON decisions.number = measures.decision
+    WHERE measures.number <= ? AND decisions.number <= ?
+    GROUP BY measures.name ORDER BY measures.name""",
 )
 WIDEST = TypedQuery(
     "SELECT coalesce(max(length(available)), 0) FROM decisions WHERE available IS NOT NULL",
     {"the size of a mask": COUNT},
 )
-FIRST_DECISION = TypedQuery(
-    "SELECT id, time FROM decisions ORDER BY number LIMIT 1",
-    {"the id of a decision": TEXT, "a time": TIME},
+FIRST_DECISION = TypedQuery.of(
+    "decisions.id, decisions.time", "FROM decisions ORDER BY number LIMIT 1"
 )
-ENCODING = TypedQuery("SELECT value FROM meta WHERE name = 'encoding'", {"the encoding": TEXT})
+ENCODING = TypedQuery.of("meta.value", "FROM meta WHERE name = 'encoding'")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,6 +80,7 @@ class DecisionFile:
     Args:
         path: of the file.
         until: the number of the last row.
+        measured: the number of the last further reward.
         encoding: of the features, with the names of the actions or of the items.
         is_open: whether each action may be chosen.
         num_actions: K; the most items of a decision.
@@ -93,6 +89,7 @@ class DecisionFile:
 
     path: Path
     until: int
+    measured: int
     encoding: TableEncoding
     is_open: tuple[bool, ...]
     num_actions: int
@@ -107,6 +104,7 @@ class DecisionFile:
         """
         with open_to_read(path) as connection:
             until = find_last_number(connection, path)
+            ((measured,),) = LAST_MEASURE.fetch(connection, path)
             actions = [each for each in read_actions(connection, path) if each.added <= until]
             ((widest,),) = WIDEST.fetch(connection, path)  # later rows may be wider
             encoding = read_encoding(connection, path)
@@ -117,6 +115,7 @@ class DecisionFile:
         return cls(
             path=path,
             until=until,
+            measured=measured,
             encoding=dataclasses.replace(
                 encoding, actions=tuple(each.name for each in actions), items=items
             ),
@@ -129,37 +128,49 @@ class DecisionFile:
             ),
         )
 
-    def scan(self, batch_rows: int, has_dates: bool = False) -> Iterator[BanditLog]:
+    def scan(
+        self, batch_rows: int, has_dates: bool = False, reward: str = "reward"
+    ) -> Iterator[BanditLog]:
         """Yields the decisions that have rewards in batches, in the order of the rewards.
 
         Args:
             batch_rows: the most rows of a batch. Batches of items are smaller if there are many
                 numbers in a row.
             has_dates: whether batches have the times of the decisions, in UTC.
+            reward: the name of a further reward, or "reward".
         """
         most = size_of_batches(self.encoding, self.num_actions, batch_rows)
-        for rows in self.scan_rows(ROWS, most):
+        query = ROWS if reward == "reward" else MEASURED_ROWS
+        for rows in self.scan_rows(query, most, name=reward):
             with errors_that_name(str(self.path)):
                 batch = self._make_batch(rows, has_dates)
             yield batch
 
-    def scan_times(self, batch_rows: int, name: str) -> Iterator[TimesOfRows]:
-        """Yields when the rewards of the batches came, in UTC."""
+    def scan_times(self, batch_rows: int, name: str, reward: str) -> Iterator[TimesOfRows]:
+        """Yields when the rewards of the batches came, or the decisions of further ones, in UTC."""
         first_row = 0
-        for rows in self.scan_rows(TIMES, batch_rows):
+        query = TIMES if reward == "reward" else MEASURED_TIMES
+        for rows in self.scan_rows(query, batch_rows, name=reward):
             seconds = np.array([time for _, time in rows])
             times = (seconds * 1e6).astype("M8[us]")
             yield TimesOfRows(times, functools.partial(name_row_of, name, first_row))
             first_row += len(rows)
 
-    def count_decisions(self) -> tuple[int, int]:
-        """Returns how many decisions there are, and how many of them have no reward."""
+    def count_decisions(self, reward: str) -> tuple[int, int]:
+        """Returns how many decisions there are, and how many of them lack a reward of a name."""
+        parameters = {**self._snapshot, "name": reward, "after": 0, "rows": -1}
+        source = OF_REWARDS if reward == "reward" else OF_MEASURES
         with open_to_read(self.path) as connection:
-            query = "SELECT count(*) FROM decisions WHERE number <= ?"
-            ((decisions,),) = connection.execute(query, (self.until,))
-            query = "SELECT count(*) FROM events WHERE decision NOTNULL AND value NOTNULL"
-            ((rewards,),) = connection.execute(f"{query} AND number <= ?", (self.until,))
+            query = "SELECT count(*) FROM decisions WHERE number <= :until"
+            ((decisions,),) = connection.execute(query, parameters)
+            ((rewards,),) = connection.execute(f"SELECT count(*) {source}", parameters)
         return decisions, decisions - rewards
+
+    def read_measure_names(self) -> list[str]:
+        """Returns the names of the further rewards."""
+        with open_to_read(self.path) as connection:
+            rows = MEASURE_NAMES.fetch(connection, self.path, (self.measured, self.until))
+        return [name for (name,) in rows]
 
     def find_first_decision(self) -> tuple[str, float] | None:
         """Returns the id and the time of the first decision; None if the file is empty."""
@@ -174,12 +185,13 @@ class DecisionFile:
 
         Args:
             query: has the number of each row first. Its parameters are `after`, the number before
-                the first row, `until`, that of the last, and `rows`, how many are read.
+                the first row, `until`, that of the last, or `measured`, that of the last further
+                reward, and `rows`, how many are read.
             batch_rows: the most rows of a batch.
             after: the rows behind this number are read.
             **others: other parameters of the query.
         """
-        parameters = {"after": after, "until": self.until, "rows": batch_rows, **others}
+        parameters = {**self._snapshot, "after": after, "rows": batch_rows, **others}
         while True:
             with open_to_read(self.path) as connection:
                 rows = query.fetch(connection, self.path, parameters)
@@ -187,6 +199,11 @@ class DecisionFile:
                 return
             yield rows
             parameters["after"] = rows[-1][0]
+
+    @property
+    def _snapshot(self) -> dict[str, Any]:
+        """The parameters of queries that say what the file held, of all decisions."""
+        return {"until": self.until, "measured": self.measured, "since": 0}
 
     def _make_batch(self, rows: list[Any], has_dates: bool) -> BanditLog:
         _, numbers, actions, probabilities, available, features, rewards, times = zip(*rows)

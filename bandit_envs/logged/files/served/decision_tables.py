@@ -18,14 +18,7 @@ import numpy as np
 from bandit_envs.arrays import Mask
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.saving import check_format
-from bandit_envs.logged.files.served.typed_queries import (
-    ACTION,
-    COUNT,
-    FLAG,
-    TEXT,
-    TypedQuery,
-    damage,
-)
+from bandit_envs.logged.files.served.typed_queries import COUNT, TypedQuery, damage
 from bandit_envs.tables.suffixes import DECISION_SUFFIXES, ends_with
 
 if TYPE_CHECKING:
@@ -133,22 +126,14 @@ LAST_NUMBER = TypedQuery(
     )""",
     {"the last number": COUNT},
 )
-ACTIONS = TypedQuery(
-    "SELECT action, name, added, is_open FROM actions ORDER BY action",
-    {"action": ACTION, "the name of an action": TEXT, "added": COUNT, "is_open": FLAG},
+ACTIONS = TypedQuery.of(
+    "actions.action, actions.name, actions.added, actions.is_open", "FROM actions ORDER BY action"
 )
-POLICIES = TypedQuery(
-    "SELECT number, policy, learns_after, test FROM policies ORDER BY number",
-    {
-        "the number of an upgrade": COUNT,
-        "a policy": TEXT,
-        "where a policy learns from": COUNT,
-        "a test": TEXT.or_none(),
-    },
+POLICIES = TypedQuery.of(
+    "policies.number, policies.policy, policies.learns_after, policies.test",
+    "FROM policies ORDER BY number",
 )
-ITEMS = TypedQuery(
-    "SELECT item, name FROM items ORDER BY item", {"item": ACTION, "the name of an item": TEXT}
-)
+ITEMS = TypedQuery.of("items.item, items.name", "FROM items ORDER BY item")
 
 
 def is_decisions(path: str | os.PathLike[str]) -> bool:

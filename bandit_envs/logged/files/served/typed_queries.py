@@ -76,6 +76,43 @@ TEXT = Cells(str)
 BYTES = Cells(bytes)
 
 
+COLUMNS = {
+    "decisions.number": ("the number of a decision", NUMBER),
+    "decisions.id": ("the id of a decision", TEXT),
+    "decisions.time": ("the time of a decision", TIME),
+    "decisions.learned": ("the last number that the policy had seen", COUNT),
+    "decisions.action": ("the action of a decision", ACTION),
+    "decisions.probability": ("the probability of a decision", PROBABILITY),
+    "decisions.available": ("the mask of a decision", BYTES.or_none()),
+    "decisions.features": ("the context of a decision", BYTES),
+    "events.number": ("the number of an event", NUMBER),
+    "events.time": ("the time of an event", TIME),
+    "events.kind": ("the kind of an event", TEXT),
+    "events.decision": ("the decision of an event", NUMBER.or_none()),
+    "events.action": ("the action of an event", ACTION.or_none()),
+    "events.value": ("a reward", VALUE.or_none()),
+    "events.warm": ("the warm start of an action", TEXT.or_none()),
+    "measures.number": ("the number of a further reward", NUMBER),
+    "measures.name": ("the name of a further reward", TEXT),
+    "measures.value": ("a further reward", VALUE),
+    "actions.action": ("the number of an action", ACTION),
+    "actions.name": ("the name of an action", TEXT),
+    "actions.added": ("when an action was added", COUNT),
+    "actions.is_open": ("whether an action is open", FLAG),
+    "items.item": ("the number of an item", ACTION),
+    "items.name": ("the name of an item", TEXT),
+    "policies.number": ("the number of an upgrade", COUNT),
+    "policies.policy": ("a policy", TEXT),
+    "policies.learns_after": ("where a policy learns from", COUNT),
+    "policies.test": ("a test", TEXT.or_none()),
+    "meta.name": ("a name in meta", TEXT),
+    "meta.value": ("a value in meta", TEXT),
+    "checkpoint.number": ("the number of the state", COUNT),
+    "checkpoint.state": ("the state", BYTES),
+}
+"""What messages call each column of the tables, and what it may hold."""
+
+
 @dataclasses.dataclass(frozen=True)
 class TypedQuery:
     """A query whose rows are checked.
@@ -87,6 +124,21 @@ class TypedQuery:
 
     text: str
     columns: Mapping[str, Cells]
+
+    @classmethod
+    def of(cls, columns: str, source: str, joined: str = "") -> TypedQuery:
+        """Returns a query of some of `COLUMNS`.
+
+        Args:
+            columns: their names, with commas between them.
+            source: the tables, and which of their rows, in SQL.
+            joined: a table of which a row may be missing, and so any of its cells.
+        """
+        found = {}
+        for name in columns.split(", "):
+            title, cells = COLUMNS[name]
+            found[title] = cells.or_none() if name.startswith(f"{joined}.") else cells
+        return cls(f"SELECT {columns} {source}", found)
 
     def fetch(
         self, connection: sqlite3.Connection, path: Path, parameters: Parameters = ()

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
 from bandit_envs.arrays import Floats
-from bandit_envs.logged.learners.fits.pairs import all_pairs, count_models, logged_pairs
+from bandit_envs.logged.learners.fits.pairs import (
+    Pairs,
+    all_pairs,
+    count_models,
+    find_logged,
+    logged_pairs,
+)
 from bandit_envs.logged.learners.fits.policies import (
     policy_of_regressions,
 )
-from bandit_envs.logged.log import BanditLog, require_propensities
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import require_propensities
+from bandit_envs.logged.moments import Moments, merge_tables
 from bandit_envs.logged.reward_models.reward_sums import NumberedBatches
-from bandit_envs.logged.reward_models.ridge_regression import RidgeSums
+from bandit_envs.logged.reward_models.ridge_regression import RidgeRegression
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.models.value_model import NEVER
 from bandit_envs.seeding import Seed
@@ -26,32 +34,32 @@ class RegressionSums:
     """What a part of a log says of its actions, or of all its items. Those of parts merge.
 
     Args:
-        ridge: the sums of the regressions of actions.
+        moments: of the features and, last, the rewards that each regression learns.
         logged: the regressions of actions that were taken.
         sample: a row, which shows how many actions and features there are; None without rows.
     """
 
-    ridge: RidgeSums = dataclasses.field(default_factory=RidgeSums)
+    moments: Mapping[int, Moments] = dataclasses.field(default_factory=dict)
     logged: frozenset[int] = frozenset()
     sample: BanditLog | None = None
 
+    @classmethod
+    def of_batch(cls, batch: BanditLog, pairs: Iterable[Pairs]) -> RegressionSums:
+        """Returns the sums of pairs of the rows of a batch and of actions."""
+        moments = {each.model: each.moments() for each in pairs if len(each.rewards)}
+        return cls(moments, find_logged(batch), batch[:1])
+
     def merge(self, other: RegressionSums) -> RegressionSums:
         """Returns the sums of the rows of both."""
+        moments = merge_tables(self.moments, other.moments)
         sample = other.sample if self.sample is None else self.sample
-        return RegressionSums(self.ridge.merge(other.ridge), self.logged | other.logged, sample)
+        return RegressionSums(moments, self.logged | other.logged, sample)
 
 
 def sum_logged_rewards(part: NumberedBatches) -> RegressionSums:
     """Returns the sums of the rewards of the actions that were taken, in a part of a log."""
-    found = RegressionSums()
-    for _, batch in part:
-        ridge = RidgeSums()
-        logged = [pairs for pairs in logged_pairs(batch) if len(pairs.rewards)]
-        for pairs in logged:
-            ridge.add(*pairs)
-        models = frozenset(pairs.model for pairs in logged)
-        found = found.merge(RegressionSums(ridge, models, batch[:1]))
-    return found
+    found = (RegressionSums.of_batch(batch, logged_pairs(batch)) for _, batch in part)
+    return functools.reduce(RegressionSums.merge, found, RegressionSums())
 
 
 def sum_all_rewards(
@@ -65,12 +73,8 @@ def sum_all_rewards(
     """
     found = RegressionSums()
     for first_row, batch in part:
-        ridge = RidgeSums()
         rewards = correct_rewards(predict(batch, first_row), batch)
-        for pairs in all_pairs(batch, rewards):
-            ridge.add(*pairs)
-        logged = frozenset(pairs.model for pairs in logged_pairs(batch) if len(pairs.rewards))
-        found = found.merge(RegressionSums(ridge, logged, batch[:1]))
+        found = found.merge(RegressionSums.of_batch(batch, all_pairs(batch, rewards)))
     return found
 
 
@@ -93,9 +97,8 @@ def ridge_policy(parts: Iterable[RegressionSums], batch_size: int, seed: Seed) -
     sums = functools.reduce(RegressionSums.merge, parts, RegressionSums())
     if sums.sample is None or not sums.logged:
         raise ValueError("the log has 0 rows; expected at least one")
-    models = sums.ridge.fit()
     of_all = [
-        models[action] if action in sums.logged else NEVER
+        RidgeRegression().fit_moments(sums.moments[action]) if action in sums.logged else NEVER
         for action in range(count_models(sums.sample))
     ]
     return policy_of_regressions(of_all, sums.sample, batch_size, seed)

@@ -12,8 +12,10 @@ import numpy as np
 
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import check_number
-from bandit_envs.logged.estimators.single_actions import Estimator, weigh_rows
-from bandit_envs.logged.log import BanditLog, require_equal_rows
+from bandit_envs.logged.estimators.single_actions import Estimator
+from bandit_envs.logged.estimators.weighed_rows import weigh_rows
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import require_equal_rows
 from bandit_envs.logged.reward_models.regression import RewardRegression
 from bandit_envs.policies.draws import softmax
 

@@ -14,7 +14,9 @@ import numpy as np
 from bandit_envs.arrays import Floats, Mask
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.logged.features import features_of, has_items, spec_of_rows
-from bandit_envs.logged.log import BanditLog, require_numbered_actions
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log_checks import require_numbered_actions
+from bandit_envs.logged.moments import Moments
 from bandit_envs.names.visible import visible
 from bandit_envs.policies.models import Interactions, Model
 from bandit_envs.policies.models.inputs import InputReader
@@ -36,6 +38,11 @@ class Pairs(NamedTuple):
     rewards: Floats
     weights: Floats | None
 
+    def moments(self) -> Moments:
+        """Returns the moments of the features and, last, of the rewards."""
+        columns = np.column_stack([self.features, self.rewards]).T
+        return Moments.from_columns(columns, self.weights)
+
 
 def count_models(log: BanditLog) -> int:
     """Returns how many regressions there are: one for each action, or one for all items."""
@@ -47,6 +54,11 @@ def name_model(log: BanditLog, model: int) -> str:
     if has_items(log):
         return "items"
     return visible(log.action_names[model]) if log.action_names else f"action {model}"
+
+
+def find_logged(log: BanditLog) -> frozenset[int]:
+    """Returns the regressions of actions that were taken."""
+    return frozenset([0][: len(log)] if has_items(log) else np.unique(log.action).tolist())
 
 
 def logged_pairs(log: BanditLog) -> Iterator[Pairs]:

@@ -1,0 +1,99 @@
+"""Rewards in memory: those of a decision are found by the number of its id."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandit_envs.arrays import Floats, Indices, Mask
+
+DAY = 86_400.0
+"""In seconds."""
+
+
+class Matches(NamedTuple):
+    """Which rewards are those of which rows, in the order of both."""
+
+    rows: NDArray[np.intp]
+    places: NDArray[np.intp]
+    is_counted: Mask
+
+    def find_rewarded(self, size: int) -> Mask:
+        """Returns which of so many rows have a reward that counts: [size]."""
+        found = np.zeros(size, np.bool_)
+        found[self.rows[self.is_counted]] = True
+        return found
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SortedRewards:
+    """Rewards, sorted by the numbers of their ids, and then by their times.
+
+    Args:
+        ids: the number of the id of each reward, [m].
+        times: of the rewards in seconds, [m]; all 0 without a window.
+        values: the rewards, [m].
+    """
+
+    ids: Indices
+    times: Floats
+    values: Floats
+
+    @classmethod
+    def sort(cls, ids: Indices, times: Floats, values: Floats) -> SortedRewards:
+        """Returns rewards in any order, [m] each, in their order here."""
+        order = np.lexsort((times, ids))
+        return cls(ids[order], times[order], values[order])
+
+    @functools.cached_property
+    def are_dates(self) -> bool:
+        """Whether the times are dates alone."""
+        return not (self.times % DAY).any()
+
+    @property
+    def num_bytes(self) -> int:
+        """How much memory they take."""
+        return 24 * len(self.ids)
+
+    def match(self, ids: Indices, own: Floats, window: float | None) -> Matches:
+        """Returns which rewards n decisions have.
+
+        Args:
+            ids: the numbers of their ids, [n].
+            own: their times, [n].
+            window: how long after them a reward counts, in seconds; None if all rewards count.
+        """
+        first = np.searchsorted(self.ids, ids, side="left")
+        sizes = np.searchsorted(self.ids, ids, side="right") - first
+        rows = np.repeat(np.arange(len(ids)), sizes)
+        places = np.arange(len(rows)) + np.repeat(first - (np.cumsum(sizes) - sizes), sizes)
+        is_counted = np.ones(len(rows), np.bool_)
+        if window is not None:
+            begin = (own - own % DAY if self.are_dates else own)[rows]
+            times = self.times[places]
+            is_counted = (times >= begin) & (times <= own[rows] + window)
+        return Matches(rows, places, is_counted)
+
+    def sum_of(self, matches: Matches, size: int, only_first: bool) -> Floats:
+        """Returns the sums, or the first, of the rewards of decisions that count: [size]."""
+        rows = matches.rows[matches.is_counted]
+        values = self.values[matches.places[matches.is_counted]]
+        if only_first:
+            is_first = np.ones(len(rows), np.bool_)
+            is_first[1:] = rows[1:] != rows[:-1]
+            rows = rows[is_first]
+            values = values[is_first]
+        return np.bincount(rows, values, minlength=size).astype(np.float64)
+
+    def count_again(self) -> int:
+        """Returns how many are the same as another one; 0 if times of day are not known."""
+        if self.are_dates:
+            return 0
+        order = np.lexsort((self.values, self.times, self.ids))
+        columns = [column[order] for column in (self.ids, self.times, self.values)]
+        is_same = np.all([column[1:] == column[:-1] for column in columns], axis=0)
+        return int(np.count_nonzero(is_same))
