@@ -43,6 +43,13 @@ def jobs():
     return {name: rest.split() for name, rest in re.findall(r'"(\w+) ([^"]+)"', listed)}
 
 
+def test_slow_tests_have_their_mark_in_their_files_by_which_the_job_finds_them():
+    tests = ROOT / "tests"
+    marked = [path for path in tests.rglob("*.py") if "mark.slow" in path.read_text("utf-8")]
+    helpers = [path.relative_to(tests) for path in marked if not path.name.startswith("test_")]
+    assert {path.parts[0] for path in helpers} <= {"evaluations", "studies"}  # collected as a whole
+
+
 def test_a_job_may_run_a_few_cases_of_each_quick_test_spread_over_all_of_them():
     def items(name, count, marks=()):
         mark = dict.fromkeys(marks, True).get

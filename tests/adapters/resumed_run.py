@@ -1,9 +1,4 @@
-"""A run of TF-Agents that can be saved, and a program that goes on with it in a new process."""
-
-import itertools
-import json
-import sys
-from pathlib import Path
+"""A run of TF-Agents that can be saved."""
 
 import tensorflow as tf
 from tf_agents.bandits.agents import lin_ucb_agent, neural_epsilon_greedy_agent
@@ -43,11 +38,6 @@ def make_neural(environment):
 
 
 AGENTS = {"LinUCB": make_lin_ucb, "neural": make_neural}
-RUNS = {
-    f"{agent} {mode}": (agent, mode == "graph")
-    for agent, mode in itertools.product(AGENTS, ["eager", "graph"])
-}
-"""The agent of each run, and whether its loop is compiled."""
 
 
 class Run:
@@ -106,14 +96,3 @@ class Run:
             self.iteration.assign_add(1)
             found.append(float(self.regret.result()))
         return found
-
-
-if __name__ == "__main__":
-    folder, num_iterations = sys.argv[1:]
-    found = {}
-    for name, (agent, in_graph) in RUNS.items():
-        run = Run(agent, in_graph, env_seed=1)
-        path = tf.train.latest_checkpoint(Path(folder) / name)
-        run.checkpoint.restore(path).assert_existing_objects_matched()
-        found[name] = run.regrets(int(num_iterations))
-    print(json.dumps(found))

@@ -38,9 +38,6 @@ from tests.adapters.every_agent import (
     exp3,
     exp3_mixture,
     greedy_with_constraint,
-    linear_thompson_sampling_of_items,
-    linear_ucb,
-    multi_objective,
     network_of_contexts,
     neural_linucb,
     ranking_by_distance,
@@ -54,20 +51,14 @@ QUICK = [bernoulli_thompson_sampling, dropout_thompson_sampling, static_mixture,
 OTHERS = [make for make in EVERY_AGENT if make not in QUICK]
 AGENTS = [*QUICK, *(pytest.param(make, marks=pytest.mark.slow) for make in OTHERS)]
 OTHER_CHECKPOINTS = [
-    linear_ucb,
-    linear_thompson_sampling_of_items,
     neural_linucb,
-    epsilon_greedy_of_items,
     boltzmann_gumbel,
     greedy_with_constraint,
     dropout_thompson_sampling,
-    bernoulli_thompson_sampling,
-    exp3,
     ranking_by_distance,
-    multi_objective,
     exp3_mixture,
 ]
-"""One agent of each class of which a checkpoint holds other variables, or that draws otherwise."""
+"""Agents that have together all kinds of variables and of draws: linear models and networks."""
 
 NEED_IT = [epsilon_greedy, epsilon_greedy_of_items, static_mixture]
 """Those whose probabilities TF-Agents does not save without `with_distribution`."""
@@ -271,8 +262,8 @@ def test_runs_of_an_agent_that_draws_go_on_in_a_new_process_without_seeds(tmp_pa
 
 @pytest.mark.slow
 def test_loops_of_agents_go_on_in_a_new_process_without_seeds(tmp_path):
-    # It compiles each agent twice, which takes a minute: agents differ in what a checkpoint holds
-    # of them. As policies, all agents go on from files in a test above.
+    # It compiles each agent twice, which takes half a minute. As policies, all agents go on from
+    # files in a test above.
     assert_goes_on_in_a_new_process(["loop"], OTHER_CHECKPOINTS, tmp_path)
 
 

@@ -22,6 +22,9 @@ ESTIMATORS = {
     "SNIPS": SelfNormalizedIPS(),
     "DR": DoublyRobust(),
 }
+FEW_ROWS = 10_000
+"""In place of a million, where nothing is measured."""
+
 POLICIES = {
     "epsilon_greedy": partial(EpsilonGreedyPolicy, 0.1),
     "ucb": partial(UCBPolicy, 2.0),
@@ -41,9 +44,9 @@ def make_log(rng, size):
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_an_estimate_beside_a_mean_of_its_table(compare, name):
+def test_an_estimate_beside_a_mean_of_its_table(compare, one_round, name):
     rng = np.random.default_rng(0)
-    size = 1_000_000
+    size = FEW_ROWS if one_round else 1_000_000
     log, probabilities = make_log(rng, size)
     predicted = rng.random((size, 10))
     compare(
@@ -65,8 +68,9 @@ def obp_value(log, action_dist, position, is_ratio):
 
 
 @pytest.mark.parametrize("name", ["IPS", "SNIPS"])
-def test_an_estimate_with_its_error_beside_the_value_of_obp(compare, name):
-    log, probabilities = make_log(np.random.default_rng(0), 1_000_000)
+def test_an_estimate_with_its_error_beside_the_value_of_obp(compare, one_round, name):
+    size = FEW_ROWS if one_round else 1_000_000
+    log, probabilities = make_log(np.random.default_rng(0), size)
     action_dist = probabilities[:, :, np.newaxis].copy()
     position = np.zeros(len(log), int)
     compare(

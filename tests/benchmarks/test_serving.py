@@ -19,19 +19,19 @@ COLUMNS = [f"feature-{number}" for number in range(10)]
 DECISIONS = 1_000_000
 UNSAVED = 5000  # rewards since the policy was saved, when the process is killed
 
-MANY_DECISIONS = f"""
+MANY_DECISIONS = """
     WITH RECURSIVE numbers (n) AS (
-        SELECT 2 UNION ALL SELECT n + 1 FROM numbers WHERE n < {DECISIONS}
+        SELECT 2 UNION ALL SELECT n + 1 FROM numbers WHERE n < :count
     )
     INSERT INTO decisions
     SELECT n, hex(randomblob(16)), time, n - 1, n % 10, 0.1, NULL, features
     FROM numbers, decisions WHERE decisions.number = 1
 """
-MANY_EVENTS = f"""
+MANY_EVENTS = """
     INSERT INTO events (number, time, kind, decision, value)
-    SELECT number + {DECISIONS}, time, 'reward', number, number % 2 FROM decisions
+    SELECT number + :count, time, 'reward', number, number % 2 FROM decisions
 """
-LEARNED = f"UPDATE checkpoint SET number = {2 * DECISIONS}"
+LEARNED = "UPDATE checkpoint SET number = 2 * :count"
 
 
 def open_service(folder):
@@ -144,12 +144,13 @@ def test_a_call_beside_a_bare_row_of_sqlite(compare, tmp_path, call):
     bare.close()
 
 
-def test_the_start_from_a_million_decisions_in_seconds(note, tmp_path, monkeypatch):
+def test_the_start_from_a_million_decisions_in_seconds(note, one_round, tmp_path, monkeypatch):
+    count = 10_000 if one_round else DECISIONS
     with open_service(tmp_path) as service:
         service.decide(draw_contexts(1)[0])
     connection = sqlite3.connect(tmp_path / "shop.sqlite")
     for statement in (MANY_DECISIONS, MANY_EVENTS, LEARNED):
-        connection.execute(statement)
+        connection.execute(statement, {"count": count})
     connection.commit()
     connection.close()
     monkeypatch.setattr(keepers, "SAVE_SECONDS", 1e9)
@@ -164,7 +165,7 @@ def test_the_start_from_a_million_decisions_in_seconds(note, tmp_path, monkeypat
     title = f"s to start from 10^6 decisions, {UNSAVED:,} rewards after the policy was saved"
     note(title, Ratio(seconds, seconds, seconds), 5.0)
     start = time.process_time()
-    assert len(service.log()) == DECISIONS + UNSAVED
+    assert len(service.log()) == count + UNSAVED
     seconds = time.process_time() - start
     title = "s of processor time to read the log of 10^6 decisions"
     note(title, Ratio(seconds, seconds, seconds))

@@ -10,8 +10,8 @@ from bandit_envs.logged.estimators import estimate_logged, gain_over
 
 pytestmark = pytest.mark.slow
 
-LOGS = 200
-LOWEST = 0.90  # 0.95 less 3 standard errors of so many logs
+LOGS = 100
+LOWEST = 0.88  # 0.95 less 3 standard errors of so many logs
 
 
 def draw(rng, law, size):

@@ -31,6 +31,20 @@ class Deployed(Policy):
         return (1.0 - EXPLORATION) * best + EXPLORATION / K
 
 
+@pytest.fixture(scope="module")
+def logs():
+    """Logs of the policy, each with the rewards that a regression predicts."""
+    env = OutcomeTableBandit(CONTEXTS, SCORES, batch_size=ROWS, seed=1)
+    policy = Deployed(num_actions=K, batch_size=ROWS, seed=2)
+    found = []
+    for _ in range(500):
+        recorder = LogRecorder(K, env)
+        StepDriver(env, policy, [recorder], STEPS, emit_log_probability=True).run()
+        log = recorder.log()
+        found.append((log, RewardRegression().predict(log)))
+    return found
+
+
 CANDIDATES = {
     "a better router": lambda contexts: best_of(contexts @ WEIGHTS),
     "the first model alone": lambda contexts: np.eye(K)[np.zeros(len(contexts), int)],
@@ -40,19 +54,13 @@ CANDIDATES = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CANDIDATES)
-def test_intervals_of_logs_with_5_percent_exploration_cover_the_truth(name):
+def test_intervals_of_logs_with_5_percent_exploration_cover_the_truth(name, logs):
     candidate = CANDIDATES[name]
     truth = (candidate(CONTEXTS) * SCORES).sum(axis=1).mean()
-    env = OutcomeTableBandit(CONTEXTS, SCORES, batch_size=ROWS, seed=1)
-    policy = Deployed(num_actions=K, batch_size=ROWS, seed=2)
     covered = []
-    for _ in range(500):
-        recorder = LogRecorder(K, env)
-        StepDriver(env, policy, [recorder], STEPS, emit_log_probability=True).run()
-        log = recorder.log()
+    for log, predicted in logs:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of few effective rows
-            predicted = RewardRegression().predict(log)
             estimate = DoublyRobust().estimate(log, candidate(log.observation), predicted)
         low, high = estimate.normal_interval(0.95)
         covered.append(low <= truth <= high)

@@ -86,17 +86,11 @@ CASES_A = {
     "greedy": (Greedy(), (963.4, 36.4)),
     "epsilon-greedy, 0.05": (EpsilonGreedy(0.05), (306.6, 8.3)),
     "SquareCB, 10 sqrt(n)": (SquareCB(10.0), (290.2, 7.0)),
-    "SquareCB, 100 sqrt(n)": (SquareCB(100.0), (437.1, 14.7)),
-    "SquareCB, sqrt(n)": (SquareCB(1.0), (586.9, 3.2)),
     "SquareCB, 1000 n^0.25": (SquareCB(1000.0, 0.25), (524.8, 18.3)),
     "SquareCB, 1000": (SquareCB(1000.0, 0.0), (377.8, 10.3)),
-    "Falcon, 1": (SquareCB(FALCON), (803.2, 3.0)),
-    "Falcon, 10": (SquareCB(10 * FALCON), (342.7, 5.0)),
     "Falcon, 100": (SquareCB(100 * FALCON), (344.7, 11.7)),
     "optimistic RegCB, 0.1": (OptimisticRegCB(0.1), (201.0, 3.9)),
-    "optimistic RegCB, 0.001": (OptimisticRegCB(0.001), (725.2, 17.8)),
     "RegCB by elimination, 0.1": (EliminationRegCB(0.1), (710.2, 6.2)),
-    "RegCB by elimination, 0.001": (EliminationRegCB(0.001), (624.2, 20.9)),
     "SquareCB after 10 first pulls": (FirstPulls(SquareCB(100.0), 10), (250.0, 7.0)),
 }
 
@@ -113,9 +107,6 @@ def test_regrets_of_rules_are_those_of_independent_code(name):
     ("start", "rule", "expected"),
     [
         (0.5, SquareCB(100.0), (300.1, 8.6)),
-        (1.0, SquareCB(100.0), (245.3, 7.9)),
-        ("mean", SquareCB(100.0), (276.8, 8.7)),
-        (1.0, OptimisticRegCB(0.001), (258.3, 9.2)),
         ("mean", OptimisticRegCB(0.001), (274.3, 10.0)),
         (1.0, Greedy(), (271.7, 11.3)),
         ("mean", Greedy(), (318.5, 11.2)),
@@ -129,13 +120,9 @@ def test_what_a_model_predicts_at_first_decides_rules_that_hardly_explore(start,
 @pytest.mark.parametrize(
     ("start", "rule", "expected"),
     [
-        (0.0, SquareCB(100.0), (213.2, 22.1)),
-        (0.5, SquareCB(100.0), (87.9, 11.6)),
-        (1.0, SquareCB(100.0), (54.7, 8.1)),
         ("mean", SquareCB(100.0), (70.1, 9.7)),
         (0.0, OptimisticRegCB(0.001), (210.0, 14.5)),
         (1.0, OptimisticRegCB(0.001), (41.9, 3.0)),
-        ("mean", OptimisticRegCB(0.001), (46.8, 6.1)),
         (0.0, SquareCB(10.0), (80.8, 3.3)),
     ],
 )

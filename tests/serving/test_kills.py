@@ -96,8 +96,8 @@ def test_a_killed_process_goes_on_as_if_it_had_not_been(tmp_path, name):
     ("name", "kills"),
     [
         ("upgraded", 3),
-        pytest.param("upgraded", 100, marks=pytest.mark.slow),
-        pytest.param("upgraded to count", 100, marks=pytest.mark.slow),
+        pytest.param("upgraded", 30, marks=pytest.mark.slow),
+        pytest.param("upgraded to count", 30, marks=pytest.mark.slow),
     ],
 )
 def test_a_killed_upgrade_has_happened_or_not(tmp_path, name, kills):
@@ -129,7 +129,7 @@ def test_a_killed_upgrade_has_happened_or_not(tmp_path, name, kills):
 @pytest.mark.posix
 @pytest.mark.parametrize(
     ("name", "kills"),
-    [("contextual", 100), ("items", 100), ("upgraded", 40), ("upgraded to count", 40)],
+    [("contextual", 30), ("items", 30), ("upgraded", 20), ("upgraded to count", 20)],
 )
 def test_many_kills_change_nothing(tmp_path, name, kills):
     assert check_kills(tmp_path, WITHOUT_END, name, kills=kills, seconds=0.01) == kills

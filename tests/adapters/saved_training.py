@@ -1,6 +1,6 @@
-"""A program of TF-Agents that trains two agents, and goes on from its last checkpoint.
+"""A program of TF-Agents that trains an agent, and goes on from its last checkpoint.
 
-Each iteration prints its number, and digests of all that the agents have seen and learned. The
+Each iteration prints its number, and a digest of all that the agent has seen and learned. The
 folder has a checkpoint after every third iteration.
 """
 
@@ -8,7 +8,7 @@ import hashlib
 import sys
 
 import tensorflow as tf
-from tf_agents.bandits.agents import linear_thompson_sampling_agent, neural_epsilon_greedy_agent
+from tf_agents.bandits.agents import neural_epsilon_greedy_agent
 from tf_agents.drivers import dynamic_step_driver
 from tf_agents.environments import tf_py_environment
 from tf_agents.metrics import tf_metrics
@@ -34,15 +34,8 @@ def split(seen):
     return seen["observation"], seen["mask"]
 
 
-def make_thompson(environment):
-    return linear_thompson_sampling_agent.LinearThompsonSamplingAgent(
-        environment.time_step_spec(),
-        environment.action_spec(),
-        observation_and_action_constraint_splitter=split,
-    )
-
-
-def make_neural(environment):
+def make_agent(environment):
+    """Returns an agent that draws, and whose optimizer makes variables when it trains first."""
     action_spec = environment.action_spec()
     observed = environment.observation_spec()["observation"]
     return neural_epsilon_greedy_agent.NeuralEpsilonGreedyAgent(
@@ -53,9 +46,6 @@ def make_neural(environment):
         epsilon=0.3,
         observation_and_action_constraint_splitter=split,
     )
-
-
-AGENTS = (make_thompson, make_neural)
 
 
 def digest_of(*nests):
@@ -69,9 +59,9 @@ def digest_of(*nests):
 class Training:
     """An agent in its environment, with all that its checkpoint holds."""
 
-    def __init__(self, make, seed):
+    def __init__(self, seed):
         environment = make_environment(seed)
-        self._agent = make(environment)
+        self._agent = make_agent(environment)
         self._buffer = tf_uniform_replay_buffer.TFUniformReplayBuffer(
             self._agent.policy.trajectory_spec, BATCH_SIZE, max_length=20
         )
@@ -104,16 +94,15 @@ class Training:
 def train(folder, num_iterations, seed):
     """Trains until so many iterations are done, by this process and those before it."""
     tf.random.set_seed(seed)
-    trainings = [Training(make, seed) for make in AGENTS]
+    training = Training(seed)
     iteration = tf.Variable(0)
-    parts = {make.__name__: each.checkpoint for make, each in zip(AGENTS, trainings)}
-    checkpoint = tf.train.Checkpoint(iteration=iteration, **parts)
+    checkpoint = tf.train.Checkpoint(iteration=iteration, training=training.checkpoint)
     manager = tf.train.CheckpointManager(checkpoint, folder, max_to_keep=2)
     manager.restore_or_initialize()
     while iteration < num_iterations:
-        digests = [training.iterate() for training in trainings]
+        digest = training.iterate()
         iteration.assign_add(1)
-        print(int(iteration), *digests, flush=True)
+        print(int(iteration), digest, flush=True)
         if int(iteration) % ITERATIONS_PER_CHECKPOINT == 0:
             manager.save()
 
