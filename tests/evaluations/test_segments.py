@@ -168,6 +168,7 @@ def test_a_column_of_texts_of_a_table_cuts_a_log(tmp_path):
 
 
 def test_the_refusal_of_a_column_that_was_not_read_says_how_to_read_it(tmp_path):
+    pytest.importorskip("pandas")
     lines = [f"{0.01 * row},{row % 2},{row % 3 % 2},0.5,{'ab'[row % 2]}" for row in range(20)]
     (tmp_path / "a.csv").write_text("\n".join(["x,action,reward,propensity,town", *lines]))
     known = r"\['x', 'action', 'reward', 'propensity'\]"
