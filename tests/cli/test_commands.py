@@ -302,21 +302,29 @@ def test_classes_in_the_current_folder_are_run_in_a_terminal_that_lacks_signs(
     assert float(row["mean_reward"]) == pytest.approx(0.9, abs=0.1)
 
 
+def sweep_own(folder, workers):
+    """Returns the tables of a study of classes in the current folder."""
+    (folder / "mine.py").write_text(OWN)
+    write(folder, OWN_STUDY)
+    options = ("--workers", workers, "--output", "results")
+    code, _, err = finish(start("sweep", "study.toml", *options, folder=folder))
+    assert code == 0, err
+    assert len(rows(folder / "results" / "summary.csv")) == 4
+    return tables(folder / "results")
+
+
+@pytest.fixture(scope="module")
+def own_tables(tmp_path_factory):
+    """The tables of such a study on one worker."""
+    return sweep_own(tmp_path_factory.mktemp("one"), "1")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["loky", "threading", "dask", "ray"])
-def test_classes_in_the_current_folder_are_in_studies_on_two_workers(tmp_path, backend):
+def test_classes_in_the_current_folder_are_in_studies_on_two_workers(tmp_path, own_tables, backend):
     if backend in ("dask", "ray"):
         pytest.importorskip({"dask": "distributed", "ray": "ray"}[backend])
-    (tmp_path / "mine.py").write_text(OWN)
-    write(tmp_path, OWN_STUDY)
-    found = {}
-    for name, workers in ((backend, "2"), ("loky", "1")):
-        options = ("--workers", f"{name}:{workers}", "--output", workers)
-        code, _, err = finish(start("sweep", "study.toml", *options, folder=tmp_path))
-        assert code == 0, err
-        found[workers] = tables(tmp_path / workers)
-    assert found["1"] == found["2"]
-    assert len(rows(tmp_path / "1" / "summary.csv")) == 4
+    assert sweep_own(tmp_path, f"{backend}:2") == own_tables
 
 
 @pytest.mark.parametrize("command", [("run", "testbed"), ("sweep", "study.toml"), ("reproduce",)])
