@@ -22,7 +22,6 @@ MOVIELENS = {"RANK_K": 2, "NUM_ACTIONS": 4, "TRAINING_LOOPS": 30, "STEPS_PER_LOO
 SCRIPTS = {
     "bernoulli": {"TRAINING_LOOPS": 8, "STEPS_PER_LOOP": 16},
     "wheel": {},
-    "stationary_linear": {},
     "stationary_linear --num_disabled_actions=2": {},
     "structured_linear": {"CONTEXT_DIM": 10, "NUM_ACTIONS": 3},
     "sparse_features --agent=NeuralLinUCB": {"TRAINING_LOOPS": 2},
