@@ -269,7 +269,7 @@ class RatioSums:
         return np.asarray(row[np.newaxis])
 
     def _cancels(self) -> bool:
-        """Whether what each row adds cancels except for rounding, as of equal policies."""
+        """Whether the columns cancel in each row except for rounding, as for two equal policies."""
         row = self._factors()
         products = row.T * self._moments.products * row
         return self.value() == 0.0 and products.sum() <= CANCELLED * np.abs(products).sum()
