@@ -76,7 +76,7 @@ class ChoiceLaw(abc.ABC):
         return DrawnAction(action, min(1.0, float(table[0, action])))
 
     def forget(self) -> None:  # noqa: B027  # most laws keep nothing
-        """Keeps nothing of a policy that has changed since."""
+        """Forgets what it keeps of a policy, as the policy has changed."""
 
     @abc.abstractmethod
     def _tabulate(self, policy: Policy, observation: Nest, rng: Rng) -> Floats:
