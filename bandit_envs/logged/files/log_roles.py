@@ -282,7 +282,7 @@ def _find_others(named: Mapping[str, Any], given: Sequence[str]) -> Sequence[str
 
 
 def _read_rewards(named: Mapping[str, Any]) -> JoinedRewards:
-    """Returns the rewards of a second table, whose columns have the names of those of the log."""
+    """Returns the rewards of a second table; decision, reward and time name its columns, too."""
     if named["decision"] is None:
         expected = "the column of ids that the log and the table of rewards have"
         raise ValueError(f"rewards is given, and decision is None; expected {expected}")
