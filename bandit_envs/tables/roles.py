@@ -43,7 +43,6 @@ ROLES: Mapping[str, Role] = {
     "unit": Role("that says whose a row is"),
     "weight": Role("of how many decisions a row stands for"),
     FEATURES: Role("of what is known before the action"),
-    "slate": Role("that says to which slate a row belongs"),
     "slot": Role("that says which slot a row is of"),
     "slot_propensity": Role("of the probabilities that slots show their items"),
     "prefix_propensity": Role("of the probabilities of the items down to each slot"),

@@ -80,7 +80,7 @@ LOG = {"action": "arm", "reward": "paid", "propensity": "p"}
         lambda path: from_frame(frame(), **LOG, features=["age", "paid"]),
         lambda path: scan_log(path, **LOG, features=["age", "paid"]),
         lambda path: read_log(path, **LOG, features=["age", "paid"]),
-        lambda path: read_slates(path, **LOG, features="paid", slate="shown", slot="place"),
+        lambda path: read_slates(path, **LOG, features="paid", decision="shown", slot="place"),
         lambda path: read_outcomes(path, ["age", "paid"], ["p", "paid"]),
         lambda path: read_dataset(path, "paid", ["age", "paid"]),
     ],
@@ -113,7 +113,7 @@ def test_features_are_by_default_all_columns_that_have_a_name_and_no_other_role(
 def test_a_pattern_of_files_is_not_for_a_data_frame(read):
     required = {"label": "arm"} if read is read_dataset else {}
     if read is read_slates:
-        required = {**LOG, "slate": "shown", "slot": "place"}
+        required = {**LOG, "decision": "shown", "slot": "place"}
     with pytest.raises(ValueError, match=r"only is '\*\.csv', and the table is not a folder"):
         read(frame(), only="*.csv", **required)
 
