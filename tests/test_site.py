@@ -30,8 +30,7 @@ NEEDED = (
     "sphinx",
     "sphinx_copybutton",
 )
-DESKTOP = (1280, 800)
-PHONE = (390, 844)
+WIDTHS = {"desktop": (1280, 800), "phone": (390, 844)}
 FAULTS = """
 const wide = [...document.body.querySelectorAll("*")].filter(e =>
     e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 80));
@@ -160,12 +159,6 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         pass
 
 
-def set_size(driver, columns, lines):
-    """Gives the window a size in pixels, as that of a phone if it is narrow."""
-    size = {"width": columns, "height": lines, "deviceScaleFactor": 1, "mobile": columns < 800}
-    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-
-
 @pytest.fixture(scope="module")
 def address(site):
     """Returns the address at which the site is served on this machine."""
@@ -176,16 +169,18 @@ def address(site):
         server.shutdown()
 
 
-def test_a_browser_shows_every_page_without_errors_or_horizontal_scrolling(site, browser, address):
-    """Each page is loaded once, on a phone, and then made as wide as a desktop."""
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_browser_shows_every_page_without_errors_or_horizontal_scrolling(
+    site, browser, address, width
+):
+    columns, lines = WIDTHS[width]
+    size = {"width": columns, "height": lines, "deviceScaleFactor": 1, "mobile": columns < 800}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     faults = {}
     for path in sorted(site.rglob("*.html")):
         name = str(path.relative_to(site))
-        set_size(browser, *PHONE)
         browser.get(f"{address}/{name}")
         found = browser.execute_script(FAULTS)
-        set_size(browser, *DESKTOP)
-        found += browser.execute_script(FAULTS)
         logged = [entry["message"] for entry in browser.get_log("browser")]
         found += [message for message in logged if "favicon" not in message]
         if found:
