@@ -93,6 +93,9 @@ def test_a_report_has_the_means_of_further_rewards_of_items(tmp_path):
         report = service.report()
     found = dict(zip((row.action for row in report.actions), report.measures[0].means))
     assert found == prices
+    costs = report.measures[0]
+    assert (costs.number, len(costs.means)) == (40, 2)
+    assert report.measures_table()[-1] == ["all", f"{costs.mean:.4f}", "40"]
 
 
 @pytest.mark.filterwarnings("ignore:an action was drawn with the probability 1")
