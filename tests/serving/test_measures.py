@@ -171,7 +171,10 @@ def test_a_further_reward_is_evaluated_as_the_reward_is(tmp_path):
         means = {each.name: each for each in service.report().measures}
         assert (len(log), log.reward.mean()) == (30, pytest.approx(means["cost"].mean))
         scan = scan_log(service.path, reward="cost")
-        assert scan.remarks()[-1] == "1 of 31 decisions have no cost, and are left out"
+        assert scan.remarks()[-2:] == [
+            "more cost counts as better: if it is a cost, a gain below 0 is good",
+            "1 of 31 decisions have no cost, and are left out",
+        ]
         rows = evaluate(scan, "constant:number=green", "ips").rows
         is_green = log.action == 1
         expected = np.where(is_green, log.reward / log.propensity, 0.0).mean()
