@@ -128,7 +128,7 @@ def test_a_further_reward_stops_no_test(tmp_path):
         decisions = service.decide_many([None] * 400)
         service.reward_many((each.id, 0.0) for each in decisions)
         service.measure_many((each.id, {"cost": float(each.action == "B")}) for each in decisions)
-        service.measure_many((each.id, {"b": 1.0}) for each in decisions if each.action == "B")
+        service.measure_many((each.id, {"only": 1.0}) for each in decisions if each.action == "B")
         test = service.report().test
     assert not test.has_stopped
     assert test.differences_table()[-1][2:] == ["", "no period with users of both", "0"]
