@@ -61,8 +61,9 @@ def estimates_table(found: Shown, warnings: Sequence[str]) -> Table:
         cells = [Cell(f"{row.rows:,}"), Cell(f"{row.effective_sample_size:,.0f}")]
         if not warnings:
             return [*cells]
-        place = f"[{warnings.index(row.warnings) + 1}]" if row.warnings else ""
-        return [*cells, Cell(place)]
+        if not row.warnings:
+            return [*cells, None]
+        return [*cells, Cell(f"[{warnings.index(row.warnings) + 1}]")]
 
     columns, groups = _numbers(found, _with_four_decimals, f"value {level}", f" {level}")
     return Table(
