@@ -270,8 +270,9 @@ def draw_steps(
             name=names[name],
             showlegend=True,
         )
-    chart.update_xaxes(title=x, type="log")
-    chart.update_yaxes(title=y, type="log", tickformat="~%")
+    few = {"type": "log", "dtick": "D2"}  # ticks at 1, 2 and 5 times powers of ten
+    chart.update_xaxes(title=x, tickformat="~g", **few)
+    chart.update_yaxes(title=y, tickformat="~%", **few)
     return _finish(chart, ROW + 60)
 
 

@@ -168,6 +168,8 @@ def test_some_policies_are_named_as_a_baseline_is(folder):
     loaded = load(folder)
     with pytest.raises(ValueError, match="policy is thompson; expected one of random"):
         loaded.only(["thompson"])
+    with pytest.raises(ValueError, match=r"expected one of random \(by chance\), "):
+        loaded.shown(labels={"random": "by chance"}).only(["thompson"])
     with pytest.raises(ValueError, match="policies is empty"):
         loaded.only([])
 
