@@ -263,7 +263,7 @@ def draw_steps(
     for place, (name, values) in enumerate(heights.items()):
         chart.add_scatter(
             x=edges,
-            y=np.append(values, values[-1:]),
+            y=np.append(values, 0.0),
             line={"color": COLORS[place % len(COLORS)], "shape": "hv"},
             hovertemplate=f"{whole(name)}<br>%{{x:.3g}}: %{{y:.3%}}<extra></extra>",
             mode="lines",
