@@ -5,6 +5,9 @@ from hypothesis import strategies as st
 
 from bandit_envs import BoundedArraySpec
 
+texts = st.text("aé漢😀 \n\x00\u2028,:=.[]{}\"'\\/", max_size=8)
+"""Of letters that files treat in many ways. All of Unicode takes a second to look up."""
+
 shapes = st.lists(st.integers(0, 3), max_size=3).map(tuple)
 integer_dtypes = st.sampled_from(["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"]).map(np.dtype)
 float_dtypes = st.sampled_from(["f2", "f4", "f8"]).map(np.dtype)

@@ -124,7 +124,13 @@ def load_checkpoint(path):
 
 
 @pytest.mark.parametrize(
-    ("load", "apart"), [(load_state, 3), (set_loaded, 13), (load_checkpoint, 3)]
+    ("load", "apart"),
+    [
+        (load_state, 13),
+        pytest.param(load_state, 3, marks=pytest.mark.slow),
+        pytest.param(set_loaded, 13, marks=pytest.mark.slow),
+        (load_checkpoint, 13),
+    ],
 )
 def test_an_error_of_the_application_passes_wherever_it_stops_a_reader(saved, load, apart):
     place = 0

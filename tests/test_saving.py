@@ -19,6 +19,7 @@ from bandit_envs import KArmedTestbed, LinUCBPolicy, UCBPolicy, load_state, save
 from bandit_envs.base.saving import FORMAT, decode_archive, encode_archive, encode_state
 from bandit_envs.specs import ArraySpec
 from tests.saved_runs import ENVIRONMENTS, RUNS, B, continue_run, make_run
+from tests.strategies import texts
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "tests" / "reference"
@@ -146,13 +147,12 @@ def test_an_environment_seeded_by_a_random_state_goes_on(tmp_path):
     assert_same(env.step([0, 1, 2]), other.step([0, 1, 2]))
 
 
-TEXTS = st.text("aé漢😀 \n\x00\u2028./\\", max_size=8)
 LEAVES = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(),
     st.floats(),
-    TEXTS,
+    texts,
     hnp.arrays(
         st.one_of(
             hnp.boolean_dtypes(),
@@ -169,7 +169,7 @@ NESTS = st.recursive(
     lambda nests: st.one_of(
         st.lists(nests, max_size=3),
         st.lists(nests, max_size=3).map(tuple),
-        st.dictionaries(TEXTS, nests, max_size=3),
+        st.dictionaries(texts, nests, max_size=3),
         st.builds(Pair, nests, nests),
     ),
     max_leaves=8,

@@ -17,10 +17,10 @@ from bandit_envs.specs import (
     value_range,
 )
 from bandit_envs.testing import assert_identical
-from tests.strategies import bounded_specs, dtypes, shapes
+from tests.strategies import bounded_specs, dtypes, shapes, texts
 
 
-@given(shapes, dtypes, st.none() | st.text())
+@given(shapes, dtypes, st.none() | texts)
 def test_a_spec_says_what_it_was_made_with(shape, dtype, name):
     for spec in (ArraySpec(shape, dtype, name), BoundedArraySpec(shape, dtype, name=name)):
         assert (spec.shape, spec.dtype, spec.name) == (shape, dtype, name)

@@ -103,7 +103,7 @@ def open_slate_log(options: argparse.Namespace) -> SlateLog:
             propensity=named.column,
             slot_propensity=named.slots,
             prefix_propensity=named.prefixes,
-            slate=options.decision,
+            decision=options.decision,
             slot=options.slot,
             unit=options.unit,
             features=named_features(options),

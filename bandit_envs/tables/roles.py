@@ -17,10 +17,10 @@ FEATURES = "features"
 
 
 class Role(NamedTuple):
-    """What the columns of one role say.
+    """What a column of a role holds.
 
     Fields:
-        says: what follows "the column" in messages.
+        says: what it holds, in the words that follow "the column" in messages.
         default: the column that has the role in a log if no other is named; None for no column.
     """
 
@@ -43,7 +43,6 @@ ROLES: Mapping[str, Role] = {
     "unit": Role("that says whose a row is"),
     "weight": Role("of how many decisions a row stands for"),
     FEATURES: Role("of what is known before the action"),
-    "slate": Role("that says to which slate a row belongs"),
     "slot": Role("that says which slot a row is of"),
     "slot_propensity": Role("of the probabilities that slots show their items"),
     "prefix_propensity": Role("of the probabilities of the items down to each slot"),
@@ -175,7 +174,7 @@ def describe_role(role: str) -> str:
 
 
 def is_given(role: str, names: Names | None) -> bool:
-    """Returns whether the columns of a role are others than its default."""
+    """Returns whether the columns of a role differ from its default."""
     return _as_tuple(names) != _as_tuple(ROLES[role].default)
 
 

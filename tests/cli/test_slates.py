@@ -43,7 +43,7 @@ def test_a_table_is_evaluated_as_in_python(file):
     roles = {
         "action": "item",
         "reward": "paid",
-        "slate": "visit",
+        "decision": "visit",
         "slot": "place",
         "features": "new",
     }

@@ -1,5 +1,6 @@
 """What a user's class raises ends a command with one line that names its file and line."""
 
+import itertools
 import re
 import sys
 
@@ -78,25 +79,32 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("error", ERRORS)
+COMMANDS = [
+    ("watch", "testbed:k=3", "--policy", f"{ME}:Odd:error=ERROR", "--output", "x.gif"),
+    ("watch", f"{ME}:OddArms:error=ERROR", "--policy", "random", "--output", "x.gif"),
+    ("run", "testbed:k=3", "--policy", f"{ME}:Odd:error=ERROR", "--record", "x.npz"),
+    ("evaluate", "log.npz", "--policy", f"{ME}:Odd:error=ERROR"),
+    (
+        "evaluate",
+        "log.npz",
+        "--policy",
+        "random",
+        "--estimator",
+        f"{ME}:OddEstimator:error=ERROR",
+    ),
+    ("learn", "log.npz", "--learner", f"{ME}:OddLearner:error=ERROR", "--output", "x.npz"),
+]
+
+
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "error"),
     [
-        ("watch", "testbed:k=3", "--policy", f"{ME}:Odd:error=ERROR", "--output", "x.gif"),
-        ("watch", f"{ME}:OddArms:error=ERROR", "--policy", "random", "--output", "x.gif"),
-        ("run", "testbed:k=3", "--policy", f"{ME}:Odd:error=ERROR", "--record", "x.npz"),
-        ("evaluate", "log.npz", "--policy", f"{ME}:Odd:error=ERROR"),
-        (
-            "evaluate",
-            "log.npz",
-            "--policy",
-            "random",
-            "--estimator",
-            f"{ME}:OddEstimator:error=ERROR",
-        ),
-        ("learn", "log.npz", "--learner", f"{ME}:OddLearner:error=ERROR", "--output", "x.npz"),
+        pytest.param(
+            *pair, marks=[pytest.mark.slow] * (pair[0] != COMMANDS[0] and pair[1] != "division")
+        )
+        for pair in itertools.product(COMMANDS, ERRORS)
     ],
-    ids=lambda arguments: " ".join(arguments[:3:2]),
+    ids=lambda value: value if isinstance(value, str) else " ".join(value[:3:2]),
 )
 def test_an_error_of_a_users_class_is_one_line(folder, monkeypatch, arguments, error):
     monkeypatch.chdir(folder)

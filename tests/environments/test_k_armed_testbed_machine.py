@@ -126,4 +126,4 @@ class KArmedTestbedMachine(RuleBasedStateMachine):
 
 
 TestAgainstTheModel = KArmedTestbedMachine.TestCase
-TestAgainstTheModel.settings = settings(max_examples=50, stateful_step_count=25)
+TestAgainstTheModel.settings = settings(max_examples=25, stateful_step_count=25)

@@ -71,7 +71,7 @@ def test_what_is_learned_is_what_the_learner_learns_from_the_first_rows(log, tex
     ("backend", "options"),
     [
         ("threading", {}),
-        ("threading", {"train": 1.0}),
+        pytest.param("threading", {"train": 1.0}, marks=pytest.mark.slow),
         ("threading", {"until": "step=13"}),
         pytest.param("loky", {"until": "step=13"}, marks=pytest.mark.slow),
     ],

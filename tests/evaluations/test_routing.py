@@ -365,7 +365,7 @@ def test_prices_that_change_nothing_are_told():
     assert told not in evaluate_prices(table, "random").notes
 
 
-@pytest.mark.parametrize("prices", [None, [0.0], [5.0]])
+@pytest.mark.parametrize("prices", [pytest.param(None, marks=pytest.mark.slow), [0.0], [5.0]])
 def test_the_price_that_spends_a_budget_is_found_on_what_is_learned_from(prices):
     found = evaluate_prices(make_table(3000), "lin_ucb:alpha=0.1", prices, budget=4.0)
     (point,) = found.at_budget

@@ -99,7 +99,8 @@ def test_p_values_are_corrected_for_policies_and_segments(log):
 
 
 @pytest.mark.parametrize(
-    ("kind", "all_rows"), [("batches", False), ("folder", True), ("workers", True)]
+    ("kind", "all_rows"),
+    [("batches", False), pytest.param("folder", True, marks=pytest.mark.slow), ("workers", True)],
 )
 def test_segments_of_streams_are_those_of_memory(
     recorded, in_memory, tmp_path, monkeypatch, *, kind, all_rows

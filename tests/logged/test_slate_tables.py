@@ -22,7 +22,7 @@ LONG = {
     "action": "item",
     "reward": "click",
     "prefix_propensity": "p",
-    "slate": "shown",
+    "decision": "shown",
     "slot": "place",
 }
 

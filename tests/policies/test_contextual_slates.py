@@ -205,9 +205,9 @@ def test_a_policy_of_slates_is_not_written_as_one_of_single_actions(tmp_path):
     ("model", "rule"),
     [
         (Ridge(0.95), ThompsonSampling(0.5)),
-        (HybridRidge(), UpperBound()),
-        (Logistic(), EpsilonGreedy(0.3)),
-        (BayesianRidge(), OptimisticRegCB()),
+        pytest.param(HybridRidge(), UpperBound(), marks=pytest.mark.slow),
+        pytest.param(Logistic(), EpsilonGreedy(0.3), marks=pytest.mark.slow),
+        pytest.param(BayesianRidge(), OptimisticRegCB(), marks=pytest.mark.slow),
     ],
 )
 def test_the_contract_of_policies_holds_for_slates_of_a_pair(model, rule):

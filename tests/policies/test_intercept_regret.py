@@ -72,7 +72,11 @@ def regret_of(law, **options):
 
 @pytest.mark.parametrize(
     ("law", "without", "highest"),
-    [(Ages(), 0.2, 0.05), (Prices(), 0.2, 0.005), (Levels(), 1.0, 0.1)],
+    [
+        (Ages(), 0.2, 0.05),
+        pytest.param(Prices(), 0.2, 0.005, marks=pytest.mark.slow),
+        pytest.param(Levels(), 1.0, 0.1, marks=pytest.mark.slow),
+    ],
     ids=["ages", "prices", "levels"],
 )
 def test_an_intercept_finds_what_features_alone_do_not(law, without, highest):

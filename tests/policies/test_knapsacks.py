@@ -104,7 +104,7 @@ def primal_dual(budget, rounds):
     ("policy_class", "loop", "budget", "rounds"),
     [
         (BudgetedThompsonSamplingPolicy, budgeted_thompson, 20, 200),
-        (PrimalDualPolicy, primal_dual, 40, 100),
+        pytest.param(PrimalDualPolicy, primal_dual, 40, 100, marks=pytest.mark.slow),
     ],
 )
 def test_policies_earn_as_much_as_a_loop(policy_class, loop, budget, rounds):

@@ -33,7 +33,7 @@ CASES = [
 """Pairs, each with items and with contexts, if its model takes these."""
 
 SLOW = pytest.mark.slow
-FAST = {"user's model, softmax", "user's model, upper bound", "ridge, user's rule", "both user's"}
+FAST = {"user's model, upper bound", "ridge, user's rule"}
 MARKED_CASES = [
     pytest.param(*case.values, id=case.id, marks=[] if case.values[0] in FAST else [SLOW])
     for case in CASES

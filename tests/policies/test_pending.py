@@ -299,7 +299,7 @@ def test_rows_with_policies_of_their_own_count_as_those_of_one():
     assert_identical(RowByRowPolicy(policies).replicate(6).pending, np.zeros((6, 6), np.intp))
 
 
-@pytest.mark.parametrize("with_it", [True, False])
+@pytest.mark.parametrize("with_it", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_kl_ucb_chooses_no_bad_action_for_the_whole_delay(with_it):
     _, runs = regret_of(KLUCBPolicy, 100, runs=40, steps=800, count_pending=with_it)
     assert (np.median(runs) < 100) == with_it

@@ -159,8 +159,8 @@ def test_decaying_epsilon_greedy_errs_as_rarely_as_its_theorem_says():
     ("make", "low", "high"),
     [
         (KLUCBPolicy, 0.3, 1.3),
-        (BayesUCBPolicy, 0.3, 1.3),
-        (IMEDPolicy, 0.3, 1.3),
+        pytest.param(BayesUCBPolicy, 0.3, 1.3, marks=pytest.mark.slow),
+        pytest.param(IMEDPolicy, 0.3, 1.3, marks=pytest.mark.slow),
         (BetaThompsonSamplingPolicy, 0.3, 1.3),
         (partial(UCBPolicy, math.sqrt(2)), 2.0, math.inf),
     ],

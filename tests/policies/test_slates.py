@@ -140,10 +140,10 @@ def test_random_slates_are_uniform():
     ("environment", "learner", "share", "steps"),
     [
         ("cascade", "cascade_ucb", 0.6, 1000),
-        ("position_based", "pbm_ucb", 0.6, 1000),
+        pytest.param("position_based", "pbm_ucb", 0.6, 1000, marks=pytest.mark.slow),
         ("positional_bias", "top_k_lin_ucb", 0.6, 300),
         pytest.param("positional_bias", "contextual", 0.8, 100, marks=pytest.mark.slow),
-        ("positional_bias", "linear_thompson", 0.6, 300),
+        pytest.param("positional_bias", "linear_thompson", 0.6, 300, marks=pytest.mark.slow),
     ],
 )
 def test_policies_learn(environment, learner, share, steps):

@@ -378,6 +378,7 @@ def test_a_report_has_the_items_that_were_chosen_most(tmp_path):
     assert "new items" in text
 
 
+@pytest.mark.slow
 def test_the_command_shows_a_report_of_items(tmp_path, monkeypatch, capsys):
     pytest.importorskip("rich")
     pytest.importorskip("matplotlib")

@@ -87,7 +87,7 @@ def check_kills(folder, users, name, kills, seconds):
     ],
 )
 def test_a_killed_process_goes_on_as_if_it_had_not_been(tmp_path, name):
-    assert check_kills(tmp_path, users=1_600, name=name, kills=2, seconds=0.2) >= 1
+    assert check_kills(tmp_path, users=1_600, name=name, kills=2, seconds=0.1) >= 1
 
 
 @pytest.mark.posix

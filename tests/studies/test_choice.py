@@ -13,6 +13,7 @@ from bandit_envs import KArmedTestbed, RandomPolicy, UCBPolicy
 from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.policies.policy_choice import PolicyChoice
+from tests.strategies import texts
 from tests.studies.mine import Bernoulli
 
 MINE = "tests.studies.mine:Bernoulli"
@@ -67,9 +68,6 @@ def test_a_word_is_a_string_without_quotes(text, parameters):
     assert policy(text).parameters == parameters
 
 
-TEXTS = st.text("aé漢😀 \n\x00\u2028,:=.[]{}\"'\\", max_size=8)
-
-
 @given(st.floats(allow_nan=False, allow_infinity=False), st.integers(-(2**60), 2**60))
 def test_no_digit_of_a_parameter_is_lost(initial_value, step_size):
     parameters = {"initial_value": initial_value, "step_size": step_size}
@@ -77,7 +75,7 @@ def test_no_digit_of_a_parameter_is_lost(initial_value, step_size):
     assert policy(str(choice)).parameters == choice.parameters == parameters
 
 
-@given(st.lists(st.one_of(st.floats(0, 1), TEXTS, st.booleans(), st.lists(TEXTS))))
+@given(st.lists(st.one_of(st.floats(0, 1), texts, st.booleans(), st.lists(texts))))
 @settings(max_examples=20)
 def test_lists_and_strings_survive_as_text(means):
     choice = environment({"name": MINE, "means": [means]})

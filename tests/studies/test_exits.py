@@ -76,7 +76,10 @@ def test_an_environment_that_ends_the_process_has_failed(tmp_path, how, hook):
 
 
 @pytest.mark.parametrize("how", ["exit", pytest.param("interrupt", marks=pytest.mark.slow)])
-@pytest.mark.parametrize(("backend", "workers"), [("threading", 2), ("loky", 1), ("loky", 2)])
+@pytest.mark.parametrize(
+    ("backend", "workers"),
+    [("threading", 2), ("loky", 1), pytest.param("loky", 2, marks=pytest.mark.slow)],
+)
 def test_it_has_failed_wherever_it_runs(tmp_path, how, backend, workers):
     study = ending([f'{MINE}:Ending:how="{how}",hook="learn"'])
     found = sweep(tmp_path, study, "--workers", f"{backend}:{workers}")

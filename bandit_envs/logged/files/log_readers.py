@@ -57,17 +57,19 @@ def scan_log(
         only: a pattern, such as `*.csv` or `day=2/*`, of the files of a folder that are read. By
             default, a file that is not a log is an error, unless its name begins with "." or "_".
         columns: which columns of a table are the actions, the rewards and so on, and how it is
-            read: `action`, `reward`, `propensity`, `features` and all others that `from_frame`
-            explains. Of Parquet files, columns without a role are not read. If `num_actions` is
-            given, and the first batch has numbers alone, there is no extra pass. A decision among
-            items may go on in the next file. With `time`, `scan.split("2024-12-31")` returns the
-            rows before then and the later ones, `evaluate` cuts the log by week or month, and
-            batches of `scan.with_dates("")` have its dates. A service's file has `time`: `evaluate`
-            cuts by the times of its decisions, and `split` by those of its rewards; its `reward`
-            may be the name of a further one. Lines of dsjson have `Timestamp`. With `logger`,
-            another pass counts the rows of each logging policy. With `balance`, a part of the log
-            may have other proportions: `balance` of what is returned counts those of some rows, as
-            `evaluate` and `learn` do of the rows that they use.
+            read: `action`, `reward`, `propensity`, `features`, `item`, `item_features`, `decision`,
+            `chosen`, `available`, `embedding`, `unit`, `weight`, `time`, `logger`, `rewards`,
+            `num_actions`, `drop_missing`, `balance` and `gather`, which `from_frame` explains. Of
+            Parquet files, columns without a role are not read. If `num_actions` is given, and the
+            first batch has numbers alone, there is no extra pass. A decision among items may go on
+            in the next file. With `time`, `scan.split("2024-12-31")` returns the rows before then
+            and the later ones, `evaluate` cuts the log by week or month, and batches of
+            `scan.with_dates("")` have its dates. A service's file has `time`: `evaluate` cuts by
+            the times of its decisions, and `split` by those of its rewards; its `reward` may name a
+            further reward. Lines of dsjson have `Timestamp`. With `logger`, another pass counts the
+            rows of each logging policy. With `balance`, a part of the log may have other
+            proportions: `balance` of what is returned counts those of some rows, as `evaluate` and
+            `learn` do of the rows that they use.
 
     Raises:
         ValueError: there is no log, a folder has other files, or without `features`, the first file

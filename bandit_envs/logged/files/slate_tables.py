@@ -50,7 +50,7 @@ def read_slates(
     *,
     slot_propensity: Names = (),
     prefix_propensity: Names = (),
-    slate: str | None = None,
+    decision: str | None = None,
     slot: str | None = None,
     unit: str | None = None,
     features: Names | None = None,
@@ -63,8 +63,8 @@ def read_slates(
     Experimental: it may change in any minor version.
 
     With one row a slate, `action` lists the columns of the slots, from the first on, and so do
-    `reward` and the propensities of slots. With one row a slot, `slate` and `slot` say which rows
-    belong together, in which order; the rows of a slate may stand anywhere.
+    `reward` and the propensities of slots. With one row a slot, `decision` and `slot` say which
+    rows belong together, in which order; the rows of a slate may stand anywhere.
 
     Names, texts, dates and times become numbers as in `from_frame`; `log.encoding` says how.
 
@@ -78,7 +78,7 @@ def read_slates(
         slot_propensity: the probability that the slot shows its item, whatever the others show.
         prefix_propensity: the probability that the slots down to this one show their items. That of
             the last slot is the probability of the slate.
-        slate: the column that says to which slate a row belongs, if there is one row a slot.
+        decision: the column that says to which slate a row belongs, if there is one row a slot.
         slot: the column that says which slot a row is of. They are sorted.
         unit: the column that says whose a slate is, as for `from_frame`. With one row a slot, all
             rows of a slate repeat it.
@@ -100,7 +100,7 @@ def read_slates(
         propensity=propensity,
         slot_propensity=slot_propensity,
         prefix_propensity=prefix_propensity,
-        slate=slate,
+        decision=decision,
         slot=slot,
         unit=unit,
     )
@@ -124,8 +124,8 @@ def read_slates(
 def _check_slots(roles: Roles) -> None:
     """Raises ValueError if columns are not those of slates."""
     by_slot = roles.one_of("slot") is not None
-    if (roles.one_of("slate") is not None) != by_slot:
-        raise ValueError("slate and slot say which rows belong together; expected both")
+    if (roles.one_of("decision") is not None) != by_slot:
+        raise ValueError("decision and slot say which rows belong together; expected both")
     if not any(roles.all_of(role) for role in PROPENSITIES):
         expected = "propensity, slot_propensity or prefix_propensity"
         raise ValueError(f"no column has propensities; expected {expected}")
@@ -143,9 +143,9 @@ def _check_slots(roles: Roles) -> None:
 def _drop_missing(frame: DataFrame, roles: Roles) -> DataFrame:
     """Returns the rows of slates that miss no value."""
     is_missing = frame[roles.names()].isna().any(axis=1)
-    slate = roles.one_of("slate")
-    if slate is not None:
-        is_missing |= frame[slate].isin(frame.loc[is_missing, slate])
+    decision = roles.one_of("decision")
+    if decision is not None:
+        is_missing |= frame[decision].isin(frame.loc[is_missing, decision])
     return frame[~is_missing]
 
 
@@ -153,9 +153,9 @@ def _read(frame: DataFrame, roles: Roles, num_actions: int | None) -> SlateLog:
     """Returns the slates of a table that misses no value."""
     num_slots = len(roles.all_of("action"))
     step = 1  # rows of a slate
-    slate = roles.one_of("slate")
-    if slate is not None:
-        frame, num_slots = _sort_slots(frame, roles, slate)
+    decision = roles.one_of("decision")
+    if decision is not None:
+        frame, num_slots = _sort_slots(frame, roles, decision)
         step = num_slots
     encoding, items, count = _read_items(frame, roles, num_actions)
     rewards = [read_reals(frame, name) for name in roles.all_of("reward")]
@@ -183,14 +183,14 @@ def _read(frame: DataFrame, roles: Roles, num_actions: int | None) -> SlateLog:
     )
 
 
-def _sort_slots(frame: DataFrame, roles: Roles, slate: str) -> tuple[DataFrame, int]:
+def _sort_slots(frame: DataFrame, roles: Roles, decision: str) -> tuple[DataFrame, int]:
     """Returns the rows of a table by slates, and each slate's by slots; and the number of slots.
 
     Raises:
         ValueError: a slate has not one row for each slot; or a column of whole slates varies in it.
     """
     pandas = import_extra("pandas", "logged")
-    slates, names = pandas.factorize(frame[slate])
+    slates, names = pandas.factorize(frame[decision])
     (slot,) = roles.all_of("slot")
     cells = cells_of(frame, slot)
     numbers = as_numbers(cells)
@@ -206,7 +206,7 @@ def _sort_slots(frame: DataFrame, roles: Roles, slate: str) -> tuple[DataFrame, 
     ordered = frame.iloc[np.lexsort((slots, slates))]
     is_first = np.arange(len(ordered)) % len(known) == 0
     whole = (*roles.features, *roles.all_of("propensity"), *roles.all_of("unit"))
-    check_same(ordered, whole, is_first, slate, "slate")
+    check_same(ordered, whole, is_first, decision, "slate")
     return ordered, len(known)
 
 

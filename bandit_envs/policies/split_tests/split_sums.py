@@ -37,7 +37,7 @@ class StratumSums:
 
     is_open: Mask  # [K]
     rewards: list[UserSums]  # of each reward, [K]
-    payments: Payments  # rewards of the first kind, [K]
+    payments: Payments  # of the first reward, [K]
     log_wealth: Floats  # that bets gained, [K, K, J]
 
     @property

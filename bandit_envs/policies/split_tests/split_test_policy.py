@@ -47,7 +47,7 @@ class SplitTables(NamedTuple):
     first: UserSums  # of the first rewards, [B]
     scale: Floats  # rho^2, 0 until it is known, [B]
     log_split: Floats  # as of `split_evidence`, of the strata that are kept no more, [B]
-    payments: Payments  # rewards other than 0, [B, K]
+    payments: Payments  # [B, K]
     has_amounts: Mask  # whether there were rewards other than 0 and 1, [B]
     bets: PairBets | None
 

@@ -233,7 +233,7 @@ def _report_test(
 def _report_actions(
     shown: ShownActions, decisions: DecisionSums, rewards: RewardsByPeriod, period: int | None
 ) -> list[ActionReport]:
-    """Returns what is known of each action at the end of a period; None for that of the last."""
+    """Returns what is known of each action in a period, or in all periods if it is None."""
     part = slice(None) if period is None else slice(period, period + 1)
     end = -1 if period is None else period
     found = []

@@ -314,7 +314,7 @@ def format_age(seconds: float) -> str:
 
 
 def _mean_text(mean: float, number: int) -> str:
-    """Returns a mean of some rewards, or nothing."""
+    """Returns a mean of some rewards as a text, "" if there are none."""
     return f"{mean:.4f}" if number else ""
 
 
