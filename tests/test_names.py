@@ -156,7 +156,7 @@ LIBRARY = ("datasets", "evaluations", "logged", "serving", "showing", "studies",
 
 
 def names_above_the_core():
-    """Names count once, wherever the `__all__` of a module in these rooms has them."""
+    """Returns the names in an `__all__` of any module of these rooms, each once."""
     names = set()
     for module, found in handed_on().items():
         if module.split(".")[1:2] and module.split(".")[1] in LIBRARY:

@@ -30,6 +30,7 @@ BUILT = [
 """What only the build of the site makes, so that links on GitHub cannot lead there."""
 
 RAW = {
+    "a mark of a merge": r"^(<{7}|={7}|>{7})( |$)",
     "a role": r"\{[a-zA-Z][\w:+-]*\}`",
     "a directive": r"^:::",
     "an option of a directive": r"^:[a-z][\w-]*:",
@@ -104,7 +105,7 @@ each_text = pytest.mark.parametrize("text", TEXTS, ids=name)
 
 
 @each_text
-def test_github_shows_no_raw_directive_role_or_option(text):
+def test_github_shows_no_raw_directive_role_option_or_mark_of_a_merge(text):
     page = rendered(text)
     found = {
         kind: match[0]

@@ -44,7 +44,7 @@ def add_column(group: argparse._ActionsContainer, role: str, more: str, **option
     Args:
         group: of options, or a parser.
         role: one of `ROLES`, which says what the column is.
-        more: says more of it.
+        more: what the help says after that.
         options: of `add_argument`.
     """
     text = f"column {ROLES[role].says}{more}"

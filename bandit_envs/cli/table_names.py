@@ -1,4 +1,4 @@
-"""How users name the files of a table, its columns, and the probabilities in it."""
+"""The options and texts that name the files of a table, its columns and its probabilities."""
 
 import argparse
 from collections.abc import Sequence

@@ -9,14 +9,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 from bandit_envs.base.checks import check_confidence
-from bandit_envs.evaluations.candidates import (
-    LOGGED,
+from bandit_envs.evaluations.candidates import LOGGED, Candidate, find_baseline, find_starts
+from bandit_envs.evaluations.contenders import (
     AnyPolicy,
-    Candidate,
     Contender,
     GivenPolicy,
     check_features,
-    find_baseline,
     name_policies,
     names_of_actions,
 )
@@ -185,7 +183,7 @@ def evaluate(
             rows = training.count_before_others(opened)
         opened, candidates = _enter(kind, contenders, opened, training, rows)
         left_out = rows if training.is_given and rows is not None else 0
-        evaluated_from = _find_starts(candidates, all_rows, left_out)
+        evaluated_from = find_starts(candidates, all_rows, left_out)
         if kind.learns:
             for contender, start in zip(contenders, evaluated_from):
                 if isinstance(contender, GivenPolicy):
@@ -310,26 +308,6 @@ def _enter(
             expected = "expected a cut by time, as until='day=2024-12-31', or --train"
             raise ValueError(f"{problem}, and {others}; {expected} day=2024-12-31")
     return arranged, candidates
-
-
-def _find_starts(candidates: Sequence[Candidate], all_rows: bool, left_out: int) -> list[int]:
-    """Returns the first row that each policy is evaluated on.
-
-    Args:
-        candidates: the policies.
-        all_rows: whether each has all rows that it has not seen, and not those that none has.
-        left_out: how many rows, the first, a user leaves to learning.
-
-    Raises:
-        ValueError: the user leaves rows to learning, and no policy has learned from them.
-    """
-    starts = [candidate.start for candidate in candidates]
-    if not all_rows:
-        return [max(left_out, *starts)] * len(starts)
-    if left_out and not max(starts):
-        problem = f"all_rows is True, and no policy learns from the first {left_out} rows"
-        raise ValueError(f"{problem}; expected no train or until")
-    return starts
 
 
 def _balance(log: OpenLog, starts: Sequence[int]) -> OpenLog:

@@ -46,7 +46,7 @@ SEGMENTS = "segments.csv"
 """The file of the tables of the segments."""
 
 SIGNS = {1: "gains in", -1: "loses in"}
-"""What the signs of gains in segments say."""
+"""The verb of a sentence about segments, by the sign of the gains in them."""
 
 
 class Evaluation:

@@ -1,4 +1,4 @@
-"""The columns of logs, and their checks. Errors name the column and the first bad row."""
+"""Defines the columns of logs, and checks them. Errors name the column and the first bad row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logs that are joined: their columns, and what numbers mean in them, must be the same."""
+"""Joins logs, whose columns and encodings must be the same."""
 
 from __future__ import annotations
 

@@ -44,7 +44,6 @@ UNKNOWN = "propensities are not known"
 LATEST = 2.5e11
 """Seconds from 1970 to a year below 10000."""
 
-
 CAN_DROP = (*OPTIONAL, "info")
 """The columns that `drop` can leave out."""
 

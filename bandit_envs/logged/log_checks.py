@@ -1,4 +1,4 @@
-"""Checks of logs: what functions ask of the logs that they are given."""
+"""Checks that logs have what a function needs, such as rows or propensities."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ ROWS_IN_CACHE = 16_384  # of the products of pairs of some columns
 
 
 def merge_known(left: AnySums, right: AnySums) -> AnySums:
-    """Returns the sums of the rows of both; None if one has None, or they are of two kinds."""
+    """Returns the sums of the rows of both; None if one of them is None, or their types differ."""
     known: Any = left
     merged: Any = None
     if known is not None and type(left) is type(right):
@@ -193,7 +193,7 @@ def add_sums(table: dict[Key, AnySums], key: Key, part: AnySums) -> None:
 
 
 def merge_tables(left: Mapping[Key, AnySums], right: Mapping[Key, AnySums]) -> dict[Key, AnySums]:
-    """Returns the sums of the rows of both by key, of keys that either has."""
+    """Returns the sums of the rows of both tables, for each key of either."""
     merged = dict(left)
     for key, part in right.items():
         add_sums(merged, key, part)

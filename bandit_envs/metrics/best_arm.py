@@ -37,7 +37,7 @@ class BestArmMetric(LevelMetric):
 
 
 class BestMeanMetric(BestArmMetric):
-    """A number that follows from expected rewards, too, which the environment must know."""
+    """Base of metrics that compare with expected rewards, which the environment must know."""
 
     def __init__(self, env: PyEnvironment, policy: Policy, every: int | None = None) -> None:
         super().__init__(env, policy, every)

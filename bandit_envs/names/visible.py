@@ -26,7 +26,7 @@ def visible_lines(text: str) -> str:
 
 
 def name_alike(names: Iterable[str]) -> str | None:
-    """Returns which names differ in case or white space alone, as a sentence; None for no names.
+    """Returns a sentence on two names that differ in case or white space alone; None without any.
 
     >>> name_alike(["a", "b", "B "])
     "'b' and 'B ' differ in case or white space alone"

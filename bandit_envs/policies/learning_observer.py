@@ -1,4 +1,4 @@
-"""What policies share that learn as observers: from trajectories, all rows of them or some."""
+"""The base of policies, which learns from all rows of a trajectory or from some."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PolicyState(NamedTuple):
 
 
 class LearningObserver(Servable):
-    """Base of policies: it learns from trajectories, such as a driver shows to its observers.
+    """Base of `Policy` that learns from trajectories, such as a driver shows to its observers.
 
     Its hook, `_learn`, is one of those of `Policy`.
 
@@ -65,7 +65,7 @@ class LearningObserver(Servable):
     an instance may say otherwise."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Sees whether a class learns."""
+        """Sets whether a class learns."""
         super().__init_subclass__(**options)
         cls.can_learn = cls._learn is not LearningObserver._learn
 

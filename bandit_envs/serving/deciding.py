@@ -1,4 +1,4 @@
-"""How a service decides: an action is drawn, and the decision is written."""
+"""Draws the actions of a service, and writes its decisions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Decision(NamedTuple):
 
 
 class Decider:
-    """Decides by the policy of a session, and warns if the log will tell little.
+    """Decides by the policy of a session, and warns if other policies cannot be estimated well.
 
     Args:
         session: of the file.
@@ -42,7 +42,7 @@ class Decider:
     def __init__(self, session: Session, policy: Policy) -> None:
         self._session = session
         self._first_contexts = FirstContexts(policy)
-        self._was_certain = False  # an action was drawn with probability 1, beside others
+        self._was_certain = False  # an action had the probability 1, though others were offered
         self._is_warned = False
 
     def decide(
@@ -77,7 +77,7 @@ class Decider:
         return decisions
 
     def _repeat(self, row: DecisionRow, request: Any) -> Decision:
-        """Returns an earlier decision; ValueError if what it has chosen is not offered now."""
+        """Returns an earlier decision; ValueError if the request does not offer its action."""
         action = self._session.offers.name(row)
         if not self._session.offers.is_offered(request, row):
             problem = f"id {row.id!r} has chosen {action!r} before, which is not available now"

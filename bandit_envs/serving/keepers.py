@@ -14,7 +14,8 @@ import numpy as np
 from bandit_envs.base.archives import CONTENT_ERRORS
 from bandit_envs.names.users_code import printable
 from bandit_envs.policies import Policy
-from bandit_envs.serving.laws import ChoiceLaw, make_trajectory
+from bandit_envs.policies.learned.decided import make_trajectory
+from bandit_envs.serving.laws import ChoiceLaw
 from bandit_envs.serving.offers import Offers
 from bandit_envs.serving.schedule import Schedule
 from bandit_envs.serving.store import Store

@@ -1,4 +1,4 @@
-"""How a service draws an action from a policy, and what the policy learns from it."""
+"""How a service draws an action from a policy, and with which probability."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.arrays import Floats, Indices, Mask, Rng, read_only
+from bandit_envs.arrays import Floats, Mask, Rng, read_only
 from bandit_envs.base.checks import check_integer, check_number
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies import Policy
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.draws import draw_indices, uniform
 from bandit_envs.policies.rules import Mixed
-from bandit_envs.trajectories import PolicyInfo, StepType, TimeStep, Trajectory, restart
+from bandit_envs.trajectories import TimeStep, restart
 
 SAMPLES = 100
 """The choices of a rule inside `Mixed`, if it does not know its probabilities."""
@@ -30,22 +30,6 @@ class DrawnAction(NamedTuple):
 
     action: int
     probability: float
-
-
-def make_trajectory(
-    observation: Nest, actions: Indices, probabilities: Floats, rewards: Floats
-) -> Trajectory:
-    """Returns what a policy learns from n decisions and their rewards."""
-    size = len(actions)
-    return Trajectory(
-        step_type=np.full(size, StepType.FIRST, np.int32),
-        observation=observation,
-        action=actions,
-        policy_info=PolicyInfo(np.log(probabilities)),
-        next_step_type=np.full(size, StepType.LAST, np.int32),
-        reward=rewards,
-        discount=np.zeros(size, np.float32),
-    )
 
 
 class ChoiceLaw(abc.ABC):
@@ -76,7 +60,7 @@ class ChoiceLaw(abc.ABC):
         return DrawnAction(action, min(1.0, float(table[0, action])))
 
     def forget(self) -> None:  # noqa: B027  # most laws keep nothing
-        """Keeps nothing of a policy that has changed since."""
+        """Forgets what it keeps of a policy, as the policy has changed."""
 
     @abc.abstractmethod
     def _tabulate(self, policy: Policy, observation: Nest, rng: Rng) -> Floats:

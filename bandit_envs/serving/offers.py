@@ -366,7 +366,7 @@ def has_item_features(policy: Policy) -> bool:
 
 
 def refuse_item_features(policy: Policy) -> None:
-    """Raises ValueError if a policy reads features of actions, of which a service has none."""
+    """Raises ValueError if a policy reads features of actions, which fixed actions do not have."""
     if has_item_features(policy):
         expected = "expected item_features, the columns of items, or a policy of contexts"
         raise ValueError(f"policy is {policy!r} for features of actions; {expected}")

@@ -70,7 +70,7 @@ class ServiceArguments(NamedTuple):
 
 
 def check_policy(policy: Any) -> Policy:
-    """Returns a policy of one row and numbered actions; an error for another one."""
+    """Returns a policy; TypeError or ValueError if it has several rows or no numbered actions."""
     if not isinstance(policy, Policy):
         raise TypeError(f"policy is {short_repr(policy)}; expected a Policy")
     if policy.batch_size != 1:
@@ -148,10 +148,10 @@ class Opened(NamedTuple):
 
 
 def check_creation(file: Path, policy: Policy, given: ServiceArguments, law: ChoiceLaw) -> None:
-    """Raises what creating a file would raise, and creates it in memory alone.
+    """Raises the errors of creating a file, without a trace on the disk.
 
     Args:
-        file: of which there is none yet.
+        file: which does not exist.
         policy: with the first actions.
         given: what the file should have.
         law: how actions are drawn.
@@ -162,7 +162,7 @@ def check_creation(file: Path, policy: Policy, given: ServiceArguments, law: Cho
 
 
 def check_filled(store: Store) -> None:
-    """Raises ValueError if a file is empty, as where a process was killed that created it."""
+    """Raises ValueError if a file is empty, as after a kill of the process that created it."""
     if store.is_empty():
         raise ValueError(f"{store.path} is empty; DecisionService(path, policy) fills it")
 

@@ -1,4 +1,4 @@
-"""How a service takes rewards, and further ones by name."""
+"""Checks and writes the rewards of a service, and further ones by name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bandit_envs.serving.stored_rows import Event
 
 
 def add_rewards(session: Session, rewards: Iterable[tuple[str, float]]) -> list[bool]:
-    """Writes rewards at once, and returns whether each is the first of its decision."""
+    """Writes all rewards or none, and returns whether each is the first of its decision."""
     pairs = [(check_id(name), value) for name, value in _check_pairs("rewards", rewards)]
     with session.transaction():
         are_new = [_add_reward(session, name, value) for name, value in pairs]
@@ -25,7 +25,7 @@ def add_rewards(session: Session, rewards: Iterable[tuple[str, float]]) -> list[
 def add_measures(
     session: Session, measures: Iterable[tuple[str, Mapping[str, float]]]
 ) -> list[bool]:
-    """Writes further rewards at once, and returns whether all of a decision are new."""
+    """Writes all further rewards or none, and returns whether all of a decision are new."""
     given = _check_pairs("measures", measures)
     pairs = [(check_id(name), _check_measures(values)) for name, values in given]
     with session.transaction():
@@ -57,7 +57,7 @@ def _add_measures(session: Session, name: str, values: Mapping[str, float]) -> b
 
 
 def _check_pairs(argument: str, rows: Any) -> list[tuple[Any, Any]]:
-    """Returns pairs of an id and what the decision gets; TypeError for what is no pair."""
+    """Returns pairs of an id and what the decision gets; TypeError if one is not a pair."""
     pairs = [*rows]
     for place, pair in enumerate(pairs):
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:

@@ -1,4 +1,4 @@
-"""A file of decisions that a service has open: what a call writes is all there, or nothing is."""
+"""A file of decisions that a service has open. A call writes all of its rows or none."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from bandit_envs.serving.stored_rows import DecisionRow
 
 
 class Session:
-    """Keeps a file open, and the policy and the actions as the file says.
+    """Keeps a file open, with the policy and the actions as the file has them.
 
     Args:
         file: which is created if it is missing.
@@ -66,7 +66,8 @@ class Session:
             self.store = Store(file, synchronous)
             undo.callback(self.store.close)
             if learns:
-                undo.callback(LearnerLock(file).release)
+                advice = "close it, or open this one with learns=False to decide alone"
+                undo.callback(LearnerLock(file, advice).release)
             self._open(policy, given, learns)
             self._release = weakref.finalize(self, undo.pop_all().close)
             self._release.atexit = False  # a forked process must not close it at its end
@@ -89,7 +90,7 @@ class Session:
 
     @property
     def path(self) -> Path:
-        """Of the file."""
+        """Where the file is."""
         return self.store.path
 
     @contextlib.contextmanager
@@ -124,7 +125,7 @@ class Session:
             raise OSError(f"{problem}; open it anew in each process")
 
     def find_offers(self) -> Offers[Any]:
-        """Returns what may be chosen, without what a call has added that has failed."""
+        """Returns what may be chosen, without what a failed call has added."""
         if self._is_open:
             self._check_process()
         with self.lock:
@@ -150,7 +151,7 @@ class Session:
         return row
 
     def require_learner(self, method: str) -> LearningKeeper:
-        """Returns what learns; OSError if this process does not."""
+        """Returns the keeper that learns; OSError if this process does not learn."""
         if isinstance(self.keeper, LearningKeeper):
             return self.keeper
         raise OSError(f"{method} is for the process that learns; {self.path} has learns=False here")

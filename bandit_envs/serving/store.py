@@ -118,7 +118,7 @@ class Store:
             self._connection.execute("BEGIN IMMEDIATE")
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Commits, or leaves the file as it was before if there was an error.
+        """Commits; after an error, it leaves the file as it was before.
 
         Raises:
             OSError: the file cannot be written, or is not at its path any more.
@@ -245,7 +245,7 @@ class Store:
             yield DecisionRow(*row)
 
     def scan_waits(self, after: int) -> Iterator[tuple[int, float, int]]:
-        """Yields the numbers behind one and the times of decisions, and whether they have ended."""
+        """Yields the number and the time of each later decision, and whether its wait has ended."""
         return WAITS.scan(self._connection, self.path, (after,))
 
     def has_ended(self, decision: int) -> bool:

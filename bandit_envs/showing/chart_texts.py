@@ -1,6 +1,6 @@
-"""Texts of charts: cut in axes and legends, so that lines have room, and whole beside a point.
+"""Texts of charts, which are cut in axes and legends, and whole beside a point.
 
-Plotly finds no tags in them, and they show what is not printable.
+Plotly takes no part of them for a tag, and characters that are not printable are shown as codes.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from bandit_envs.showing.chart_texts import TITLE, cut, cut_apart, whole
 from bandit_envs.showing.styles import COLORS, LINES
 
 Chart: TypeAlias = dict[str, Any]
-"""Plotly's data and layout as plain values; its own objects are slow, as they check all of them."""
+"""Plotly's data and layout as plain values, as Plotly's objects check all values, which is slow."""
 
 POINTS = 200
 """A curve has at most about so many points."""
@@ -369,5 +369,7 @@ def _thin(band: NDArray[np.float64], points: int) -> NDArray[np.float32]:
 
 def _small(steps: NDArray[np.float32]) -> NDArray[Any]:
     """Returns whole numbers from 0 on in as few bytes as hold them; others as they are."""
-    whole = steps.astype(np.uint32)
-    return whole.astype(np.min_scalar_type(whole.max())) if (whole == steps).all() else steps
+    integers = steps.astype(np.uint32)
+    if not (integers == steps).all():
+        return steps
+    return integers.astype(np.min_scalar_type(integers.max()))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.policies.policy_choice import PolicyChoice
+from bandit_envs.running.tracking import Track, track_nothing
 from bandit_envs.showing.tables import csv_rows, text_cell
 from bandit_envs.studies.definition.changing import describe_regret
 from bandit_envs.studies.definition.rows_in_turn import Pair, describe_row_by_row
@@ -23,7 +24,6 @@ from bandit_envs.studies.results.differences import (
 from bandit_envs.studies.results.expected import Comparison, compare_with_expected
 from bandit_envs.studies.showing.study_latex import latex_table
 from bandit_envs.studies.showing.study_tables import study_tables, write_tables
-from bandit_envs.studies.tracking import Track, track_nothing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -157,8 +157,9 @@ class EncodingSearch:
                     yield known
                     continue
                 for frame in part.frames([*actions, *features], self.batch_rows, texts):
-                    cells_of_features = {n: count_cells(frame, n, n in texts) for n in features}
-                    found = FoundCells(cells_of_features)
+                    found = FoundCells(
+                        {name: count_cells(frame, name, name in texts) for name in features}
+                    )
                     for name in actions:
                         cells = frame[[name]].dropna()
                         if name in self.lists:

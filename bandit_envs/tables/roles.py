@@ -17,10 +17,10 @@ FEATURES = "features"
 
 
 class Role(NamedTuple):
-    """What the columns of one role say.
+    """What a column of a role holds.
 
     Fields:
-        says: what follows "the column" in messages.
+        says: what it holds, in the words that follow "the column" in messages.
         default: the column that has the role in a log if no other is named; None for no column.
     """
 
@@ -174,7 +174,7 @@ def describe_role(role: str) -> str:
 
 
 def is_given(role: str, names: Names | None) -> bool:
-    """Returns whether the columns of a role are others than its default."""
+    """Returns whether the columns of a role differ from its default."""
     return _as_tuple(names) != _as_tuple(ROLES[role].default)
 
 

@@ -63,9 +63,6 @@ def unseeded():
     tf.random.set_seed(None)
 
 
-in_both_modes = pytest.mark.parametrize("in_graph", [False, True], ids=["eager", "graph"])
-
-
 @pytest.mark.parametrize(
     ("agent", "in_graph"),
     [("LinUCB", False), ("neural", False), ("neural", True)],
@@ -143,7 +140,7 @@ def test_every_environment_goes_on_at_the_same_time_step(tmp_path, name, steps):
     assert_same(time_steps(other, 5), uninterrupted)
 
 
-@in_both_modes
+@pytest.mark.parametrize("in_graph", [False, True], ids=["eager", "graph"])
 def test_a_driver_of_episodes_goes_on_in_the_middle_of_one(tmp_path, in_graph):
     def make(seed):
         environment = k_armed(seed, horizon=4)
@@ -250,7 +247,7 @@ def test_the_trainer_goes_on_with_an_agent_that_has_its_environment(tmp_path):
 
 
 def start(folder, seed):
-    """Starts a program that trains an agent for 8 iterations, or goes on with them."""
+    """Starts a program that trains an agent for 8 iterations, or goes on from its checkpoint."""
     return subprocess.Popen(
         [sys.executable, "-m", "tests.adapters.saved_training", folder, "8", str(seed)],
         cwd=ROOT,

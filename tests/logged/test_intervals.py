@@ -68,7 +68,8 @@ def with_blocks(sums, low, high):
     """Returns the ends of an interval into which the range of eight means of blocks fades."""
     share = sums.freedom / 40
     means = sums.blocks.means(8)
-    least, most = means.min(), means.max()
+    least = means.min()
+    most = means.max()
     return (
         min(low, share * low + (1.0 - share) * least),
         max(high, share * high + (1.0 - share) * most),

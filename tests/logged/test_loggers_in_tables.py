@@ -26,6 +26,7 @@ from tests.command_line import rows, run
 pandas = pytest.importorskip("pandas")
 
 pytestmark = pytest.mark.filterwarnings("ignore:the estimate is about")
+
 ITEMS = np.array(["boots", "hats", "shoes"])
 CHOICES = {"a": np.array([0.2, 0.3, 0.5]), "b": np.array([0.6, 0.4, 0.0])}
 ROLES = {"action": "item", "reward": "paid", "propensity": "p", "features": ["country"]}

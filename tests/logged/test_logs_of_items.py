@@ -66,15 +66,12 @@ def test_what_was_not_offered_is_refused(changes, message):
 
 
 OTHERS = {"time", "features", "item", "decision", "chosen", "item_features"}
-"""With these but the time, a file is read as a table, whoever wrote it."""
+"""A written log takes `time`; with the others, its file is read as a table."""
 
 GIVEN = {"num_actions": 2, "drop_missing": True, "embedding": ["x"], "gather": True}
 
 
-@pytest.mark.parametrize(
-    "name",
-    sorted({*LogColumns.__annotations__} - OTHERS),
-)
+@pytest.mark.parametrize("name", sorted({*LogColumns.__annotations__} - OTHERS))
 def test_what_says_the_columns_of_a_table_is_refused_for_a_written_log(tmp_path, name):
     write_log(tmp_path / "log.npz", make_log())
     others = {"logger": {"propensity": {"a": "p", "b": "q"}}, "balance": {"logger": "b"}}

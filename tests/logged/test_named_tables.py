@@ -45,6 +45,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore:the policy does not know the actions",
     "ignore:the policy has not learned from country",
 )
+
 ROLES = {"action": "item", "reward": "paid", "propensity": "p"}
 ITEMS = ("boots", "hats", "shoes")
 

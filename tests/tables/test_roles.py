@@ -18,7 +18,7 @@ from bandit_envs.tables.roles import ROLES, Roles, is_given
 
 pandas = pytest.importorskip("pandas")
 
-NAMED = {*LogColumns.__annotations__} - {*log_roles.HOW}
+NAMED = {*LogColumns.__annotations__} - {*log_roles.HOW_TO_READ}
 HOW = {"path", "frame", "table", "batch_rows", "num_actions", "drop_missing", "only", "gather"}
 HOW |= {"columns", "balance", "rewards", "layout", "text_features", "seed", "self", "encoding"}
 HOW |= {"opened", "closed", "shares", "delta", "tolerance", "threshold", "planned", "control"}
@@ -35,10 +35,10 @@ def test_every_argument_of_a_reader_is_a_role_or_says_how_to_read(read):
 
 def test_all_readers_of_logs_take_the_same_columns_with_the_same_defaults():
     parameters = inspect.signature(from_frame).parameters
-    assert {*parameters} == {"frame", *NAMED, *log_roles.HOW}
+    assert {*parameters} == {"frame", *NAMED, *log_roles.HOW_TO_READ}
     for role in NAMED:
         assert not is_given(role, parameters[role].default)
-    for name, default in log_roles.HOW.items():
+    for name, default in log_roles.HOW_TO_READ.items():
         assert parameters[name].default is default
     assert not log_roles.LogRoles.of(**{role: ROLES[role].default for role in NAMED}).given
     assert log_roles.LogRoles.of(features=[], gather=True).given == ["features", "gather"]

@@ -43,8 +43,8 @@ def from_tf_agents(
 
     An observation says which actions are available, as for `BanditPyEnvironment`: it is a dict with
     `num_actions`, or with `mask` beside `observation`. Others are refused, and the optimum leaves
-    them out. In a tuple, nothing tells a mask from features: TF-Agents has a splitter of each agent
-    for that. So a warning says that the numbers of each action in a tuple are features.
+    them out. All parts of a tuple are features, as agents of TF-Agents split tuples by functions of
+    their own. A warning says so if a part may be a mask.
 
     Args:
         env: a `PyEnvironment` of TF-Agents, batched or not, each of whose steps ends an episode, as
@@ -165,7 +165,7 @@ class UsersBandit(BanditPyEnvironment[_UsersState]):
 
 
 def _warn_of_tuples(bandit: UsersBandit) -> None:
-    """Warns the caller of its caller of an observation in which a tuple may hold a mask."""
+    """Warns of a tuple that may hold a mask; the warning names the line of the user's call."""
     seen = bandit.observation_spec()
     shape = (bandit.action_kind.num_actions,)
     leaves = flatten(seen) if isinstance(seen, tuple) else []

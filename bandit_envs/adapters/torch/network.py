@@ -234,7 +234,7 @@ def by_action(inputs: Inputs, outputs: Floats) -> Floats:
 
 
 def import_networks() -> ModuleType:
-    """Returns the module that makes networks; without PyTorch, an error names the extra with it."""
+    """Returns the module that makes networks; an error names the extra if PyTorch is missing."""
     import_extra("torch", "torch")
     from bandit_envs.adapters.torch import new_networks  # noqa: PLC0415
 

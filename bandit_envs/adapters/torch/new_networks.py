@@ -1,4 +1,4 @@
-"""How networks of PyTorch are made, of what users give."""
+"""Makes networks of PyTorch from the modules or functions that users pass."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def make_perceptron(
 def _make_network(
     network: nn.Module | Callable[[int, int], nn.Module], num_inputs: int, num_outputs: int
 ) -> nn.Module:
-    """Returns a copy of a module, or a new one of a function that makes them."""
+    """Returns a copy of a module, or a new module that a function makes."""
     made = copy.deepcopy(network) if isinstance(network, nn.Module) else None
     if made is None and callable(network):
         made = network(num_inputs, num_outputs)

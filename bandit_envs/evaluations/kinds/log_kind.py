@@ -16,13 +16,8 @@ import numpy as np
 from bandit_envs.arrays import Floats
 from bandit_envs.base.actions import ActionKind
 from bandit_envs.base.checks import short_repr
-from bandit_envs.evaluations.candidates import (
-    LOGGED,
-    Candidate,
-    ChosenPolicy,
-    Contender,
-    GivenPolicy,
-)
+from bandit_envs.evaluations.candidates import LOGGED, Candidate
+from bandit_envs.evaluations.contenders import ChosenPolicy, Contender, GivenPolicy
 from bandit_envs.evaluations.kinds.specs_of_log import SpecsOfLog
 from bandit_envs.evaluations.logs import OpenLog
 from bandit_envs.evaluations.policy_sums import Found, Key, PolicyRows, PolicySums

@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bandit_envs.arrays import Floats
-from bandit_envs.evaluations.candidates import Candidate, Contender
+from bandit_envs.evaluations.candidates import Candidate
+from bandit_envs.evaluations.contenders import Contender
 from bandit_envs.evaluations.kinds.log_kind import ExpectedPolicies, LogKind, ShownSums, enter_as_is
 from bandit_envs.evaluations.kinds.specs_of_log import SpecsOfLog
 from bandit_envs.evaluations.logs import OpenLog

@@ -9,12 +9,8 @@ from typing import Any
 import numpy as np
 
 from bandit_envs.arrays import Floats
-from bandit_envs.evaluations.candidates import (
-    Candidate,
-    Contender,
-    first_batch,
-    name_candidate,
-)
+from bandit_envs.evaluations.candidates import Candidate, name_candidate
+from bandit_envs.evaluations.contenders import Contender, first_batch
 from bandit_envs.evaluations.kinds.log_kind import LogKind
 from bandit_envs.evaluations.logs import OpenLog
 from bandit_envs.logged import BanditLog, Estimator

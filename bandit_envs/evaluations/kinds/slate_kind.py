@@ -11,7 +11,8 @@ import numpy as np
 
 from bandit_envs.arrays import Floats
 from bandit_envs.base.slates import SlateProbabilities
-from bandit_envs.evaluations.candidates import Candidate, Contender
+from bandit_envs.evaluations.candidates import Candidate
+from bandit_envs.evaluations.contenders import Contender
 from bandit_envs.evaluations.kinds.log_kind import ExpectedPolicies, LogKind, enter_as_is
 from bandit_envs.evaluations.kinds.specs_of_log import SpecsOfLog
 from bandit_envs.evaluations.logs import BY_UNITS, OpenLog

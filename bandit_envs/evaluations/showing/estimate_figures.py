@@ -117,7 +117,7 @@ def draw_times(periods: Mapping[str, Sequence[EstimateRow]], baseline: str) -> F
 
 
 def _finish(figure: Figure) -> None:
-    """Takes the frames away, and says in one legend what is drawn on the first axes."""
+    """Removes the upper and right lines of all axes, and adds a legend of the first axes."""
     for axis in figure.axes:
         axis.spines[["top", "right"]].set_visible(False)
     handles, labels = figure.axes[0].get_legend_handles_labels()

@@ -1,4 +1,4 @@
-"""Who wins, in one sentence."""
+"""The sentence that says which policies are better than the baseline."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from bandit_envs.showing.tables import interval_text, p_text
 def say_who_wins(rows: Sequence[EstimateRow], baseline: str, confidence: float) -> str:
     """Returns how many policies are better than the baseline, and by how much the best one.
 
-    A policy is better, or worse, if all estimators say so by their corrected p-values. The numbers
-    are of the estimator with the highest p-value.
+    A policy is better, or worse, if the corrected p-values of all estimators say so. The numbers
+    are those of the estimator with the highest p-value.
 
     Args:
         rows: of a table of estimates.
@@ -60,8 +60,8 @@ def _verdict(signs: Sequence[set[int]], name: str) -> str:
     """Returns how many policies are better, or worse.
 
     Args:
-        signs: of the gains of each policy, by all estimators.
-        name: of the policy, if there is only one.
+        signs: for each policy, the signs of its gains by all estimators.
+        name: of the policy; it counts only if there is one policy.
     """
     number = len(signs)
     better = signs.count({1})
@@ -70,21 +70,20 @@ def _verdict(signs: Sequence[set[int]], name: str) -> str:
     if signs.count({-1}) == number:
         return f"{_subject(number, number, name)} worse"
     one = name if number == 1 else f"one of {number} policies"
-    is_open = not any(1 in found for found in signs)
-    return (
-        f"{'The log does not decide' if is_open else 'Estimators disagree'} whether {one} is better"
-    )
+    disagree = any(1 in found for found in signs)
+    subject = "Estimators disagree" if disagree else "The log does not decide"
+    return f"{subject} whether {one} is better"
 
 
 def _subject(count: int, number: int, name: str) -> str:
-    """Returns a policy, or how many of several, with the verb."""
+    """Returns the subject of a sentence and its verb: a policy, or how many of several."""
     if number == 1:
         return f"{name} is"
     return f"{count} of {number} policies {'is' if count == 1 else 'are'}"
 
 
 def _numbers(row: EstimateRow, rows: Sequence[EstimateRow], confidence: float) -> str:
-    """Returns a gain with its interval and its p-value, and whether a warning is about it."""
+    """Returns a gain with its interval and its p-value, and whether it has a warning."""
     interval = interval_text(f"{row.gain_low:+.4f}", f"{row.gain_high:+.4f}")
     level = f"{100.0 * confidence:.4g}% interval {interval}"
     p_value = f"p {p_text(row.p_value)}{explain_correction(rows)}"

@@ -108,7 +108,7 @@ class EstimateSums:
             free=merge_known(self.free, other.free),
             compared=merge_known(self.compared, other.compared),
             assumption=self.assumption,
-            actions=merge_known(self.actions, other.actions),  # places of items tell nothing
+            actions=merge_known(self.actions, other.actions),  # None where actions are items
             estimator=self.estimator,
             has_bandwidth=self.has_bandwidth,
             needs_equal_weights=self.needs_equal_weights,

@@ -56,8 +56,8 @@ def find_wrong_assumption(
 def find_few_rows(weights: WeightSums) -> Iterator[str]:
     """Yields a text if few rows count: by what is expected of the weights, if that is known.
 
-    With units, the weights that there are count, too: they tell if a unit has one action alone. The
-    text is of the weights only if the number of rows does not say as much.
+    With units, the weights that there are count, too: they tell if a unit has one action alone. If
+    the log itself is too short, the text says so first.
     """
     name = "expected effective sample size"
     expected = weights.expected_sample_size()

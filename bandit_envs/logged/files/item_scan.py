@@ -73,7 +73,7 @@ class ItemScan(UsersScan):
         Args:
             name: what messages call the table.
             parts: of the table.
-            columns: what they are. To gather their rows, all are read into memory.
+            columns: what they are. With `gather`, all rows are read into memory.
             batch_rows: the most rows of a batch.
 
         Raises:

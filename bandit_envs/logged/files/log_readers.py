@@ -65,9 +65,9 @@ def scan_log(
             in the next file. With `time`, `scan.split("2024-12-31")` returns the rows before then
             and the later ones, `evaluate` cuts the log by week or month, and batches of
             `scan.with_dates("")` have its dates. A service's file has `time`: `evaluate` cuts by
-            the times of its decisions, and `split` by those of its rewards; its `reward` may be the
-            name of a further one. Lines of dsjson have `Timestamp`. With `logger`, another pass
-            counts the rows of each logging policy. With `balance`, a part of the log may have other
+            the times of its decisions, and `split` by those of its rewards; its `reward` may name a
+            further reward. Lines of dsjson have `Timestamp`. With `logger`, another pass counts the
+            rows of each logging policy. With `balance`, a part of the log may have other
             proportions: `balance` of what is returned counts those of some rows, as `evaluate` and
             `learn` do of the rows that they use.
 

@@ -30,16 +30,16 @@ SHARED = ("embedding", "time")
 """Roles whose columns may have another role, too."""
 
 OF_ITEMS = ("decision", "item_features", "chosen")
-"""Roles of logs of items alone, but that `decision` is also for rewards in a table of their own."""
+"""Roles of logs of items. Logs of actions have `decision`, too, if rewards have their own table."""
 
 OF_ACTIONS = ("embedding", "logger", "available", "action")
-"""Roles of logs of actions that are no items."""
+"""Roles of logs of actions without features."""
 
 
 class LogColumns(TypedDict, total=False):
     """What a user says of a table that has a log, as for `from_frame`.
 
-    All but the last five, `HOW`, are roles; `ROLES` has their defaults.
+    The last five are those of `HOW_TO_READ`. All others are roles; `ROLES` has their defaults.
     """
 
     action: str
@@ -63,17 +63,17 @@ class LogColumns(TypedDict, total=False):
     gather: bool
 
 
-HOW: Mapping[str, Any] = {
+HOW_TO_READ: Mapping[str, Any] = {
     "balance": False,
     "rewards": None,
     "num_actions": None,
     "drop_missing": False,
     "gather": False,
 }
-"""What a user says beside roles, with the defaults."""
+"""The defaults of the arguments that say how a table is read."""
 
 ROLES_OF_LOGS = tuple(name for name in ROLES if name in LogColumns.__annotations__)
-"""In the order in which their columns are read; features are the last."""
+"""The roles of logs, in the order in which their columns are read; features are the last."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -186,7 +186,7 @@ class LogRoles(NamedTuple):
         num_actions: the number of actions; None if the table says it.
         drop_missing: whether decisions that miss values are left out.
         gather: whether the rows of a decision among items may stand anywhere.
-        given: what a user says of the table other than the defaults and the column of times.
+        given: the arguments that are not the defaults, without the column of times.
     """
 
     roles: Roles
@@ -248,13 +248,14 @@ class LogRoles(NamedTuple):
 
 
 def _find_given(named: Mapping[str, Any]) -> list[str]:
-    """Returns what a user says of a table, other than the defaults and the column of times."""
+    """Returns the names of the arguments that are not the defaults, without the column of times."""
     found = [role for role in ROLES_OF_LOGS if role != "time" and is_given(role, named[role])]
     if named["propensity"] is None:
-        found.remove("propensity")  # they may be missing in any log
+        found.remove("propensity")  # any log may lack propensities
     if named[FEATURES] is not None and FEATURES not in found:
-        found.append(FEATURES)  # no features are not all
-    return [*found, *(name for name, default in HOW.items() if named[name] is not default)]
+        found.append(FEATURES)  # an empty list names no feature, and None names all
+    others = [name for name, default in HOW_TO_READ.items() if named[name] is not default]
+    return [*found, *others]
 
 
 def _complete(columns: LogColumns) -> dict[str, Any]:
@@ -264,11 +265,11 @@ def _complete(columns: LogColumns) -> dict[str, Any]:
             expected = f"one of {', '.join(LogColumns.__annotations__)}"
             raise TypeError(f"{short_repr(name)} is given; expected {expected}")
     defaults = {role: ROLES[role].default for role in ROLES_OF_LOGS}
-    return {**defaults, **HOW, **columns}
+    return {**defaults, **HOW_TO_READ, **columns}
 
 
 def _find_others(named: Mapping[str, Any], given: Sequence[str]) -> Sequence[str]:
-    """Returns the roles of the other kind of log; ValueError if a user names a column of one."""
+    """Returns the roles that this kind of log does not have; ValueError if one of them is given."""
     others: Sequence[str] = OF_ACTIONS
     expected = f"a log of actions, as {named['item']!r} has items"
     if named["item"] is None:
@@ -281,7 +282,7 @@ def _find_others(named: Mapping[str, Any], given: Sequence[str]) -> Sequence[str
 
 
 def _read_rewards(named: Mapping[str, Any]) -> JoinedRewards:
-    """Returns the rewards in a table of their own; the names are of its columns and the log's."""
+    """Returns the rewards of a second table; decision, reward and time name its columns, too."""
     if named["decision"] is None:
         expected = "the column of ids that the log and the table of rewards have"
         raise ValueError(f"rewards is given, and decision is None; expected {expected}")

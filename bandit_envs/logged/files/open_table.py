@@ -1,4 +1,4 @@
-"""Logs in users' tables are opened: as logs of actions, or of items with features."""
+"""Opens tables of users as logs, of actions or of items with features."""
 
 from __future__ import annotations
 

@@ -114,9 +114,8 @@ class RewardTable:
         if not self.only_first:
             expected = "one reward, of which the delay is; only_first=True takes the first"
             check_column(frame, decision, counts < 2, expected)
-        delays = np.maximum(
-            joined.rewards.times[places] - own[rows], 0.0
-        )  # dates begin at midnight
+        waited = joined.rewards.times[places] - own[rows]
+        delays = np.maximum(waited, 0.0)  # dates begin at midnight
         delay[rows[is_counted][::-1]] = delays[is_counted][::-1]  # so that the first stays
         age = np.clip(joined.export.time - own, 0.0, joined.window)
         return Arrivals(joined.rewards_of(frame), delay, age)
@@ -343,11 +342,8 @@ class JoinedRewards:
         until = "whenever they come, so that young decisions may have too few"
         if self.source.window is not None:
             until = f"up to {self.source.window} after it"
-            until += (
-                ", from its day on, as the table has no times of day"
-                if self.rewards.are_dates
-                else ""
-            )
+            if self.rewards.are_dates:
+                until += ", from its day on, as the table has no times of day"
             until += f"; exported {self._exported}, {self.export.source}"
         memory = self.rewards.num_bytes
         size = f", {memory / 2**20:.0f} MB in memory" if memory > SHOWN_BYTES else ""
@@ -363,10 +359,10 @@ class JoinedRewards:
             lines.append(f"rewards before or too long after their decision: {found.outside}")
         if found.foreign:
             lines.append(f"rewards of no decision of the log: {found.foreign}")
-        again = self.rewards.count_again()
-        if again:
+        duplicates = self.rewards.count_duplicates()
+        if duplicates:
             same = "with the decision, the time and the value of another"
-            lines.append(f"rewards {same}: {again}, which count, too")
+            lines.append(f"rewards {same}: {duplicates}, which count, too")
         return lines
 
 

@@ -63,7 +63,7 @@ class Scan(abc.ABC):
         """Yields the batches of one of the parts, by its number."""
 
     def read(self) -> BanditLog:
-        """Returns the whole log, and warns of the doubts where the caller was called."""
+        """Returns the whole log; warnings name the line that has called the caller."""
         self.warn(stacklevel=3)
         return concatenate(list(self))
 

@@ -1,4 +1,4 @@
-"""Rewards in memory: those of a decision are found by the number of its id."""
+"""Rewards in memory, which are found by the number of the id of a decision."""
 
 from __future__ import annotations
 
@@ -16,7 +16,13 @@ DAY = 86_400.0
 
 
 class Matches(NamedTuple):
-    """Which rewards are those of which rows, in the order of both."""
+    """The pairs of a row of a log and a reward with its id, sorted by rows and then by rewards.
+
+    Fields:
+        rows: the numbers of the rows.
+        places: the places of the rewards among all rewards.
+        is_counted: whether the reward came within the window.
+    """
 
     rows: NDArray[np.intp]
     places: NDArray[np.intp]
@@ -45,7 +51,7 @@ class SortedRewards:
 
     @classmethod
     def sort(cls, ids: Indices, times: Floats, values: Floats) -> SortedRewards:
-        """Returns rewards in any order, [m] each, in their order here."""
+        """Returns rewards, [m] each, which may be in any order."""
         order = np.lexsort((times, ids))
         return cls(ids[order], times[order], values[order])
 
@@ -59,12 +65,12 @@ class SortedRewards:
         """How much memory they take."""
         return 24 * len(self.ids)
 
-    def match(self, ids: Indices, own: Floats, window: float | None) -> Matches:
+    def match(self, ids: Indices, decided: Floats, window: float | None) -> Matches:
         """Returns which rewards n decisions have.
 
         Args:
             ids: the numbers of their ids, [n].
-            own: their times, [n].
+            decided: when they were made, in seconds, [n].
             window: how long after them a reward counts, in seconds; None if all rewards count.
         """
         first = np.searchsorted(self.ids, ids, side="left")
@@ -73,13 +79,13 @@ class SortedRewards:
         places = np.arange(len(rows)) + np.repeat(first - (np.cumsum(sizes) - sizes), sizes)
         is_counted = np.ones(len(rows), np.bool_)
         if window is not None:
-            begin = (own - own % DAY if self.are_dates else own)[rows]
+            begin = (decided - decided % DAY if self.are_dates else decided)[rows]
             times = self.times[places]
-            is_counted = (times >= begin) & (times <= own[rows] + window)
+            is_counted = (times >= begin) & (times <= decided[rows] + window)
         return Matches(rows, places, is_counted)
 
     def sum_of(self, matches: Matches, size: int, only_first: bool) -> Floats:
-        """Returns the sums, or the first, of the rewards of decisions that count: [size]."""
+        """Returns the sums of the rewards of decisions that count, or the first of them: [size]."""
         rows = matches.rows[matches.is_counted]
         values = self.values[matches.places[matches.is_counted]]
         if only_first:
@@ -89,8 +95,11 @@ class SortedRewards:
             values = values[is_first]
         return np.bincount(rows, values, minlength=size).astype(np.float64)
 
-    def count_again(self) -> int:
-        """Returns how many are the same as another one; 0 if times of day are not known."""
+    def count_duplicates(self) -> int:
+        """Returns how many repeat the id, the time and the value of another reward.
+
+        It is 0 if times of day are not known.
+        """
         if self.are_dates:
             return 0
         order = np.lexsort((self.values, self.times, self.ids))

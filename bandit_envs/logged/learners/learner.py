@@ -134,7 +134,7 @@ class Learner(abc.ABC):
 
     @abc.abstractmethod
     def _fit(self, log: BanditLog, batch_size: int, seed: Seed) -> ContextualPolicy:
-        """Returns what `fit` does of a learner that does not stream."""
+        """Returns the policy that `fit` returns, if the learner does not stream."""
 
     def _fit_parts(self, over: PassOverParts, batch_size: int, seed: Seed) -> ContextualPolicy:
         """Returns what `fit_parts` does."""

@@ -1,4 +1,4 @@
-"""Policies that files hold: they are made again, and decide in tables."""
+"""What a file says of a policy, which is made from it and decides in tables."""
 
 from __future__ import annotations
 

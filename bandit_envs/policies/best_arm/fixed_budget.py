@@ -31,7 +31,7 @@ class RoundsPolicy(FixedBudgetPolicy):
     """Chooses all candidates equally often, and drops some at the end of each round."""
 
     _rounds: EliminationRounds
-    _reuse = True  # whether means are those of all rewards so far, or of those of a round
+    _reuse = True  # whether means are of all rewards so far, rather than of those of the round
 
     def _initial_plan(self) -> Survivors:
         return Survivors.initial(self.batch_size, self.num_actions)

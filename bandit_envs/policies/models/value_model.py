@@ -218,7 +218,7 @@ class ValueModel(Model):
 
 
 class FixedModel(ValueModel):
-    """A model that learns no more, such as a learner finds in a log."""
+    """Base of models that do not learn, such as those that learners of logs return."""
 
     learns: ClassVar[bool] = False
 

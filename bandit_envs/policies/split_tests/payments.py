@@ -1,4 +1,4 @@
-"""The rewards of variants that are not 0: how many there are, and how large."""
+"""The number and the sizes of the rewards of variants that are not 0."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from bandit_envs.arrays import Floats, Mask
 from bandit_envs.names.visible import name_alike, visible
 
 PAYERS = 20
-"""Of rewards that are amounts, a variant must have so many that are not 0."""
+"""The fewest rewards other than 0 with which a variant may win, if rewards are amounts."""
 
 
 class Payments(NamedTuple):
-    """How many rewards of variants are not 0, and their sizes: [...] each; disjoint users merge."""
+    """How many rewards of variants are not 0, and their sizes, in arrays of one shape."""
 
     payers: Floats  # rewards other than 0
     sizes: Floats  # sums of their absolute values
@@ -35,10 +35,10 @@ class Payments(NamedTuple):
         )
 
     def add(self, places: Any, rewards: Floats) -> None:
-        """Takes in users at some places, in place.
+        """Adds the rewards of n users to the arrays.
 
         Args:
-            places: of the variants that they saw.
+            places: the indices of the variants that they saw.
             rewards: [n].
         """
         sizes = np.abs(rewards)
@@ -47,29 +47,36 @@ class Payments(NamedTuple):
         np.maximum.at(self.largest, places, sizes)
 
     def at(self, place: Any) -> Payments:
-        """Returns the payments at some places."""
+        """Returns the payments at some indices."""
         return Payments._make(table[place] for table in self)
 
     def are_enough(self, has_amounts: Mask | bool) -> Mask:
         """Returns which variants have enough payers to win: all, if rewards are 0 or 1.
 
         Args:
-            has_amounts: whether there were rewards other than 0 and 1, of each row.
+            has_amounts: whether there were rewards other than 0 and 1, for each row.
         """
         return np.asarray((self.payers >= PAYERS) | ~np.asarray(has_amounts)[..., np.newaxis])
 
 
-def note_variants(names: Sequence[str], payments: Payments) -> Iterator[str]:
-    """Yields what looks wrong: names that are alike, and a reward that decides a mean alone.
+def note_alike(names: Sequence[str]) -> Iterator[str]:
+    """Yields a note if names of variants are alike."""
+    alike = name_alike(names)
+    if alike is not None:
+        yield f"{alike}, and count as two variants."
+
+
+def note_largest(names: Sequence[str], payments: Payments, metric: str = "") -> Iterator[str]:
+    """Yields a note for each variant whose mean one reward decides.
 
     Args:
         names: of K variants.
         payments: of each, [K].
+        metric: names the reward, where a test has several.
     """
-    alike = name_alike(names)
-    if alike is not None:
-        yield f"{alike}, and count as two variants."
+    which = f", {visible(metric)}" if metric else ""
     is_most = (payments.payers >= PAYERS) & (2.0 * payments.largest > payments.sizes)
     for place in np.flatnonzero(is_most).tolist():
         problem = f"one reward, of size {payments.largest[place]:.6g}, is larger than all others"
-        yield f"{visible(names[place])}: {problem} of this variant together: look at its row."
+        whose = f"{visible(names[place])}{which}"
+        yield f"{whose}: {problem} of this variant together: look at its row."

@@ -113,8 +113,8 @@ class OverTime(NamedTuple):
     """What a figure of a report shows.
 
     Fields:
-        periods: what happened in each.
-        actions: what is known of each in the end.
+        periods: what happened in each period.
+        actions: what is known of each action in the end.
         shown: the numbers of the actions that are drawn.
         length: of a period, as "day".
     """

@@ -62,7 +62,8 @@ def scan_rewards(
         file: that has them.
         shown: the actions of the report.
         reward: the name of a further reward, or "reward".
-        since: rewards behind this number are read; of further ones, those of later decisions.
+        since: rewards with larger numbers are read; of further ones, those whose decisions have
+            larger numbers.
     """
     if reward == "reward":
         batches = file.scan_rows(REWARDS, BATCH_ROWS, after=since)

@@ -16,8 +16,8 @@ from bandit_envs.logged.files.served.decision_file import DecisionFile, parse_js
 from bandit_envs.logged.files.served.typed_queries import damage
 from bandit_envs.names.visible import visible
 from bandit_envs.policies import Policy, SplitTestPolicy
+from bandit_envs.policies.learned.decided import make_trajectory
 from bandit_envs.policies.split_tests import SplitReport
-from bandit_envs.serving.laws import make_trajectory
 from bandit_envs.serving.reports.summing import RewardRows
 
 

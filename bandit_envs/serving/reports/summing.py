@@ -105,7 +105,7 @@ class DecisionSums:
 
 
 class RewardsByPeriod:
-    """The rewards by period, and the value of each action after it, with its interval: [P, K].
+    """The rewards of each period, and the values of the actions at its end with intervals: [P, K].
 
     Args:
         periods: P periods.
@@ -137,7 +137,7 @@ class RewardsByPeriod:
         self.highs = np.full(shape, np.nan)
         self._weights = np.zeros(num_actions)
         self._weighted = np.zeros(num_actions)  # sums of weighted rewards
-        self._sequences: list[IPSConfidenceSequence] = []  # of no action without a range
+        self._sequences: list[IPSConfidenceSequence] = []  # empty if no range is known
         if reward_range is not None:
             low, high = reward_range
             size = WEIGHTS * usual_number if has_contexts else 1.0

@@ -318,7 +318,7 @@ def _contexts_of(env: PyEnvironment) -> Nest | None:
 
 
 def _reasons_against(names: Sequence[str], env: PyEnvironment, policy: Policy) -> dict[str, str]:
-    """Lets a policy take a step under metrics, and returns which of these are unknown, and why."""
+    """Returns the metrics that cannot be measured, and why; the policy takes a step to find out."""
     reasons = {}
     metrics = {}
     for name in names:
@@ -329,7 +329,7 @@ def _reasons_against(names: Sequence[str], env: PyEnvironment, policy: Policy) -
     try:
         StepDriver(env, policy, (learner(env, policy), *metrics.values())).run()
     except NotImplementedError:
-        StepDriver(env, policy, (learner(env, policy),)).run()  # fails unless it is for a metric
+        StepDriver(env, policy, (learner(env, policy),)).run()  # an error of the policy itself
         for name in metrics:
             try:
                 StepDriver(env, policy, (learner(env, policy), METRICS[name](env, policy))).run()

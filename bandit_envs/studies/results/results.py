@@ -198,10 +198,9 @@ class Results:
         """
         conflict = self.conflict()
         if conflict and not (overwrite and self.files.path.is_dir()):
-            expected = (
-                "expected another folder (--output); --overwrite of run and sweep deletes them"
-            )
-            raise ValueError(f"{conflict}; {expected}")
+            expected = "expected another folder (--output)"
+            advice = "run and sweep delete its results with --overwrite"
+            raise ValueError(f"{conflict}; {expected}; {advice}")
         return conflict
 
     @contextlib.contextmanager

@@ -15,11 +15,11 @@ from bandit_envs.arrays import Floats
 from bandit_envs.base.extras import import_extra
 from bandit_envs.metrics import kept_steps
 from bandit_envs.names.users_code import name_in_errors
+from bandit_envs.running.tracking import Track, track_nothing
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.definition.task import Task
 from bandit_envs.studies.results.records import columns_of
 from bandit_envs.studies.running.tasks import TaskRun
-from bandit_envs.studies.tracking import Track, track_nothing
 
 MOST = 40
 """At most so many policies in environments are tried; of more, some at equal distances."""

@@ -65,10 +65,11 @@ def choose_lines(
     lines: Mapping[AnyLine, Iterable[PolicyChoice]],
     most: int,
 ) -> tuple[list[AnyLine], str]:
-    """Returns the lines of a figure that can be told apart, and which these are, if not all.
+    """Returns the lines that a figure shows, and a text that says which, "" if it shows all.
 
-    If there are too many, they are those of the best policies, the best first; a line of several
-    policies counts as the best of them. If policies have no ranks, they are the first lines.
+    If there are too many to be told apart, it shows the lines of the best policies, the best first;
+    a line of several policies counts as the best of them. If policies have no ranks, it shows the
+    first lines.
 
     Args:
         study: the study.

@@ -172,7 +172,7 @@ def _draw_curves(
     axes: NDArray[np.object_],
     environments: Sequence[EnvironmentChoice],
 ) -> str:
-    """Draws curves over steps and returns which these are, if not all."""
+    """Draws curves over steps, and returns which are drawn, "" if all are."""
     policies, which = choose_lines(
         study, pairs, {str(each): [each] for each in study.policy}, len(line_styles())
     )
@@ -206,7 +206,7 @@ def _title_row(study: Study, axis: Axes, environment: EnvironmentChoice) -> None
 
 
 def _draw_over(study: Study, pairs: Sequence[PairResult], axes: NDArray[np.object_]) -> str:
-    """Draws the last steps over numbers, one for each environment; returns which lines."""
+    """Draws the last steps over a number of each environment; returns which lines are drawn."""
     ((name, numbers),) = study.over.items()
     number_of = dict(zip(map(str, study.environment), numbers))
     lines: dict[Line, list[list[tuple[float, ...]]]] = {}
@@ -302,7 +302,7 @@ def _finish_axes(
 
 
 def _draw_parameters(study: Study, pairs: Sequence[PairResult], axis: Axes) -> str:
-    """Draws mean rewards over a parameter and returns which lines these are, if not all."""
+    """Draws mean rewards over a parameter, and returns which lines are drawn, "" if all are."""
     varied = {policy.name: _find_varied(study.policy, policy.name) for policy in study.policy}
     lines: dict[Line, list[tuple[float, ...]]] = {}
     policies: dict[Line, list[PolicyChoice]] = {}

@@ -12,9 +12,9 @@ import numpy as np
 from bandit_envs.arrays import Floats
 from bandit_envs.base.saving import atomic_file
 from bandit_envs.metrics import QUANTITIES, Quantity, kept_steps, of_runs
+from bandit_envs.running.tracking import Track, track_nothing
 from bandit_envs.showing.tables import csv_rows, text_cell
 from bandit_envs.studies.definition.study import Study
-from bandit_envs.studies.tracking import Track, track_nothing
 
 if TYPE_CHECKING:
     from bandit_envs.studies.results.results import PairResult

@@ -26,7 +26,6 @@ class FoundItems:
     Args:
         encoding: how its columns become numbers, with the names of the items.
         ends: the name of the last decision in each part and those before it.
-        size: the number of decisions.
         fewest: candidates of a decision.
         most: candidates of a decision.
     """

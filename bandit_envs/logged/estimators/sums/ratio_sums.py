@@ -190,8 +190,8 @@ class RatioSums:
     def influences(self) -> InfluenceSums | None:
         """The sums of the influences about the value; None if the rows must be read again.
 
-        These are ratios of many slots, and of weights whose squares are rounded to 0. By units,
-        they are None only if the error is not known.
+        They must be read again for ratios of many slots, and for weights whose squares are rounded
+        to 0. By units, the sums are None only if the error is not known.
         """
         if self._has_tiny_weights():
             return None
@@ -258,7 +258,7 @@ class RatioSums:
         return float(self._moments.transform(row).products[0, 0])
 
     def _direction(self) -> Floats:
-        """Returns the factors [1, 1 + 2 S] by which the columns move the estimate; 0 if none do."""
+        """Returns the factors of the columns, [1, 1 + 2 S], or zeros if the columns cancel."""
         row = self._factors()
         return np.zeros_like(row) if self._cancels() else row
 
@@ -269,7 +269,7 @@ class RatioSums:
         return np.asarray(row[np.newaxis])
 
     def _cancels(self) -> bool:
-        """Whether what each row adds cancels except for rounding, as of equal policies."""
+        """Whether the columns cancel in each row except for rounding, as for two equal policies."""
         row = self._factors()
         products = row.T * self._moments.products * row
         return self.value() == 0.0 and products.sum() <= CANCELLED * np.abs(products).sum()

@@ -42,7 +42,7 @@ OF_MEASURES = """
         AND decisions.number > :since AND decisions.number <= :until
     ORDER BY measures.number LIMIT :rows
 """
-"""The further rewards of a name, of decisions behind a number, in the order in which they came."""
+"""The further rewards of one name, of decisions after `since`, in the order in which they came."""
 
 ROW = (
     "{0}.number, decisions.number, decisions.action, decisions.probability, decisions.available, "
@@ -80,7 +80,7 @@ class DecisionFile:
     Args:
         path: of the file.
         until: the number of the last row.
-        measured: the number of the last further reward.
+        measured: the number of the last further reward; 0 without any.
         encoding: of the features, with the names of the actions or of the items.
         is_open: whether each action may be chosen.
         num_actions: K; the most items of a decision.
@@ -147,7 +147,7 @@ class DecisionFile:
             yield batch
 
     def scan_times(self, batch_rows: int, name: str, reward: str) -> Iterator[TimesOfRows]:
-        """Yields when the rewards of the batches came, or the decisions of further ones, in UTC."""
+        """Yields the times of the rewards, in UTC; of further rewards, those of their decisions."""
         first_row = 0
         query = TIMES if reward == "reward" else MEASURED_TIMES
         for rows in self.scan_rows(query, batch_rows, name=reward):
@@ -157,7 +157,7 @@ class DecisionFile:
             first_row += len(rows)
 
     def count_decisions(self, reward: str) -> tuple[int, int]:
-        """Returns how many decisions there are, and how many of them lack a reward of a name."""
+        """Returns how many decisions there are, and how many of them do not have a reward."""
         parameters = {**self._snapshot, "name": reward, "after": 0, "rows": -1}
         source = OF_REWARDS if reward == "reward" else OF_MEASURES
         with open_to_read(self.path) as connection:
@@ -184,11 +184,11 @@ class DecisionFile:
         """Yields the rows of a query in batches. No transaction stays open between them.
 
         Args:
-            query: has the number of each row first. Its parameters are `after`, the number before
-                the first row, `until`, that of the last, or `measured`, that of the last further
-                reward, and `rows`, how many are read.
+            query: its first column is the number of the row. Its parameters are `after`, the number
+                before the first row, `until`, that of the last row, or `measured`, that of the last
+                further reward, and `rows`, how many rows are read.
             batch_rows: the most rows of a batch.
-            after: the rows behind this number are read.
+            after: rows with larger numbers are read.
             **others: other parameters of the query.
         """
         parameters = {**self._snapshot, "after": after, "rows": batch_rows, **others}
@@ -202,7 +202,7 @@ class DecisionFile:
 
     @property
     def _snapshot(self) -> dict[str, Any]:
-        """The parameters of queries that say what the file held, of all decisions."""
+        """The parameters that limit queries to what the file held when it was opened."""
         return {"until": self.until, "measured": self.measured, "since": 0}
 
     def _make_batch(self, rows: list[Any], has_dates: bool) -> BanditLog:

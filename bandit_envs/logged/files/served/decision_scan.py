@@ -25,8 +25,8 @@ from bandit_envs.tables.times import TimesOfRows
 class DecisionScan(Scan):
     """The log in files of decisions, as they were when the scan was made.
 
-    Files have the same columns, such as those of an old and of a new policy. An action or an item
-    of the same name is the same one in all files. Decisions without a reward are left out, and the
+    Files have the same columns, such as those of an old and of a new policy. Actions or items
+    of the same name are the same in all files. Decisions without a reward are left out, and the
     others of a file are in the order of their rewards: a log that grows begins with the rows that
     it had.
 
@@ -67,7 +67,7 @@ class DecisionScan(Scan):
 
         Raises:
             OSError, ValueError: a file cannot be read, is something else, or does not fit the
-                first; or two files begin with the same decision; or none has such a reward.
+                first; two files begin with the same decision; or no file has such a reward.
         """
         ordered = sorted(parts.found, key=_time_of_first)
         files = [DecisionFile.open(part.file) for part in ordered]
@@ -109,8 +109,10 @@ class DecisionScan(Scan):
         counts = [file.count_decisions(self.reward) for file in self.files]
         size = sum(decisions for decisions, _ in counts)
         pending = sum(without for _, without in counts)
-        left_out = f"{pending} of {size} decisions have no {visible(self.reward)}, and are left out"
-        return [*super().remarks(), left_out]
+        name = visible(self.reward)
+        left_out = f"{pending} of {size} decisions have no {name}, and are left out"
+        sign = f"more {name} counts as better: if it is a cost, a gain below 0 is good"
+        return [*super().remarks(), *([] if self.reward == "reward" else [sign]), left_out]
 
     def with_dates(self, name: str) -> DecisionScan:
         return super().with_dates(name)._replace(has_dates=True)

@@ -130,9 +130,9 @@ class TypedQuery:
         """Returns a query of some of `COLUMNS`.
 
         Args:
-            columns: their names, with commas between them.
-            source: the tables, and which of their rows, in SQL.
-            joined: a table of which a row may be missing, and so any of its cells.
+            columns: their names, separated by ", ".
+            source: what follows them in SQL, from FROM on.
+            joined: the table of a LEFT JOIN, any of whose cells may be NULL.
         """
         found = {}
         for name in columns.split(", "):

@@ -57,8 +57,9 @@ def name_model(log: BanditLog, model: int) -> str:
 
 
 def find_logged(log: BanditLog) -> frozenset[int]:
-    """Returns the regressions of actions that were taken."""
-    return frozenset([0][: len(log)] if has_items(log) else np.unique(log.action).tolist())
+    """Returns the numbers of the regressions of actions that were taken."""
+    models = np.zeros(len(log), np.int64) if has_items(log) else log.action
+    return frozenset(np.unique(models).tolist())
 
 
 def logged_pairs(log: BanditLog) -> Iterator[Pairs]:

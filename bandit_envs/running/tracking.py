@@ -1,4 +1,4 @@
-"""How far long work is, for who waits for tables, pages and trials."""
+"""Shows how far work has come that takes long."""
 
 from __future__ import annotations
 
