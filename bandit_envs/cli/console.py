@@ -26,6 +26,11 @@ SECONDS_FIRST = 60.0
 SECONDS_LATER = 600.0
 """Seconds between lines of progress after these ten minutes."""
 
+GAP = 3  # characters between two columns of a table
+
+LINE_ENDS = (" (", " rows", " over ", "% ", " to ")
+"""Where lines of cells end in a table that is too wide, at the space, in the order of trials."""
+
 WIDTH = None if sys.stdout.isatty() else 160  # of tables; None for that of the terminal
 
 
@@ -67,14 +72,38 @@ def new_table(title: str, *headings: str, caption: str | None = None) -> Table:
 
 
 def print_grid(title: str, grid: Grid, caption: str | None = None) -> None:
-    """Prints a grid. Of rows with one text in the first column, it is written once."""
+    """Prints a grid. Of rows with one text in the first column, it is written once.
+
+    Where it is too wide, intervals, and then their ends, have lines of their own.
+    """
+    grid = _fit(grid)
     headings, *rows = grid
     table = new_table(title, *headings, caption=caption)
+    if _width(grid) > OUT.width:  # names of policies take more lines, numbers do not
+        table.padding = (0, 0, 0, 1)
+        for column in table.columns[1:]:
+            column.no_wrap = True
     last = ""
     for first, *others in rows:
         table.add_row("" if first == last else visible(first), *others)
         last = first
     OUT.print(table)
+
+
+def _fit(grid: Grid) -> Grid:
+    """Returns a grid in whose cells lines end where the terminal asks for it."""
+    for place in LINE_ENDS:
+        ended = f"{place[:-1]}\n" if place.endswith(" ") else f"\n{place[1:]}"
+        if _width(grid) > OUT.width:
+            grid = [[row[0], *(cell.replace(place, ended) for cell in row[1:])] for row in grid]
+    return grid
+
+
+def _width(grid: Grid) -> int:
+    """Returns how many characters a line of a table has, with the space around its columns."""
+    columns = zip(*grid)
+    lines = ["\n".join(column).split("\n") for column in columns]
+    return sum(max(map(len, found)) + GAP for found in lines)
 
 
 def track(text: str, items: Sequence[Item]) -> Iterable[Item]:

@@ -36,7 +36,11 @@ def show(options: argparse.Namespace) -> int:
         return _show_decisions(options)
     if options.policy or options.range:
         expected = "expected a file of decisions, which --policy and --range are for"
-        raise ValueError(f"{options.folder} does not hold decisions; {expected}")
+        page = ""
+        if options.policy and (options.folder / "config.json").is_file():
+            call = f"studies.load({str(options.folder)!r}).only({options.policy!r}).write_page"
+            page = f"; in Python, {call} makes a page of some policies of a study"
+        raise ValueError(f"{options.folder} does not hold decisions; {expected}{page}")
     if not (options.folder / "config.json").is_file():
         raise ValueError(_describe_folder(options.folder))
     file = options.output or options.folder / PAGE

@@ -21,6 +21,7 @@ from bandit_envs.logged.learners.learner import Learner
 from bandit_envs.logged.learners.log_learning import LEARNS_ONCE
 from bandit_envs.logged.learners.policy_files import SUFFIX, read_policy
 from bandit_envs.logged.learners.saved_policy import SavedPolicy
+from bandit_envs.logged.registry import LEARNERS
 from bandit_envs.logged.replay import ReplayEnvironment
 from bandit_envs.logged.translation import find_new_names, see_as
 from bandit_envs.names.choice import name_choice_in_errors
@@ -28,6 +29,7 @@ from bandit_envs.names.notation import without_quotes
 from bandit_envs.names.users_code import name_in_errors, users_modules
 from bandit_envs.policies import Policy
 from bandit_envs.policies.policy_choice import PolicyChoice
+from bandit_envs.policies.registry import POLICIES as KNOWN_POLICIES
 from bandit_envs.policies.registry import ignores_contexts
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
 from bandit_envs.tables.encoding import TableEncoding
@@ -249,8 +251,17 @@ def _expand(label: str | None, policy: AnyPolicy) -> Iterator[Contender]:
         if spec.endswith(SUFFIX) or f"{SUFFIX}:" in spec:
             yield SavedContender(label or spec, _read(spec))
         else:
+            _check_no_learner(spec)
             for choice in PolicyChoice.expand(spec):
                 yield ChosenPolicy(label or without_quotes(str(choice)), choice)
+
+
+def _check_no_learner(spec: str) -> None:
+    """Raises a ValueError if a text names a learner, whose policy needs a file."""
+    name = spec.partition(":")[0]
+    if name in LEARNERS and name not in KNOWN_POLICIES:
+        expected = f"expected a file of a policy, which `bandit-envs learn --learner {name}` writes"
+        raise ValueError(f"policy is {name!r}, a learner; {expected}")
 
 
 def _read(spec: str) -> SavedPolicy:

@@ -251,7 +251,7 @@ class Evaluation:
         for start in starts:
             names = [each.name for each in self._candidates if each.start == start]
             if start:
-                of = f"all {start} rows of some units" if self._learned_units else ""
+                of = f"the {start} rows of some of the units" if self._learned_units else ""
                 learned = f"Learned from {of or f'the first {start} rows'}, and frozen then"
                 yield f"{learned}: {', '.join(names)}."
         rows = {row.rows for row in self.rows}

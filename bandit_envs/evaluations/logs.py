@@ -18,6 +18,7 @@ from bandit_envs.logged.again import Again
 from bandit_envs.logged.files.scan import BatchScan, Scan
 from bandit_envs.logged.log_checks import check_repeatable, require_plain_actions
 from bandit_envs.logged.propensities.estimation import EstimatedBatches, EstimatedPropensities
+from bandit_envs.logged.rows.likely_outcomes import describe_telling
 from bandit_envs.logged.rows.likely_units import describe_repeating
 from bandit_envs.logged.rows.units import SLICES, slices_of_units
 from bandit_envs.logged.summary import LogRows, LogSummary
@@ -234,6 +235,7 @@ def _summarize(source: Source, passes: Passes, features: Sequence[str] | None) -
     if summary.slices is not None:
         lines.append(BY_UNITS)
     lines += map(describe_repeating, summary.find_units())
+    lines += map(describe_telling, summary.find_telling())
     if summary.estimated:
         lines.append(summary.estimated)
     title = "\n".join([*lines, *limited.scan.remarks()])

@@ -16,6 +16,7 @@ from bandit_envs.logged.joining import concatenate
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.logged.moments import merge_tables
 from bandit_envs.logged.rows.hashes import hash_text
+from bandit_envs.logged.rows.likely_outcomes import ValuesOfActions, find_values_of_actions
 from bandit_envs.logged.rows.likely_units import Repeats, count_repeats
 from bandit_envs.logged.rows.row_order import RowOrder
 from bandit_envs.logged.rows.units import SLICES, slices_of_units
@@ -132,6 +133,7 @@ class LogSummary:
         fingerprint: a sum that other decisions hardly have. It depends on the order of the rows,
             not on batches; and not on rewards, which may come late.
         repeats: of the columns of numbers of a table whose rows have no units.
+        of_actions: what the features of a table are where each action was taken.
         slices: [4096], the numbers of rows in slices of units; None if each row is a unit.
         offers: [K], in how many rows each action is available; None if all always are.
         items: how often items were offered and chosen.
@@ -144,6 +146,9 @@ class LogSummary:
     order: RowOrder
     fingerprint: int
     repeats: Mapping[str, Repeats] = dataclasses.field(default_factory=dict, compare=False)
+    of_actions: Mapping[str, ValuesOfActions] = dataclasses.field(
+        default_factory=dict, compare=False
+    )
     slices: Indices | None = dataclasses.field(default=None, compare=False)
     offers: Indices | None = dataclasses.field(default=None, compare=False)
     items: ItemSums = dataclasses.field(default_factory=ItemSums, compare=False)
@@ -174,6 +179,7 @@ class LogSummary:
             order=RowOrder.from_rows(batch.row),
             fingerprint=_fingerprint(batch),
             repeats=count_repeats(batch),
+            of_actions=find_values_of_actions(batch),
             slices=None if batch.unit is None else count_slices(batch.unit),
             offers=_count_offers(batch),
             items=ItemSums.from_log(batch),
@@ -195,6 +201,7 @@ class LogSummary:
             fingerprint=(self.fingerprint + later.fingerprint * pow(STEP, self.size, 2**64))
             % 2**64,
             repeats=merge_tables(self.repeats, later.repeats),
+            of_actions=merge_tables(self.of_actions, later.of_actions),
             slices=_add_counts(self.slices, later.slices),
             offers=_add_counts(self.offers, later.offers),
             items=self.items.merge(later.items),
@@ -255,6 +262,10 @@ class LogSummary:
     def find_units(self) -> list[str]:
         """Returns the columns that look like units, of a table whose rows have none."""
         return [name for name, each in self.repeats.items() if each.look_like_units]
+
+    def find_telling(self) -> list[str]:
+        """Returns the features of a table that have one value for each action."""
+        return [name for name, each in self.of_actions.items() if each.tell_actions(self.size)]
 
     @property
     def _has_items(self) -> bool:

@@ -29,12 +29,14 @@ class LearnerLock:
 
     Args:
         path: of the file of decisions.
+        advice: what to do about a process that holds it.
 
     Raises:
         OSError: another process, or another service of this one, holds it.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, advice: str) -> None:
+        self._advice = advice
         self._path = path.with_name(path.name + SUFFIX)
         check_replaceable(self._path)  # SQLite would make a file at the end of a link
         self._owner = f"process {os.getpid()} on {socket.gethostname()}"
@@ -62,8 +64,7 @@ class LearnerLock:
             self._roll_back()
             time.sleep(random.uniform(0.0, pause))  # others began between the two transactions
         problem = f"{self._describe_owner()} learns from its decisions, and only one can at a time"
-        advice = "close it, or open this one with learns=False to decide alone"
-        raise OSError(f"{path}: {problem}; {advice}")
+        raise OSError(f"{path}: {problem}; {self._advice}")
 
     def _begin(self) -> bool:
         """Returns whether no other process was in a transaction, so that this one is."""

@@ -66,7 +66,8 @@ class Session:
             self.store = Store(file, synchronous)
             undo.callback(self.store.close)
             if learns:
-                undo.callback(LearnerLock(file).release)
+                advice = "close it, or open this one with learns=False to decide alone"
+                undo.callback(LearnerLock(file, advice).release)
             self._open(policy, given, learns)
             self._release = weakref.finalize(self, undo.pop_all().close)
             self._release.atexit = False  # a forked process must not close it at its end

@@ -48,7 +48,7 @@ def upgrade_file(path: str | os.PathLike[str], policy: Policy, learn: bool | Non
     with contextlib.ExitStack() as undo:
         store = Store(find_file(path, "full", may_create=False), "full")
         undo.callback(store.close)
-        lock = LearnerLock(store.path)
+        lock = LearnerLock(store.path, advice="close it, and upgrade then")
         undo.callback(lock.release)
         with store:
             check_filled(store)

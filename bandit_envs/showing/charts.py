@@ -263,15 +263,16 @@ def draw_steps(
     for place, (name, values) in enumerate(heights.items()):
         chart.add_scatter(
             x=edges,
-            y=np.append(values, values[-1:]),
+            y=np.append(values, 0.0),
             line={"color": COLORS[place % len(COLORS)], "shape": "hv"},
             hovertemplate=f"{whole(name)}<br>%{{x:.3g}}: %{{y:.3%}}<extra></extra>",
             mode="lines",
             name=names[name],
             showlegend=True,
         )
-    chart.update_xaxes(title=x, type="log")
-    chart.update_yaxes(title=y, type="log", tickformat="~%")
+    few = {"type": "log", "dtick": "D2"}  # ticks at 1, 2 and 5 times powers of ten
+    chart.update_xaxes(title=x, tickformat="~g", **few)
+    chart.update_yaxes(title=y, tickformat="~%", **few)
     return _finish(chart, ROW + 60)
 
 

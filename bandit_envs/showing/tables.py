@@ -81,16 +81,22 @@ class Table:
     groups: Sequence[Group]
 
     def grid(self, group: Group) -> list[list[str]]:
-        """Returns the rows of a group, below the headings."""
+        """Returns the rows of a group, below the headings, without columns that are empty there."""
+        rows = [cells for _, cells in group.rows]
+        places = [place for place, cells in enumerate(zip(*rows)) if any(cells)]
         headings = [*self.stubs]
-        for column in self.columns:
+        for place in places:
+            column = self.columns[place]
             headings += [column.heading, "p"] if column.has_p else [column.heading]
-        return [headings, *([*texts, *self._texts(cells)] for texts, cells in group.rows)]
+        lines = [[*texts, *self._texts(cells, places)] for texts, cells in group.rows]
+        return [headings, *lines]
 
-    def _texts(self, cells: Sequence[Cell | None]) -> list[str]:
-        """Returns the numbers of a row as texts."""
+    def _texts(self, cells: Sequence[Cell | None], places: Sequence[int]) -> list[str]:
+        """Returns the numbers of a row in some columns as texts."""
         found = []
-        for column, cell in zip(self.columns, cells):
+        for place in places:
+            column = self.columns[place]
+            cell = cells[place]
             found.append(str(cell or ""))
             if column.has_p:
                 p_value = None if cell is None else cell.p_value

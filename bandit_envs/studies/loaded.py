@@ -61,6 +61,11 @@ class LoadedStudy:
     row_by_row: Sequence[Pair]
     changing: Mapping[str, str]
 
+    def __repr__(self) -> str:
+        study = self.study
+        size = f"policies={len(study.policy)}, environments={len(study.environment)}"
+        return f"LoadedStudy({str(self.folder)!r}, {size}, runs={study.runs}, steps={study.steps})"
+
     @classmethod
     def from_results(cls, results: Results) -> LoadedStudy:
         """Returns what is loaded of results."""
@@ -151,8 +156,13 @@ class LoadedStudy:
             found = [policy for policy in policies if is_named(policy, text)]
             if len(found) == 1:
                 return found[0]
-        expected = ", ".join(map(str, found or policies))
+        expected = ", ".join(self._name_and_label(policy) for policy in found or policies)
         raise ValueError(f"{name} is {text}; expected one of {expected}")
+
+    def _name_and_label(self, policy: PolicyChoice) -> str:
+        """Returns a policy as the study has it, with the label of its own, if it has one."""
+        label = self.study.policy_label(policy)
+        return f"{policy} ({label})" if str(policy) in self.study.labels else str(policy)
 
     def _has_label(self, policy: PolicyChoice, text: str) -> bool:
         """Whether figures or tables show a policy by a text."""

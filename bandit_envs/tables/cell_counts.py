@@ -131,9 +131,9 @@ class CellCounts:
         if self.is_time:
             return TimeColumn(name)
         advice = (
-            "leave it out: features=[...] or --features names the others; or put its rare texts"
-            " into one; a log takes users as unit=, or --unit; dates are written as 2024-12-31 or"
-            " 2024-12-31 23:59"
+            "users of a log are units: --unit or unit=; leave out other ids: --features or"
+            " features=[...] names the others; or put rare texts into one; dates are written as"
+            " 2024-12-31 or 2024-12-31 23:59"
         )
         return TextColumn(name, self.levels(name, advice))
 

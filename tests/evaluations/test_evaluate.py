@@ -285,6 +285,7 @@ def test_a_cluster_finds_and_learns_what_one_process_does(folder, backend):
         ([], {}, ValueError, "policies is empty"),
         ([3], {}, TypeError, "policy is of type int; expected a Policy, a Learner"),
         ("nowhere.npz", {}, OSError, "nowhere.npz"),
+        ("ips", {}, ValueError, "policy is 'ips', a learner; expected a file of a policy, which"),
         ("random", {"estimators": "ipw"}, ValueError, "did you mean ips"),
         ("random", {"estimators": []}, ValueError, "estimators is empty"),
         ("random", {"estimators": ["ips", "ips"]}, ValueError, "estimator ips is listed twice"),

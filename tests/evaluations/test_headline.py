@@ -31,9 +31,17 @@ def row_of(policy, kind, estimator="dr"):
         ([("a", "is open")], "The log does not decide whether a is better than the logged policy"),
         (
             [("a", "wins a little"), ("b", "wins"), ("c", "is open")],
-            "2 of 3 policies are better than the logged policy; the highest gain is that of b: ",
+            "2 of 3 policies are better than the logged policy; "
+            "the highest gain of these is that of b: +0.0900 ",
         ),
-        ([("a", "wins"), ("b", "loses")], "1 of 2 policies is better than the logged policy; the"),
+        (
+            [("a", "wins"), ("b", "wins a little")],
+            "2 of 2 policies are better than the logged policy; the highest gain is that of a: ",
+        ),
+        (
+            [("a", "wins"), ("b", "is open")],
+            "1 of 2 policies is better than the logged policy; it is a: gain +0.0900 ",
+        ),
         ([("a", "loses"), ("b", "loses")], "2 of 2 policies are worse than the logged policy; the"),
         (
             [("a", "is open"), ("b", "loses")],
@@ -64,7 +72,7 @@ def test_the_headline_says_who_wins_by_corrected_p_values(rows, sentence):
 def test_the_headline_says_for_how_many_comparisons_p_values_are_corrected_and_who_warns():
     row = row_of("a", "wins")._replace(warnings="few rows")
     found = say_who_wins([row, row_of("b", "loses")], "c", 0.9)
-    assert "1 of 2 policies is better than c; the highest gain is that of a: " in found
+    assert "1 of 2 policies is better than c; it is a: gain +0.0900 " in found
     assert "(90% interval +0.0800 to +0.1000; p 0.01, corrected by Holm for 2 " in found
     assert found.endswith("by dr. A warning says why to distrust it.")
 

@@ -80,7 +80,7 @@ def test_learning_keeps_a_unit_together(path, train):
     rest = evaluate(log[~is_first], found.policies["lin_ucb"], "snips", train=None)
     assert found.rows[1].value == pytest.approx(rest.rows[1].value, rel=1e-9)
     assert found.rows[1].low == pytest.approx(rest.rows[1].low, rel=1e-9)
-    note = f"Learned from all {is_first.sum()} rows of some units, and frozen then: lin_ucb."
+    note = f"Learned from the {is_first.sum()} rows of some of the units, and frozen then: lin_ucb."
     assert note in found.notes
 
 

@@ -1,4 +1,4 @@
-"""Which features of a log `evaluate` leaves unread, and what becomes of them."""
+"""Which features of a log `evaluate` leaves unread, what becomes of them, and which it doubts."""
 
 import dataclasses
 
@@ -196,3 +196,26 @@ def test_other_files_are_read_as_a_whole(log, tmp_path):
     for name in ("log.csv", "log.npz"):
         write_log(tmp_path / name, log)
         assert UNREAD not in evaluate(tmp_path / name, "random", "ips").title
+
+
+@pytest.mark.parametrize("batch_rows", [7, 200])
+@pytest.mark.parametrize(
+    ("size", "told"), [(200, ["cost", "kind"]), (20, ["cost", "kind"]), (19, [])]
+)
+def test_features_that_follow_from_the_action_are_told(tmp_path, batch_rows, size, told):
+    rows = np.arange(size)
+    table = pandas.DataFrame(
+        {
+            "cost": np.where(rows % 2, 0.8, 0.1),
+            "kind": np.where(rows % 2, "sent", "shown"),
+            "seen": np.where(rows == size - 1, 2, rows % 2),  # another value in the last row
+            "same": 1.0,
+            "action": rows % 2,
+            "reward": rows % 3,
+            "propensity": 0.5,
+        }
+    )
+    table.to_csv(tmp_path / "log.csv", index=False)
+    title = evaluate(scan_log(tmp_path / "log.csv", batch_rows), "random", "ips").title
+    lines = [line for line in title.splitlines() if "has one value for each action" in line]
+    assert [line.split("'")[1] for line in lines] == told

@@ -222,7 +222,8 @@ def test_too_many_texts_are_refused_by_name(tmp_path):
     assert len(set(from_frame(frame, unit="user", **ROLES).unit.tolist())) == 400
     for read in (lambda: from_frame(frame, **ROLES), lambda: scan_log(path, 50, **ROLES)):
         with pytest.raises(
-            ValueError, match="'user' has more than 256 different texts; leave it out: feat"
+            ValueError,
+            match="'user' has more than 256 different texts; users of a log are units: --unit",
         ):
             read()
     assert len(read_log(path, features=["age"], **ROLES)) == 400

@@ -93,6 +93,9 @@ def test_a_report_has_the_means_of_further_rewards_of_items(tmp_path):
         report = service.report()
     found = dict(zip((row.action for row in report.actions), report.measures[0].means))
     assert found == prices
+    costs = report.measures[0]
+    assert (costs.number, len(costs.means)) == (40, 2)
+    assert report.measures_table()[-1] == ["all", f"{costs.mean:.4f}", "40"]
 
 
 @pytest.mark.filterwarnings("ignore:an action was drawn with the probability 1")
@@ -125,8 +128,10 @@ def test_a_further_reward_stops_no_test(tmp_path):
         decisions = service.decide_many([None] * 400)
         service.reward_many((each.id, 0.0) for each in decisions)
         service.measure_many((each.id, {"cost": float(each.action == "B")}) for each in decisions)
+        service.measure_many((each.id, {"only": 1.0}) for each in decisions if each.action == "B")
         test = service.report().test
     assert not test.has_stopped
+    assert test.differences_table()[-1][2:] == ["", "no period with users of both", "0"]
     assert sum(row.users for row in test.differences if row.metric == "cost") == 400
 
 
@@ -168,7 +173,10 @@ def test_a_further_reward_is_evaluated_as_the_reward_is(tmp_path):
         means = {each.name: each for each in service.report().measures}
         assert (len(log), log.reward.mean()) == (30, pytest.approx(means["cost"].mean))
         scan = scan_log(service.path, reward="cost")
-        assert scan.remarks()[-1] == "1 of 31 decisions have no cost, and are left out"
+        assert scan.remarks()[-2:] == [
+            "more cost counts as better: if it is a cost, a gain below 0 is good",
+            "1 of 31 decisions have no cost, and are left out",
+        ]
         rows = evaluate(scan, "constant:number=green", "ips").rows
         is_green = log.action == 1
         expected = np.where(is_green, log.reward / log.propensity, 0.0).mean()

@@ -270,7 +270,7 @@ def test_a_service_that_only_decides_is_told_of_an_upgrade(path, tmp_path):
 def test_a_file_is_not_upgraded_while_a_service_learns(path, tmp_path):
     with (
         open_arms(tmp_path),
-        pytest.raises(OSError, match="another service of this process learns"),
+        pytest.raises(OSError, match=r"another service of this process learns.*, and upgrade then"),
     ):
         DecisionService.upgrade(path, better())
 

@@ -166,8 +166,11 @@ def test_p_values_are_corrected_for_the_policies_that_are_shown(folder):
 
 def test_some_policies_are_named_as_a_baseline_is(folder):
     loaded = load(folder)
+    assert repr(loaded.only(["random"])).endswith("policies=1, environments=1, runs=4, steps=5)")
     with pytest.raises(ValueError, match="policy is thompson; expected one of random"):
         loaded.only(["thompson"])
+    with pytest.raises(ValueError, match=r"expected one of random \(by chance\), "):
+        loaded.shown(labels={"random": "by chance"}).only(["thompson"])
     with pytest.raises(ValueError, match="policies is empty"):
         loaded.only([])
 

@@ -61,8 +61,9 @@ def estimates_table(found: Shown, warnings: Sequence[str]) -> Table:
         cells = [Cell(f"{row.rows:,}"), Cell(f"{row.effective_sample_size:,.0f}")]
         if not warnings:
             return [*cells]
-        place = f"[{warnings.index(row.warnings) + 1}]" if row.warnings else ""
-        return [*cells, Cell(place)]
+        if not row.warnings:
+            return [*cells, None]
+        return [*cells, Cell(f"[{warnings.index(row.warnings) + 1}]")]
 
     columns, groups = _numbers(found, _with_four_decimals, f"value {level}", f" {level}")
     return Table(
@@ -108,7 +109,8 @@ def number_texts(warnings: Sequence[str]) -> list[str]:
 def weights_grid(evaluated: Sequence[Evaluated]) -> Grid:
     """Returns what the weights of policies say, which are the same for all estimators."""
     headings = ["policy", "rows", "weights of 0", "largest", "mean", "± (standard error)"]
-    grid = [[*headings, "effective rows", "expected", "Pareto k"]]
+    headings += ["effective rows", "expected", "Pareto k"]
+    grid = []
     for each in evaluated:
         histogram = each.sums.weights
         weights = next(iter(each.sums.estimates.values())).weights
@@ -125,7 +127,8 @@ def weights_grid(evaluated: Sequence[Evaluated]) -> Grid:
             f"{weights.tail.shape():.2f}",
         ]
         grid.append(cells)
-    return grid
+    places = [place for place, column in enumerate(zip(*grid)) if any(column)]
+    return [[row[place] for place in places] for row in [headings, *grid]]
 
 
 def items_grid(summary: LogSummary) -> Grid:

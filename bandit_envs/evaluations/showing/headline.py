@@ -36,10 +36,13 @@ def say_who_wins(rows: Sequence[EstimateRow], baseline: str, confidence: float) 
     best = max(better or shown, key=lambda row: row.gain)
     name = visible(best.policy)
     verdict = f"{_verdict(signs, name)} than {name_baseline(baseline)}"
+    numbers = _numbers(best, rows, confidence)
     if len(signs) == 1:
-        return f"{verdict}: gain {_numbers(best, rows, confidence)}"
-    highest = f"the highest gain is that of {name}"
-    return f"{verdict}; {highest}: {_numbers(best, rows, confidence)}"
+        return f"{verdict}: gain {numbers}"
+    if len(better) == 1:
+        return f"{verdict}; it is {name}: gain {numbers}"
+    of_these = " of these" if 0 < len(better) < len(signs) else ""  # others may gain more
+    return f"{verdict}; the highest gain{of_these} is that of {name}: {numbers}"
 
 
 def name_baseline(baseline: str) -> str:

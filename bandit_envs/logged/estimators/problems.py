@@ -101,5 +101,5 @@ def find_wrong_mean_weight(weights: WeightSums) -> Iterator[str]:
     mean, error = weights.mean_weight()
     if abs(mean - 1.0) > FAR * error + ROUNDING:
         found = f"the mean weight is {mean:.4g}, more than {FAR:g} standard errors from 1"
-        reason = "propensities may be wrong, or what the policy does was never logged"
-        yield f"{found}; {reason}"
+        reason = "propensities may be wrong, what the policy does was never logged"
+        yield f"{found}; {reason}, or a feature is known only after the action"

@@ -86,7 +86,8 @@ class UsersScan(Scan):
     def with_dates(self: UsersScanType, name: str) -> UsersScanType:
         column = name or self.time
         if column is None:
-            raise ValueError("no column of times is named; expected COLUMN:month, for example")
+            expected = "expected its name and the period, as in day:week for a column 'day'"
+            raise ValueError(f"no column of times is named; {expected}")
         if self.time not in (None, column):
             found = f"{self.time!r} and {column!r} are named as times"
             raise ValueError(f"{found}; expected one column")

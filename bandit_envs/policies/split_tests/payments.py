@@ -59,17 +59,24 @@ class Payments(NamedTuple):
         return np.asarray((self.payers >= PAYERS) | ~np.asarray(has_amounts)[..., np.newaxis])
 
 
-def note_variants(names: Sequence[str], payments: Payments) -> Iterator[str]:
-    """Yields notes on what looks wrong: names that are alike, or one reward that decides a mean.
+def note_alike(names: Sequence[str]) -> Iterator[str]:
+    """Yields a note if names of variants are alike."""
+    alike = name_alike(names)
+    if alike is not None:
+        yield f"{alike}, and count as two variants."
+
+
+def note_largest(names: Sequence[str], payments: Payments, metric: str = "") -> Iterator[str]:
+    """Yields a note for each variant whose mean one reward decides.
 
     Args:
         names: of K variants.
         payments: of each, [K].
+        metric: names the reward, where a test has several.
     """
-    alike = name_alike(names)
-    if alike is not None:
-        yield f"{alike}, and count as two variants."
+    which = f", {visible(metric)}" if metric else ""
     is_most = (payments.payers >= PAYERS) & (2.0 * payments.largest > payments.sizes)
     for place in np.flatnonzero(is_most).tolist():
         problem = f"one reward, of size {payments.largest[place]:.6g}, is larger than all others"
-        yield f"{visible(names[place])}: {problem} of this variant together: look at its row."
+        whose = f"{visible(names[place])}{which}"
+        yield f"{whose}: {problem} of this variant together: look at its row."

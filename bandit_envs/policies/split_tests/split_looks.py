@@ -11,7 +11,7 @@ from bandit_envs.names.visible import visible
 from bandit_envs.policies.split_tests.bets import PairBets
 from bandit_envs.policies.split_tests.openings import count_opened
 from bandit_envs.policies.split_tests.pair_sums import USERS_FIRST, PairSums
-from bandit_envs.policies.split_tests.payments import PAYERS, Payments, note_variants
+from bandit_envs.policies.split_tests.payments import PAYERS, Payments, note_alike, note_largest
 from bandit_envs.policies.split_tests.split_report import PeriodRow, SplitReport
 from bandit_envs.policies.split_tests.split_rule import NO_INTERVAL, list_differences, note_closed
 from bandit_envs.policies.split_tests.split_sums import SplitSums, StratumSums
@@ -33,7 +33,7 @@ class Looks:
         self.best = 0
         self.stopped_at: str | None = None
         self.users = 0.0
-        self.payments = Payments.zeros((number,))
+        self.payments = Payments.zeros((len(sums.metrics), number))
         self.pairs = [
             PairSums._make(np.zeros((number, number)) for _ in PairSums._fields)
             for _ in sums.metrics
@@ -63,7 +63,7 @@ class Looks:
 
     def _decide(self, period: str) -> None:
         """Says which variant looks best, and whether it is evident, unless it was before."""
-        is_ready = self.payments.are_enough(self._test.has_amounts)
+        is_ready = self.payments.at(0).are_enough(self._test.has_amounts)
         is_proven = self._test.rule.threshold == "proven"
         best, evident = self._test.rule.decide(
             PairSums._make(table[np.newaxis] for table in self.pairs[0]),
@@ -80,14 +80,19 @@ class Looks:
 
     def notes(self) -> Iterator[str]:
         """Yields what the numbers assume."""
-        yield from note_variants(self._test.names, self.payments)
+        yield from note_alike(self._test.names)
+        metrics = self._test.metrics
+        for place, metric in enumerate(metrics):
+            named = metric if len(metrics) > 1 else ""
+            yield from note_largest(self._test.names, self.payments.at(place), named)
         closed = (self.opened > 0.0) & ~self.is_open
         if closed.any() and not self._test.rule.closes_by_results:
             names = [visible(self._test.names[place]) for place in np.flatnonzero(closed)]
             yield note_closed(", ".join(names))
         if self.users < USERS_FIRST:
             yield NO_INTERVAL
-        if self._test.has_amounts and (self.payments.payers[self.is_open] < PAYERS).any():
+        payers = self.payments.at(0).payers[self.is_open]
+        if self._test.has_amounts and (payers < PAYERS).any():
             yield f"Amounts: a variant wins after {PAYERS} rewards other than 0 of each."
 
 

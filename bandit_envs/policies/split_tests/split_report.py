@@ -151,7 +151,7 @@ class SplitReport(BestArmReport):
             elif row.users:
                 texts = [f"{row.difference:+.4f}", "", f"{row.users:,}"]
             else:
-                texts = ["", "never open together", "0"]
+                texts = ["", "no period with users of both", "0"]
             rows.append([visible(row.metric), pair, *texts])
         return rows
 

@@ -37,7 +37,7 @@ class StratumSums:
 
     is_open: Mask  # [K]
     rewards: list[UserSums]  # of each reward, [K]
-    payments: Payments  # of the first reward, [K]
+    payments: Payments  # of each reward, [R, K]
     log_wealth: Floats  # that bets gained, [K, K, J]
 
     @property
@@ -100,8 +100,8 @@ class SplitSums:
                 shares=self.shares,
                 tolerance=self.rule.tolerance,
             )
-        payments = Payments.zeros((number,))
-        payments.add(actions, rewards[0])
+        payments = Payments.zeros((len(rewards), number))
+        payments.add((np.arange(len(rewards))[:, np.newaxis], actions), rewards)
         found = StratumSums(
             is_open=is_open.copy(),
             rewards=[UserSums.of_users(actions, each, number) for each in rewards],

@@ -16,7 +16,7 @@ from bandit_envs.policies.policy import Actions, Policy, PolicyOptions
 from bandit_envs.policies.split_tests.bets import PairBets, split_evidence
 from bandit_envs.policies.split_tests.openings import count_opened
 from bandit_envs.policies.split_tests.pair_sums import USERS_FIRST, PairSums, leaders, scale_of
-from bandit_envs.policies.split_tests.payments import Payments, note_variants
+from bandit_envs.policies.split_tests.payments import Payments, note_alike, note_largest
 from bandit_envs.policies.split_tests.split_report import SplitReport
 from bandit_envs.policies.split_tests.split_rule import (
     NO_INTERVAL,
@@ -244,7 +244,7 @@ class SplitTestPolicy(BestArmPolicy):
         best = int(self._recommended(search, search.compared())[index])
         sums = PairSums._make(table[0] for table in plan.pair_sums(np.array([index])))
         scale = float(plan.scale[index])
-        notes = [*note_variants(texts, plan.payments.at(index))]
+        notes = [*note_alike(texts), *note_largest(texts, plan.payments.at(index))]
         notes += [] if scale > 0.0 else [NO_INTERVAL]
         if plan.has_closed[index] and not self._rule.closes_by_results:
             notes.append(note_closed("A variant was"))

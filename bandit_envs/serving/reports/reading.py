@@ -103,7 +103,7 @@ def read_report(
         policy_sums.add_rewards(reward_rows)
     rewards.finish()
     measures = [
-        _report_measure(name, scan_rewards(file, shown, name), shown.number)
+        _report_measure(name, scan_rewards(file, shown, name), shown)
         for name in file.read_measure_names()
     ]
     actions = _report_actions(shown, decisions, rewards, None)
@@ -192,23 +192,24 @@ def _read_facts(file: DecisionFile) -> FileFacts:
     )
 
 
-def _report_measure(name: str, batches: Iterable[RewardRows], number: int) -> MeasureReport:
+def _report_measure(name: str, batches: Iterable[RewardRows], shown: ShownActions) -> MeasureReport:
     """Returns what the rewards of a name tell.
 
     Args:
         name: of the rewards.
-        batches: the rewards, whose `actions` are those of the report.
-        number: of the actions of the report.
+        batches: the rewards, whose `actions` are the columns of the report.
+        shown: the actions of the report, and the columns behind them.
     """
-    counts = np.zeros(number)
-    totals = np.zeros(number)
+    counts = np.zeros(shown.number)
+    totals = np.zeros(shown.number)
     for rows in batches:
-        counts += np.bincount(rows.actions, minlength=number)
-        totals += np.bincount(rows.actions, rows.rewards, number)
+        counts += np.bincount(rows.actions, minlength=shown.number)
+        totals += np.bincount(rows.actions, rows.rewards, shown.number)
+    named = len(shown.names)
     return MeasureReport(
         name=name,
-        decisions=counts.astype(int).tolist(),
-        means=[divide(total, count) for total, count in zip(totals, counts)],
+        decisions=counts[:named].astype(int).tolist(),
+        means=[divide(total, count) for total, count in zip(totals[:named], counts)],
         number=int(counts.sum()),
         mean=divide(totals.sum(), counts.sum()),
     )

@@ -212,11 +212,19 @@ class ServiceReport:
 
     def explain(self) -> Iterator[str]:
         """Yields what the numbers of the tables are."""
+        yield from self._explain_periods()
+        yield from self._explain_actions()
+
+    def _explain_periods(self) -> Iterator[str]:
+        """Yields what the numbers of a period are."""
         yield "waiting: decisions of the period that still wait for a reward."
         yield "rewards: those that came in the period, also for earlier decisions."
-        yield f"share: of the decisions in which the {self.noun} was available."
         if self.num_items is not None:
             yield "new items: the share of the decisions for items first offered in this period."
+
+    def _explain_actions(self) -> Iterator[str]:
+        """Yields what the numbers of an action are."""
+        yield f"share: of the decisions in which the {self.noun} was available."
         if self.has_contexts:
             yield f"value: what always choosing the {self.noun}, where it is available, would earn:"
             yield "  the mean of its rewards, weighted by 1 / probability."
@@ -253,7 +261,7 @@ class ServiceReport:
         """
         import_extra("matplotlib", "cli")
         title, *summary = self.summary()
-        sentences = "\n".join(self.explain()).replace("\n  ", " ").splitlines()
+        sentences = "\n".join(self._explain_actions()).replace("\n  ", " ").splitlines()
         notes = [*sentences, *self.notes]
         if self.test is not None:
             summary = [*self.test.summary(), *summary]
@@ -266,6 +274,7 @@ class ServiceReport:
                 chart=self._draw_chart,
                 picture=self._draw_picture,
                 table=self.periods_table(),
+                notes=self._explain_periods(),
             ),
         ]
         if self.evaluation is not None:

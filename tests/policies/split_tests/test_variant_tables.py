@@ -189,6 +189,9 @@ def test_one_reward_that_is_larger_than_all_others_is_told():
         users = pandas.DataFrame({"variant": np.array(["small", "large"])[seen], "reward": paid})
         report = compare_variants(users)
         assert any(each.startswith(note) for each in report.notes) == is_large
+        both = compare_variants(users.assign(bought=1), reward=["bought", "reward"])
+        named = note.replace("large:", "large, reward:")
+        assert any(each.startswith(named) for each in both.notes) == is_large
 
 
 def test_variants_whose_names_differ_in_case_or_white_space_alone_are_told():

@@ -109,8 +109,10 @@ class DecisionScan(Scan):
         counts = [file.count_decisions(self.reward) for file in self.files]
         size = sum(decisions for decisions, _ in counts)
         pending = sum(without for _, without in counts)
-        left_out = f"{pending} of {size} decisions have no {visible(self.reward)}, and are left out"
-        return [*super().remarks(), left_out]
+        name = visible(self.reward)
+        left_out = f"{pending} of {size} decisions have no {name}, and are left out"
+        sign = f"more {name} counts as better: if it is a cost, a gain below 0 is good"
+        return [*super().remarks(), *([] if self.reward == "reward" else [sign]), left_out]
 
     def with_dates(self, name: str) -> DecisionScan:
         return super().with_dates(name)._replace(has_dates=True)
