@@ -103,7 +103,8 @@ class TestMine(PolicyContract):
 """
 
 
-@pytest.mark.parametrize("folder", ["mine", pytest.param(".", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", ["mine", "."])
 def test_the_contract_of_a_policy_runs_inside_a_clone_with_nothing_but_pytest(folder, tmp_path):
     for name in ("setup.cfg", "pyproject.toml", "tests/__init__.py", "tests/conftest.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)

@@ -129,7 +129,7 @@ def test_each_row_can_be_shown(make):
         ]
 
 
-@pytest.mark.parametrize("make", [k_armed, per_arm])
+@pytest.mark.parametrize("make", [k_armed, pytest.param(per_arm, marks=pytest.mark.slow)])
 def test_an_image_shows_the_optimal_arm(make):
     pytest.importorskip("matplotlib")
     env = make()
@@ -144,7 +144,10 @@ def test_an_image_shows_the_optimal_arm(make):
     assert (before != env.render()).any()
 
 
-@pytest.mark.parametrize(("num_arms", "reward_std"), [(1, 0.0), (20, 1.0), (21, 0.0), (100, 1.0)])
+@pytest.mark.parametrize(
+    ("num_arms", "reward_std"),
+    [(1, 0.0), (20, 1.0), (21, 0.0), pytest.param(100, 1.0, marks=pytest.mark.slow)],
+)
 def test_an_image_takes_any_number_of_arms(num_arms, reward_std):
     pytest.importorskip("matplotlib")
     env = KArmedTestbed(num_arms, reward_std=reward_std, seed=0)
@@ -152,7 +155,10 @@ def test_an_image_takes_any_number_of_arms(num_arms, reward_std):
     assert green(env.render()) > 0.0
 
 
-@pytest.mark.parametrize("scale", [-0.00025, 0.0125, -99_999.0])
+@pytest.mark.parametrize(
+    "scale",
+    [*(pytest.param(scale, marks=pytest.mark.slow) for scale in (-0.00025, 0.0125)), -99_999.0],
+)
 def test_no_label_of_an_image_is_cut(scale):
     pytest.importorskip("matplotlib")
     figure = pytest.importorskip("bandit_envs.rendering.figure")

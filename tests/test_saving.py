@@ -109,6 +109,7 @@ def test_a_whole_run_goes_on_bit_for_bit(tmp_path, environment, policy):
     assert_same(load_state(tmp_path / "after.npz"), driver.get_state())
 
 
+@pytest.mark.slow
 def test_whole_runs_go_on_bit_for_bit_in_another_process(tmp_path):
     drivers, arguments = [], []
     for number, (environment, policy) in enumerate(RUNS):

@@ -226,6 +226,7 @@ def test_figure_2_6_is_a_parameter_study(tmp_path, drawn):
     assert [len(line.get_xdata()) for line in axis.lines] == [6, 8, 7, 5]
 
 
+@pytest.mark.slow
 def test_the_per_arm_bandit_is_run_with_linear_policies_and_regret(tmp_path, drawn):
     environment = "per_arm:global_dim=4,arm_dim=5,max_num_actions=6,batch_size=3"
     options = ("--steps", "30", "--workers", "1", "--output", tmp_path / "results")
@@ -440,7 +441,14 @@ def test_a_dry_run_says_which_environment_takes_most_of_the_time(tmp_path, monke
     assert "of this time" not in out
 
 
-@pytest.mark.parametrize("title", ["a [/b] [red]b :smile:", "costs $5 to $10", "a $\\\\foo{$ b"])
+@pytest.mark.parametrize(
+    "title",
+    [
+        "a [/b] [red]b :smile:",
+        pytest.param("costs $5 to $10", marks=pytest.mark.slow),
+        pytest.param("a $\\\\foo{$ b", marks=pytest.mark.slow),
+    ],
+)
 def test_a_title_is_printed_and_drawn_as_it_is(tmp_path, drawn, title):
     code, out, _ = sweep(tmp_path, TINY.replace("Tiny", title), output="run[/b]")
     plain = title.replace("\\\\", "\\")
@@ -462,7 +470,9 @@ def test_escape_sequences_in_a_study_do_not_reach_the_terminal(tmp_path, recwarn
     assert not recwarn.list
 
 
-@pytest.mark.parametrize("example", ["lin-ucb-alpha", "sutton-barto-exercise-2.5"])
+@pytest.mark.parametrize(
+    "example", [pytest.param("lin-ucb-alpha", marks=pytest.mark.slow), "sutton-barto-exercise-2.5"]
+)
 def test_the_examples_can_be_run(tmp_path, example):
     text = re.sub(r"(?ms)^expected = \[.*?^\]$", "", example_text(example))  # of long runs
     short = re.sub("steps = .*", "steps = 3", text)

@@ -64,6 +64,7 @@ def test_what_cannot_be_watched_is_refused_and_nothing_written(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_same_command_makes_the_same_file_in_place_of_an_older_one(tmp_path, lesson):
     file = tmp_path / "lesson.gif"
     file.write_bytes(b"mine")

@@ -541,14 +541,14 @@ def test_draws_for_independent_rows_are_of_their_own_models(name):
         inputs = model.map_inputs(policy._reader.read(observation, B, True))
         learned = state_of(policy).model
         draw = model.predictor.draw
-        draws = [draw(rng, learned, inputs, 1.0) for _ in range(1000)]
+        draws = [draw(rng, learned, inputs, 1.0) for _ in range(500)]
         for row, one in enumerate(ones[:2]):
             part = map_structure(lambda leaf, row=row: leaf[row : row + 1], observation)
             read = model.map_inputs(one._reader.read(part, 1, True))
             of_one = state_of(one).model
-            alone = [draw(rng, of_one, read, 1.0)[0] for _ in range(1000)]
+            alone = [draw(rng, of_one, read, 1.0)[0] for _ in range(500)]
             found = np.array(draws)[:, row]
-            error = np.std(alone, axis=0) * np.sqrt(2 / 1000)
+            error = np.std(alone, axis=0) * np.sqrt(2 / 500)
             assert (np.abs(found.mean(axis=0) - np.mean(alone, axis=0)) < 6 * error + 1e-12).all()
             ratio = found.std(axis=0) / np.std(alone, axis=0)
             assert (np.abs(ratio - 1.0) < 0.2).all()

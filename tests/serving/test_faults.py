@@ -131,7 +131,7 @@ def serve(folder, policy, options, now, faults):
     [
         *itertools.product(["arms"], SCHEDULES),
         pytest.param("pending", "counted", marks=pytest.mark.slow),
-        ("pending", "lost"),
+        pytest.param("pending", "lost", marks=pytest.mark.slow),
         ("failing", "counted"),
     ],
 )

@@ -77,15 +77,10 @@ def check_kills(folder, users, name, kills, seconds):
     return killed
 
 
+@pytest.mark.slow
 @pytest.mark.posix
 @pytest.mark.filterwarnings("ignore:an action was drawn with the probability 1")
-@pytest.mark.parametrize(
-    "name",
-    [
-        "upgraded",
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("pending", "items", "sampled")),
-    ],
-)
+@pytest.mark.parametrize("name", ["upgraded", "pending", "items", "sampled"])
 def test_a_killed_process_goes_on_as_if_it_had_not_been(tmp_path, name):
     assert check_kills(tmp_path, users=1_600, name=name, kills=2, seconds=0.1) >= 1
 

@@ -78,7 +78,10 @@ def test_a_figure_is_a_png_as_wide_as_the_text_of_a_page():
     assert 1100 < height < 1250
 
 
-@pytest.mark.parametrize(("file_format", "start"), [("svg", b"<?xml"), ("pdf", b"%PDF")])
+@pytest.mark.parametrize(
+    ("file_format", "start"),
+    [("svg", b"<?xml"), pytest.param("pdf", b"%PDF", marks=pytest.mark.slow)],
+)
 def test_a_figure_may_be_a_file_for_papers(file_format, start):
     one = a_study("greedy", runs=1)
     assert study_figure(one, run(one), file_format).startswith(start)
@@ -202,7 +205,7 @@ def test_curves_can_be_told_apart_and_are_of_the_best_policies_if_there_are_more
     assert max(hidden) <= min(means.values())
 
 
-@pytest.mark.parametrize("start", [1.0, 1.234567890123456])
+@pytest.mark.parametrize("start", [pytest.param(1.0, marks=pytest.mark.slow), 1.234567890123456])
 def test_the_legend_is_no_wider_than_the_figure(start):
     policies = [f"epsilon_greedy:epsilon=0.{e},initial_value={start},step_size=0.1" for e in (1, 2)]
     figure = draw(a_study(*policies, runs=1), is_laid_out=True)

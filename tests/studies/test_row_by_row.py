@@ -50,13 +50,8 @@ def test_a_policy_of_ones_own_has_the_regret_of_its_twin_that_learns_by_row():
     assert_same_means(regrets("testbed:k=5", f"{SHARED}:epsilon=0.1", 30, 150), by_row)
 
 
-@pytest.mark.parametrize(
-    "policy",
-    [
-        "lin_ucb:alpha=1",
-        pytest.param("tests.policies.shared:SharedWeights", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", ["lin_ucb:alpha=1", "tests.policies.shared:SharedWeights"])
 def test_a_policy_learns_the_weights_of_each_row_as_it_learns_them_alone(policy):
     together = regrets(NEWS, policy, 10, 100)
     alone = np.concatenate([regrets(NEWS, policy, 1, 100, seed) for seed in range(1, 11)])

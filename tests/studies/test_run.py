@@ -251,7 +251,12 @@ def fail_in_fsync(calls, monkeypatch):
 
 @pytest.mark.parametrize(
     ("fail", "calls"),
-    [(fail_in_write, 0), (fail_in_write, 7), (fail_in_fsync, 4), (fail_in_fsync, 8)],
+    [
+        (fail_in_write, 0),
+        pytest.param(fail_in_write, 7, marks=pytest.mark.slow),
+        (fail_in_fsync, 4),
+        pytest.param(fail_in_fsync, 8, marks=pytest.mark.slow),
+    ],
 )
 def test_a_full_disk_ends_the_run_and_damages_nothing(tmp_path, monkeypatch, fail, calls):
     with monkeypatch.context() as disk:
@@ -348,10 +353,11 @@ def test_runs_beyond_one_batch_are_other_runs(tmp_path):
 
 LONG = [
     (["testbed:k=4"], ["ucb:c=2", "thompson"], {"quantiles": [0.1, 0.9], "runs": 20}),
-    (
+    pytest.param(
         ["per_arm:batch_size=2"],
         ["linear_thompson"],
         {"quantiles": [0.1, 0.9], "runs": 130, "steps": 60},
+        marks=pytest.mark.slow,
     ),
     (["bernoulli:means=[0.1,0.9]"], ["lucb:delta=0.1"], {"metrics": ["error", "stopping_time"]}),
     (["tests.studies.mine:Delayed:means=[0.1,0.9],delay=5"], ["greedy"], {"runs": 20}),
