@@ -232,14 +232,8 @@ def test_p_values_are_corrected_for_the_number_of_policies(log):
         assert [row.p_value for row in rows] == pytest.approx(holm(alone))
 
 
-@pytest.mark.parametrize(
-    ("kind", "backend"),
-    [
-        ("files", "threading"),
-        pytest.param("batches", "threading", marks=pytest.mark.slow),
-        *(pytest.param(kind, "loky", marks=pytest.mark.slow) for kind in KINDS_OF_LOG),
-    ],
-)
+@pytest.mark.parametrize("backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", KINDS_OF_LOG)
 def test_two_workers_find_what_one_process_finds(log, folder, monkeypatch, backend, kind):
     pytest.importorskip("joblib")
     monkeypatch.setattr("bandit_envs.evaluations.logs.BATCH_ROWS", 500)
