@@ -16,6 +16,7 @@ from bandit_envs.logged import (
     scan_log,
     write_log,
 )
+from bandit_envs.logged.rows.likely_outcomes import ValuesOfActions
 from bandit_envs.policies.registry import POLICIES
 from bandit_envs.specs import ArraySpec
 from tests.evaluations.logs import record_log
@@ -219,3 +220,8 @@ def test_features_that_follow_from_the_action_are_told(tmp_path, batch_rows, siz
     title = evaluate(scan_log(tmp_path / "log.csv", batch_rows), "random", "ips").title
     lines = [line for line in title.splitlines() if "has one value for each action" in line]
     assert [line.split("'")[1] for line in lines] == told
+
+
+def test_of_very_many_actions_no_values_are_kept():
+    found = ValuesOfActions.from_rows(np.array([0, 1]), np.array([[1.0], [2.0]]), 10**9)
+    assert found.values is None

@@ -12,6 +12,7 @@ from bandit_envs.logged.log import BanditLog
 
 TRIED = 1000  # rows that are read before all others
 FEWEST = 10  # rows for each action that was taken, from which on one value is no chance
+MOST = 10**6  # values of one feature that are kept, of many actions or of a text with many levels
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -20,7 +21,7 @@ class ValuesOfActions:
 
     Args:
         values: [K, d], in the d columns of the feature, NaN of actions that were not taken; None
-            if some action has met two values.
+            if some action has met two values, or there are more than `MOST`.
     """
 
     values: Floats | None
@@ -28,6 +29,8 @@ class ValuesOfActions:
     @classmethod
     def from_rows(cls, action: Indices, columns: Floats, num_actions: int) -> ValuesOfActions:
         """Returns the values of actions [n] in columns [n, d]."""
+        if num_actions * columns.shape[1] > MOST:
+            return cls(None)
         for rows in (slice(TRIED), slice(None)):  # most features have two values in some rows
             values = np.full((num_actions, columns.shape[1]), np.nan)
             values[action[rows]] = columns[rows]
