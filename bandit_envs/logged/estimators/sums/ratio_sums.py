@@ -270,9 +270,11 @@ class RatioSums:
 
     def _cancels(self) -> bool:
         """Whether the columns cancel in each row except for rounding, as for two equal policies."""
+        if self.value() != 0.0:
+            return False
         row = self._factors()
         products = row.T * self._moments.products * row
-        return self.value() == 0.0 and products.sum() <= CANCELLED * np.abs(products).sum()
+        return bool(products.sum() <= CANCELLED * np.abs(products).sum())
 
     def _at(self, ratios: Floats) -> RatioSums:
         """Returns the sums of the columns for other ratios [S]."""
