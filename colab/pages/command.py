@@ -50,7 +50,7 @@ def names_of(action: argparse.Action) -> str:
 
 
 def value_of(action: argparse.Action) -> str:
-    """Returns what the user writes for the value, or "" if there is none."""
+    """Returns what the user writes for the value, or "" for an option without a value."""
     if action.nargs == 0:
         return ""
     names = action.metavar
