@@ -7,7 +7,7 @@ import pytest
 
 from bandit_envs.cli.parser import make_parser
 from bandit_envs.datasets import read_dataset, read_outcomes
-from bandit_envs.logged import from_frame, read_log, scan_log
+from bandit_envs.logged import from_frame, read_log, scan_log, write_log
 from bandit_envs.logged.files import log_roles, read_slates
 from bandit_envs.logged.files.log_roles import LogColumns
 from bandit_envs.logged.files.reward_table import RewardTable
@@ -124,3 +124,10 @@ def test_columns_may_be_named_by_numbers():
     named = from_frame(frame(), **LOG, features="age")
     assert log.observation.tolist() == named.observation.tolist()
     assert log.action.tolist() == named.action.tolist()
+
+
+def test_a_false_of_numpy_says_nothing_of_a_table(tmp_path):
+    log = from_frame(frame(), **LOG, features="age")
+    write_log(tmp_path / "log.npz", log)
+    found = read_log(tmp_path / "log.npz", drop_missing=np.False_, gather=np.False_)
+    assert len(found) == len(log)

@@ -254,8 +254,12 @@ def _find_given(named: Mapping[str, Any]) -> list[str]:
         found.remove("propensity")  # any log may lack propensities
     if named[FEATURES] is not None and FEATURES not in found:
         found.append(FEATURES)  # an empty list names no feature, and None names all
-    others = [name for name, default in HOW_TO_READ.items() if named[name] is not default]
-    return [*found, *others]
+    for name, default in HOW_TO_READ.items():
+        value = named[name]
+        is_default = value is None if default is None else not value  # NumPy's False, too
+        if not is_default:
+            found.append(name)
+    return found
 
 
 def _complete(columns: LogColumns) -> dict[str, Any]:
