@@ -7,6 +7,7 @@ from bandit_envs import RegretMetric, StepDriver
 from bandit_envs.environments import ContinuousBandit
 from bandit_envs.policies import RandomNumberPolicy
 from bandit_envs.testing import EnvironmentContract
+from tests.contracts import one_test
 
 B = 5000
 
@@ -50,6 +51,7 @@ def test_regret_is_measured_in_a_run():
     assert metric.result().mean.mean == pytest.approx(expected, abs=0.01)
 
 
+@one_test
 class TestOfAnotherInterval(EnvironmentContract):
     num_rewards = 400
 

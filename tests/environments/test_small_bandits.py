@@ -23,6 +23,7 @@ from bandit_envs import (
     save_state,
 )
 from bandit_envs.testing import EnvironmentContract, assert_identical
+from tests.contracts import one_test
 
 
 class Slates(BanditPyEnvironment):
@@ -164,6 +165,7 @@ def slate(rng, environment):
     return ranks[:, : environment.action_spec().shape[0]].astype(np.int32)
 
 
+@one_test
 class TestSlates(EnvironmentContract):
     num_steps = 7
 
@@ -174,6 +176,7 @@ class TestSlates(EnvironmentContract):
         return slate(rng, environment)
 
 
+@one_test
 class TestTwoObjectives(EnvironmentContract):
     num_steps = 7
 
@@ -181,6 +184,7 @@ class TestTwoObjectives(EnvironmentContract):
         return TwoObjectives(seed=seed)
 
 
+@one_test
 class TestOffers(EnvironmentContract):
     num_steps = 5
     num_rewards = 0  # the expected reward is of one of the two
@@ -189,6 +193,7 @@ class TestOffers(EnvironmentContract):
         return Offers(seed=seed)
 
 
+@one_test
 class TestSleepers(EnvironmentContract):
     num_steps = 7
 
@@ -196,6 +201,7 @@ class TestSleepers(EnvironmentContract):
         return Sleepers(seed=seed)
 
 
+@one_test
 class TestSeasons(EnvironmentContract):
     num_steps = 12
 

@@ -8,6 +8,7 @@ import pytest
 
 from bandit_envs import ContextualPolicy, StepDriver
 from bandit_envs.testing import PolicyContract
+from tests.contracts import failures
 from tests.policies import contextual_parts
 from tests.policies.contextual_parts import (
     MODELS,
@@ -17,7 +18,6 @@ from tests.policies.contextual_parts import (
     make_clicks,
     needs_items,
 )
-from tests.policies.test_contract import failures
 
 PAIRS = {
     **{f"user's model, {name}": (UsersModel(), rule) for name, rule in RULES.items()},

@@ -22,6 +22,7 @@ from bandit_envs.nests import map_structure
 from bandit_envs.policies import LUCBPolicy, RowByRowPolicy
 from bandit_envs.testing import PolicyContract, assert_identical
 from bandit_envs.trajectories import Trajectory
+from tests.contracts import one_test
 from tests.policies.examples import make_environment
 from tests.policies.shared import Decaying, SharedAverages, SharedNumber, SharedSampler
 
@@ -42,11 +43,13 @@ class RowByRowContract(PolicyContract):
         return tuple(copy.deepcopy(policy._state.learned[row]) for row in rows)
 
 
+@one_test
 class TestRowByRow(RowByRowContract):
     def make_policy(self, env, seed):
         return make(SharedAverages, env, seed, epsilon=0.3)
 
 
+@one_test
 class TestRowByRowWithoutProbabilities(RowByRowContract):
     num_choices = 0
 
@@ -54,6 +57,7 @@ class TestRowByRowWithoutProbabilities(RowByRowContract):
         return make(SharedSampler, env, seed)
 
 
+@one_test
 class TestRowByRowOfSlates(RowByRowContract):
     def make_environment(self, batch_size, seed):
         return make_environment("top_k_lin_ucb", batch_size, seed)
@@ -62,6 +66,7 @@ class TestRowByRowOfSlates(RowByRowContract):
         return make(LinUCBPolicy, env, seed)
 
 
+@one_test
 class TestRowByRowOfNumbers(RowByRowContract):
     def make_environment(self, batch_size, seed):
         return ContinuousBandit(batch_size=batch_size, seed=seed)

@@ -17,6 +17,7 @@ from bandit_envs import (
     rewards,
 )
 from bandit_envs.testing import EnvironmentContract, assert_identical
+from tests.contracts import one_test
 from tests.wrappers.examples import Coins, Payer, Vectors, per_arm_bandit
 
 LAWS = [rewards.Geometric(0.5), rewards.Exponential(3.0), rewards.Poisson(1.0)]
@@ -27,17 +28,20 @@ class DelayedContract(EnvironmentContract):
 
 
 @pytest.mark.slow
+@one_test
 class TestConstantDelay(DelayedContract):
     def make_environment(self, seed):
         return DelayedRewards(KArmedTestbed(k=4, batch_size=3, horizon=6, seed=seed), 2)
 
 
+@one_test
 class TestRandomDelay(DelayedContract):
     def make_environment(self, seed):
         return DelayedRewards(Coins(seed=seed), LAWS, max_delay=4)
 
 
 @pytest.mark.slow
+@one_test
 class TestDelayOfContexts(DelayedContract):
     def make_environment(self, seed):
         env = DelayedRewards(per_arm_bandit(seed), LAWS[0], max_delay=3)
@@ -45,18 +49,21 @@ class TestDelayOfContexts(DelayedContract):
 
 
 @pytest.mark.slow
+@one_test
 class TestDelayOfVectors(DelayedContract):
     def make_environment(self, seed):
         return DelayedRewards(Vectors(seed=seed), [0, 1, 3])
 
 
 @pytest.mark.slow
+@one_test
 class TestDelayOfSlates(DelayedContract):
     def make_environment(self, seed):
         return DelayedRewards(CascadeBandit(batch_size=3, seed=seed), 1)
 
 
 @pytest.mark.slow
+@one_test
 class TestNoDelay(EnvironmentContract):
     num_rewards = 2000
 

@@ -21,15 +21,18 @@ from bandit_envs.environments.registry import scheduled_arms, scheduled_contexts
 from bandit_envs.studies import Study, run
 from bandit_envs.testing import EnvironmentContract
 from bandit_envs.wrappers import AffineReward, ScheduledActionMask
+from tests.contracts import one_test
 from tests.wrappers.examples import Coins, Payer, Vectors, per_arm_bandit
 
 
+@one_test
 class TestRandomActionMask(EnvironmentContract):
     def make_environment(self, seed):
         return RandomActionMask(KArmedTestbed(k=4, batch_size=3, horizon=4, seed=seed), 0.5)
 
 
 @pytest.mark.slow
+@one_test
 class TestRandomActionMaskOfContexts(EnvironmentContract):
     num_steps = 5
 
@@ -38,6 +41,7 @@ class TestRandomActionMaskOfContexts(EnvironmentContract):
 
 
 @pytest.mark.slow
+@one_test
 class TestRandomActionMaskTwice(EnvironmentContract):
     num_steps = 5
 
@@ -46,6 +50,7 @@ class TestRandomActionMaskTwice(EnvironmentContract):
 
 
 @pytest.mark.slow
+@one_test
 class TestRandomActionMaskOfVectors(EnvironmentContract):
     num_steps = 5
 
@@ -53,6 +58,7 @@ class TestRandomActionMaskOfVectors(EnvironmentContract):
         return RandomActionMask(Vectors(seed=seed), 0.5)
 
 
+@one_test
 class TestExtraDisabledActions(EnvironmentContract):
     num_steps = 5
 
@@ -61,6 +67,7 @@ class TestExtraDisabledActions(EnvironmentContract):
 
 
 @pytest.mark.slow
+@one_test
 class TestExtraDisabledActionsOfContexts(EnvironmentContract):
     num_steps = 5
 
@@ -226,6 +233,7 @@ def test_what_an_observation_determines_is_masked_as_the_observation_says():
     np.testing.assert_array_equal(env.expected_rewards_for(few), means[:7])
 
 
+@one_test
 class TestScheduledActionMask(EnvironmentContract):
     num_steps = 8
 
@@ -234,6 +242,7 @@ class TestScheduledActionMask(EnvironmentContract):
         return ScheduledActionMask(bandit, [0, 0, 2, 5], [3, 1e9, np.inf, np.inf])
 
 
+@one_test
 class TestScheduledActionMaskOfContexts(EnvironmentContract):
     num_steps = 6
 
@@ -242,6 +251,7 @@ class TestScheduledActionMaskOfContexts(EnvironmentContract):
 
 
 @pytest.mark.slow
+@one_test
 class TestScheduledActionMaskOfRandomMasks(EnvironmentContract):
     num_steps = 6
 

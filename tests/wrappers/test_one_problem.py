@@ -38,6 +38,7 @@ from bandit_envs.wrappers import (
     OneProblem,
     RandomActionMask,
 )
+from tests.contracts import one_test
 from tests.wrappers.examples import Payer, per_arm_bandit
 
 B = 4
@@ -54,22 +55,26 @@ class ProblemContract(EnvironmentContract):
     num_rewards = 2000
 
 
+@one_test
 class TestDriftingProblem(ProblemContract):
     def make_environment(self, seed):
         return OneProblem(KArmedTestbed(k=4, batch_size=3, drift_std=0.1, seed=seed))
 
 
+@one_test
 class TestProblemOfEpisodes(ProblemContract):
     def make_environment(self, seed):
         return OneProblem(KArmedTestbed(k=4, batch_size=3, horizon=4, seed=seed))
 
 
+@one_test
 class TestMaskedProblem(ProblemContract):
     def make_environment(self, seed):
         testbed = KArmedTestbed(k=4, batch_size=3, horizon=4, drift_std=0.1, seed=seed)
         return AffineReward(RandomActionMask(OneProblem(testbed), 0.5), 2.0)
 
 
+@one_test
 class TestSleepingProblem(ProblemContract):
     def make_environment(self, seed):
         return OneProblem(Sleeping(batch_size=3, seed=seed))
@@ -78,7 +83,7 @@ class TestSleepingProblem(ProblemContract):
 for name in INDEPENDENT:
 
     @pytest.mark.slow
-    class TestEntry(ProblemContract):
+    class Entry(ProblemContract):
         id = name
 
         def make_environment(self, seed):
@@ -87,9 +92,8 @@ for name in INDEPENDENT:
             env.seed(seed)
             return env
 
-    TestEntry.__name__ = TestEntry.__qualname__ = f"Test one problem of {name}"
-    globals()[TestEntry.__name__] = TestEntry
-del TestEntry
+    Entry.__name__ = f"Test one problem of {name}"
+    globals()[Entry.__name__] = one_test(Entry)
 
 
 def run(env, num_steps=5):

@@ -10,15 +10,18 @@ from bandit_envs import (
 )
 from bandit_envs.testing import EnvironmentContract
 from bandit_envs.wrappers import AffineReward
+from tests.contracts import one_test
 from tests.wrappers.examples import Vectors
 
 
+@one_test
 class TestLinear(EnvironmentContract):
     def make_environment(self, seed):
         return LinearScalarization(Vectors(seed=seed), [2.0, -1.0])
 
 
 @pytest.mark.slow
+@one_test
 class TestLinearOfMaskedVectors(EnvironmentContract):
     num_steps = 5
 
@@ -28,6 +31,7 @@ class TestLinearOfMaskedVectors(EnvironmentContract):
 
 
 @pytest.mark.slow
+@one_test
 class TestChebyshev(EnvironmentContract):
     num_steps = 5
 
@@ -35,6 +39,7 @@ class TestChebyshev(EnvironmentContract):
         return ChebyshevScalarization(Vectors(seed=seed), [1.0, 2.0], [-5.0, -5.0])
 
 
+@one_test
 class TestChebyshevOfDeterministicRewards(EnvironmentContract):
     num_steps = 5
 
@@ -43,6 +48,7 @@ class TestChebyshevOfDeterministicRewards(EnvironmentContract):
         return ChebyshevScalarization(vectors, [1.0, 2.0], [-5.0, -5.0], deterministic=True)
 
 
+@one_test
 class TestHypervolumeOfDeterministicRewards(EnvironmentContract):
     num_steps = 5
 
