@@ -16,7 +16,7 @@ from bandit_envs.base.saving import load_state, save_state
 from bandit_envs.policies import BestArmPolicy, Policy
 from bandit_envs.testing.comparison import assert_identical, require
 from bandit_envs.testing.policy_contract import PolicyContract
-from bandit_envs.testing.policy_run import learned_of, rows_of, run_policy
+from bandit_envs.testing.policy_run import learned_of, rows_of
 from bandit_envs.trajectories import TimeStep
 
 
@@ -33,10 +33,9 @@ class BestArmContract(PolicyContract):
     """
 
     def test_recommended_actions_are_available(self) -> None:
-        for env, policy in [self._pair(), *self._with_masks()]:
+        after = self._policy_after(self.num_steps)
+        for policy, time_step in [after, *self._after_masked_runs()]:
             search = _best_arm_policy(policy)
-            run = run_policy(search, env, self.num_steps)
-            time_step = run.time_steps[-1]
             recommended = search.recommend(copy.deepcopy(time_step))
             shape = (self.num_rows,)
             _require_array("recommend()", recommended, shape, np.dtype(np.int32))
