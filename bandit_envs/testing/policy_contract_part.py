@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import copy
-import random
 from collections.abc import Callable, Hashable
 from typing import Any, ClassVar, NamedTuple, TypeVar
-
-import numpy as np
 
 from bandit_envs.arrays import Indices
 from bandit_envs.base.py_environment import PyEnvironment
@@ -23,6 +20,7 @@ from bandit_envs.testing.policy_run import (
     rows_of,
     run_policy,
 )
+from bandit_envs.testing.rollout import global_randomness
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 Made = TypeVar("Made")
@@ -79,11 +77,11 @@ class PolicyContractPart:
         return self._once("life", self._live)
 
     def _live(self) -> Life:
-        before = _global_randomness()
+        before = global_randomness()
         env, policy = self._pair()
         constants = copy.deepcopy(constants_of(policy))
         run = run_policy(policy, env, self.num_steps)
-        return Life(run, policy, constants, (before, _global_randomness()))
+        return Life(run, policy, constants, (before, global_randomness()))
 
     def _run(self) -> PolicyRun:
         """Returns the run of a policy of seed 1, which all tests of the class share."""
@@ -176,8 +174,3 @@ class PolicyContractPart:
 def constants_of(policy: Policy) -> dict[str, object]:
     """Returns the attributes of a policy that must not change."""
     return {name: value for name, value in vars(policy).items() if name != "_state"}
-
-
-def _global_randomness() -> tuple[Any, Any]:
-    """Returns the states of the global generators of random numbers."""
-    return random.getstate(), np.random.get_state(legacy=False)
