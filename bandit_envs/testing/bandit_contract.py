@@ -214,10 +214,11 @@ class BanditContract(ContractPart):
             for _ in range(steps):
                 table = environment.expected_rewards()
                 table = table.reshape(*table.shape[:2], -1)[..., 0]
-                action = self.draw_action(rng, environment)
-                if rule is not None:
-                    wanted = table.argmax(axis=1) if rule == -1 else np.full(len(rows), rule)
-                    action = np.where(np.isneginf(table[rows, wanted]), action, wanted)
+                action = table.argmax(axis=1) if rule in (None, -1) else np.full(len(rows), rule)
+                is_open = ~np.isneginf(table[rows, action])
+                if rule is None or not is_open.all():
+                    drawn = self.draw_action(rng, environment)
+                    action = drawn if rule is None else np.where(is_open, action, drawn)
                 means.append(table[rows, action].astype(float))
                 environment.step(action)
             runs.append(np.cumsum(means, axis=0).T)
