@@ -17,6 +17,7 @@ PROCESS = "test_a_state_replays_in_another_process"
 def contract_for(environment_class):
     class Contract(EnvironmentContract):
         num_steps = 9
+        num_rewards = 1500
 
         def make_environment(self, seed):
             is_testbed = isinstance(environment_class, type) and issubclass(
@@ -84,6 +85,7 @@ def test_every_test_of_the_contract_catches_a_fault():
     assert tests == {test for _, test in FAULTS} | {PROCESS}
 
 
-@pytest.mark.parametrize("test", sorted({test for _, test in FAULTS}))
-def test_the_same_environment_without_a_fault_passes(test):
-    getattr(contract_for(KArmedTestbed), test)()
+def test_the_same_environment_without_a_fault_passes():
+    contract = contract_for(KArmedTestbed)
+    for test in {test for _, test in FAULTS}:
+        getattr(contract, test)()
