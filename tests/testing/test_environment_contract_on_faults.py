@@ -8,6 +8,7 @@ import pytest
 
 from bandit_envs import DelayedRewards, KArmedTestbed
 from bandit_envs.testing import EnvironmentContract
+from tests.cases import for_each
 from tests.testing.faulty_environments import FAULTS, SavesANumberContract
 
 HOOKS = "test_hooks_never_write_into_their_state"
@@ -50,7 +51,7 @@ def test_functions_of_an_environment_must_be_at_module_level():
         contract_for(Local).test_restored_states_and_copies_repeat_the_run()
 
 
-@pytest.mark.parametrize("fault", [fault for fault, test in FAULTS if test == HOOKS])
+@for_each("fault", [fault for fault, test in FAULTS if test == HOOKS])
 def test_a_hook_that_writes_into_its_state_is_named(fault):
     with pytest.raises(AssertionError, match=r"a hook of .* wrote into `state`"):
         getattr(contract_for(fault), HOOKS)()

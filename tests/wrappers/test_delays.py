@@ -17,6 +17,7 @@ from bandit_envs import (
     rewards,
 )
 from bandit_envs.testing import EnvironmentContract, assert_identical
+from tests.cases import for_each
 from tests.contracts import one_test
 from tests.wrappers.examples import Coins, Payer, Vectors, per_arm_bandit
 
@@ -112,7 +113,7 @@ def test_feedback_says_which_action_a_reward_belongs_to():
     assert_identical(paid, rewards_.sum(axis=2))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("law", "chances"),
     [
         (rewards.Geometric(0.4), [0.0, 0.4, 0.24, 0.144]),
@@ -174,7 +175,7 @@ def test_regret_is_that_of_the_action_taken():
     assert_identical(metrics[1].get_state(), metrics[0].get_state())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "error", "name"),
     [
         (lambda: DelayedRewards(Coins(), -1), ValueError, "delay"),

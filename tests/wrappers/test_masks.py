@@ -21,6 +21,7 @@ from bandit_envs.environments.registry import scheduled_arms, scheduled_contexts
 from bandit_envs.studies import Study, run
 from bandit_envs.testing import EnvironmentContract
 from bandit_envs.wrappers import AffineReward, ScheduledActionMask
+from tests.cases import for_each
 from tests.contracts import one_test
 from tests.wrappers.examples import Coins, Payer, Vectors, per_arm_bandit
 
@@ -164,7 +165,7 @@ def test_extra_actions_are_never_available():
     assert env.get_info()["optimal_action"].tolist() == bare.optimal_action().tolist()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "policy",
     [RandomPolicy(num_actions=13, batch_size=20), UCBPolicy(1.0, num_actions=13, batch_size=20)],
 )
@@ -291,7 +292,7 @@ def test_a_row_that_would_have_no_action_keeps_those_of_the_wrapped_environment(
     assert 50 < mask[:, 1].sum() < 150
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("open_at", "close_at", "message"),
     [
         ([0, 0], None, "open_at is .* expected a step, from 0 on, for each of 3 actions"),
@@ -307,13 +308,12 @@ def test_schedules_without_an_open_action_are_refused(open_at, close_at, message
         ScheduledActionMask(KArmedTestbed(k=3), open_at, close_at)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "environment", "other"),
     [
         (scheduled_arms, "logistic_context", "scheduled_contexts"),
         (scheduled_contexts, "testbed", "scheduled_arms"),
     ],
-    ids=["arms", "contexts"],
 )
 def test_an_environment_of_other_rows_is_refused_with_the_id_for_it(make, environment, other):
     with pytest.raises(ValueError, match=f"environment is {environment}, .*; {other} is for"):

@@ -10,6 +10,7 @@ from bandit_envs import (
 )
 from bandit_envs.testing import EnvironmentContract
 from bandit_envs.wrappers import AffineReward
+from tests.cases import for_each
 from tests.contracts import one_test
 from tests.wrappers.examples import Vectors
 
@@ -91,7 +92,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
 def test_rewards_and_expected_rewards_are_those_of_the_formula(kind):
     make, formula = KINDS[kind]
     vectors = Vectors(batch_size=20, noise_std=0.0, seed=0)
@@ -130,7 +131,7 @@ def test_others_know_them_of_deterministic_rewards_only():
         env.get_info()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "name"),
     [
         (lambda: LinearScalarization(Vectors(), [1.0]), "weights"),
