@@ -77,6 +77,25 @@ def test_a_timeout_ends_a_wait_and_is_no_reward(tmp_path, clock):
     assert (report.rewards, report.timeouts, report.pending) == (5, 5, 0)
 
 
+def test_a_wait_is_over_at_its_time_before_any_call_notes_it(tmp_path, clock):
+    with open_arms(tmp_path, timeout=60.0, timeout_reward=0.25) as service:
+        serve(service, 10, share=0.5)
+        clock(50.0)
+        serve(service, 4, share=0.0)
+        clock(60.0)
+        report = service.report()
+        assert (report.rewards, report.timeouts, report.pending) == (5, 5, 4)
+        assert report.oldest == 10.0
+        assert sum(each.pending for each in report.periods) == 4
+        (note,) = [each for each in report.notes if "timeout" in each]
+        assert note.startswith("The reward 0.25 of 5 decisions whose timeout has passed counts")
+        assert read_report(service.path).pending == 9
+        service.learn()
+        noted = service.report()
+    assert (noted.rewards, noted.timeouts, noted.pending) == (10, 5, 4)
+    assert not any("timeout" in each for each in noted.notes)
+
+
 def test_without_contexts_a_value_is_the_mean_of_the_rewards_of_an_action(tmp_path):
     with open_arms(tmp_path) as service:
         serve(service, 100)

@@ -57,16 +57,19 @@ class DecisionSums:
     Args:
         periods: P periods.
         num_actions: K.
+        last_over: decisions up to this time wait for their rewards no more.
     """
 
-    def __init__(self, periods: Periods, num_actions: int) -> None:
+    def __init__(self, periods: Periods, num_actions: int, last_over: float = -math.inf) -> None:
         self._periods = periods
+        self._last_over = last_over
         shape = (periods.number, num_actions)
         self.chosen = np.zeros(shape)
         self.available = np.zeros(shape)
         self.weights = np.zeros(shape)
         self.variances = np.zeros(shape)  # of the sums of weights, without bias
         self.pending = np.zeros(periods.number)
+        self.overdue = 0  # decisions that wait no more, though no event says so yet
         self.certain = 0  # decisions with probability 1, though there were others
         self.smallest = 1.0  # probability
         self._log_term = math.log(num_actions / FALSE_ALARM)
@@ -94,8 +97,11 @@ class DecisionSums:
             if len(weights):
                 known = self._bounds[action]
                 self._bounds[action], _ = BOUND.add(known, weights, self._log_term, smallest=0.0)
-        self.pending += np.bincount(places, rows.is_pending, number)
-        self.pending_times.append(rows.times[rows.is_pending])
+        is_over = rows.times <= self._last_over
+        self.overdue += int(np.sum(rows.is_pending & is_over))
+        is_pending = rows.is_pending & ~is_over
+        self.pending += np.bincount(places, is_pending, number)
+        self.pending_times.append(rows.times[is_pending])
         self.certain += int(np.sum((rows.probabilities >= 1.0) & rows.has_others))
         self.smallest = min(self.smallest, float(rows.probabilities.min()))
 
