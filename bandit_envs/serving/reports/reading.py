@@ -112,7 +112,7 @@ def make_report(
     decisions = DecisionSums(periods, shown.number, schedule.last_over(now))
     policy_sums = ServedPolicies(periods, facts.policies)
     for decision_rows in scan_decisions(file, shown):
-        decisions.add(decision_rows)
+        decisions.add(decision_rows, policy_sums.are_after_stop(decision_rows))
         policy_sums.add_decisions(decision_rows)
     rewards = RewardsByPeriod(
         periods,
@@ -151,6 +151,7 @@ def make_report(
         median_age=float(np.median(ages)) if len(ages) else math.nan,
         mean_reward=divide(rewards.total.sum(), rewards.count.sum()),
         certain=decisions.certain,
+        after_stop=decisions.after_stop,
         smallest_probability=decisions.smallest,
         has_contexts=facts.has_contexts,
         period=periods.name,
@@ -272,6 +273,7 @@ def _report_actions(
     for action, name in enumerate(shown.names):
         available = decisions.available[part, action].sum()
         chosen = decisions.chosen[part, action].sum()
+        weighed = decisions.weighed[part, action].sum()
         spread = math.sqrt(decisions.variances[part, action].sum()) if chosen else math.nan
         row = ActionReport(
             action=name,
@@ -282,8 +284,8 @@ def _report_actions(
             value=float(rewards.values[end, action]),
             low=float(rewards.lows[end, action]),
             high=float(rewards.highs[end, action]),
-            weight=divide(decisions.weights[part, action].sum(), available),
-            weight_error=divide(spread, available),
+            weight=divide(decisions.weights[part, action].sum(), weighed),
+            weight_error=divide(spread, weighed),
         )
         found.append(row)
     return found

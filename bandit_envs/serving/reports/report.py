@@ -68,6 +68,8 @@ class ServiceReport:
             often; None for fixed actions.
         test: of variants, as the policy knows it; None if the policy is no `SplitTestPolicy`.
         measures: further rewards by name, such as costs.
+        after_stop: of the certain decisions, those after the stop of a test, whose winner alone is
+            served.
     """
 
     name: str
@@ -93,6 +95,7 @@ class ServiceReport:
     num_items: int | None = None
     test: SplitReport | None = None
     measures: list[MeasureReport] = dataclasses.field(default_factory=list)
+    after_stop: int = 0
 
     @property
     def noun(self) -> str:
@@ -136,6 +139,8 @@ class ServiceReport:
             yield f"{count(self.timeouts, 'decision')} without a reward before the timeout"
         if self.decisions:
             certain = f"{self.certain / self.decisions:.1%} of the decisions were certain"
+            if self.after_stop:
+                certain += f" ({count(self.after_stop, 'decision')} after the stop of the test)"
             smallest = f"the smallest probability of a decision was {self.smallest_probability:.3g}"
             yield f"{certain}; {smallest}"
 
@@ -332,7 +337,7 @@ def _action_cells(row: ActionReport) -> list[str]:
     return [
         row.label,
         f"{row.decisions:,}",
-        f"{row.share:.1%}" if has_weight else "",
+        f"{row.share:.1%}" if row.share == row.share else "",
         f"{row.rewards:,.0f}",
         f"{row.value:.4f}" if row.value == row.value else "",
         interval_text(f"{row.low:.4f}", f"{row.high:.4f}") if row.low == row.low else "",
