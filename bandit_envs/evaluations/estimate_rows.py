@@ -32,7 +32,7 @@ class EstimateRow(NamedTuple):
     effective_sample_size: float
     max_weight: float
     share_of_large_weights: float
-    pareto_k: float  # of weighted rewards, or errors; above 0.7, a few rows decide
+    pareto_k: float  # of weighted rewards, or errors; above 0.7, a few rows decide; -1 without tail
     warnings: str  # reasons to distrust the estimate
     truth: float  # by the log's expected rewards; NaN if it has none
     gain: float  # over the baseline, from the same rows; NaN of the baseline, as all that follows

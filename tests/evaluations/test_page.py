@@ -45,6 +45,8 @@ def test_the_page_has_estimates_gains_weights_and_notes(log, tmp_path):
         "gain over logged",
         "Weights and overlap",
         "<h3>action: 2</h3>",
+        ">-1.00<",  # a Pareto k
+        "is -1 if the weights have no tail",
         *map(html.escape, found.notes),
     ):
         assert text in page

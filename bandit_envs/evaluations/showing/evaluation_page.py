@@ -34,7 +34,8 @@ WEIGHTS_EXPLAINED = (
     "log. The mean of the weights is near 1 if the propensities are right.",
     "Effective rows are how many rows of equal weight would tell as much. If the log has all "
     "probabilities, they are also shown as expected, whatever actions were drawn. A Pareto k above "
-    "0.5 says that the tail of the weights is heavy: a few rows decide if the largest is large.",
+    "0.5 says that the tail of the weights is heavy: a few rows decide if the largest is large. It "
+    "is -1 if the weights have no tail, and inf if too few of them are large to tell.",
 )
 
 ITEMS_EXPLAINED = (
