@@ -14,6 +14,7 @@ from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.running.tracking import Track, track_nothing
 from bandit_envs.showing.tables import csv_rows, text_cell
 from bandit_envs.studies.definition.changing import describe_regret
+from bandit_envs.studies.definition.given_labels import TableNames
 from bandit_envs.studies.definition.rows_in_turn import Pair, describe_row_by_row
 from bandit_envs.studies.definition.study import Study, View
 from bandit_envs.studies.results.differences import (
@@ -37,7 +38,8 @@ class LoadedStudy:
     """What has finished of a study; `load` and `run` return one.
 
     The frames have a row or more for each policy in each environment that has finished all runs.
-    They need pandas. Columns ending in `_se` are standard errors.
+    They need pandas. A label that a study gives an environment or a policy names it; others have
+    their ids with parameters. Columns ending in `_se` are standard errors.
 
     Results above 256 MB stay in the folder: those of a policy in an environment are read when they
     are asked for.
@@ -137,7 +139,8 @@ class LoadedStudy:
             resamples: how often the bootstrap draws all runs anew.
         """
         found = compare_to(self.find_policy(baseline), self.study, self.pairs)
-        rows = describe_differences(found, confidence, resamples)
+        names = TableNames.of(self.study)
+        rows = describe_differences(found, names, confidence, resamples)
         return _pandas().DataFrame(rows, columns=Difference._fields)
 
     def find_policy(self, text: str | None, name: str = "baseline") -> PolicyChoice:
@@ -296,12 +299,13 @@ class LoadedStudy:
     def _frame(self, name: str) -> DataFrame:
         pandas = _pandas()
         table = study_tables(self.study)[name]
+        names = TableNames.of(self.study)
         frames = []
         for pair in self.pairs:
             if pair.runs == self.study.runs:
                 columns = {
-                    "environment": str(pair.environment),
-                    "policy": str(pair.policy),
+                    "environment": names.environments[str(pair.environment)],
+                    "policy": names.policies[str(pair.policy)],
                     table.counter: list(table.numbers),
                     **table.columns(pair),
                 }
