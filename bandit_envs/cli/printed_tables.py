@@ -9,14 +9,12 @@ from bandit_envs.evaluations import Evaluation
 from bandit_envs.evaluations.estimate_rows import EstimateRow, count_comparisons
 from bandit_envs.evaluations.evaluation import PAGE, SEGMENTS
 from bandit_envs.evaluations.showing.estimate_tables import (
-    count_first,
     estimates_table,
-    find_warnings,
     items_grid,
-    number_texts,
     title_of_items,
 )
 from bandit_envs.evaluations.showing.headline import explain_correction
+from bandit_envs.evaluations.showing.reasons import Reasons
 from bandit_envs.names.visible import visible
 from bandit_envs.showing.tables import Cell, p_text, with_decimals
 from bandit_envs.studies import LoadedStudy
@@ -138,8 +136,8 @@ def show_estimates(found: Evaluation) -> None:
         OUT.print(found.headline(), soft_wrap=True)
     in_segments = [row for rows in found.segments.values() for row in rows]
     is_long = len(in_segments) > MAX_ROWS
-    warnings = find_warnings(found)
-    table = estimates_table(found, warnings)
+    reasons = Reasons.of(found.rows, found.segments)
+    table = estimates_table(found, reasons)
     for group in table.groups[: 1 if is_long else None]:
         tested = in_segments if group.heading else found.rows
         print_grid(group.heading, table.grid(group), _caption_of_gains(tested))
@@ -147,7 +145,7 @@ def show_estimates(found: Evaluation) -> None:
         OUT.print(
             f"{SEGMENTS} and {PAGE} have the tables of all values of {visible(found.by or '')}"
         )
-    for text in number_texts(warnings)[: count_first(found) if is_long else None]:
+    for text in reasons.lines()[: len(reasons.of_all) if is_long else None]:
         OUT.print(text, soft_wrap=True)
     items = items_grid(found.summary)
     if items:

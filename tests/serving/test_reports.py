@@ -326,9 +326,11 @@ def test_a_report_says_why_to_distrust_an_estimate(tmp_path):
     assert warned
     report.write_page(tmp_path / "page.html")
     page = html.unescape((tmp_path / "page.html").read_text("utf-8"))
-    for row in warned:
-        assert f"{row.policy}, ips: {row.warnings}" in str(report)
-        assert row.warnings in page
+    assert len({row.warnings for row in warned}) == 2
+    sizes = sorted(f"{row.effective_sample_size:.1f}" for row in warned)
+    text = f"the effective sample size is {' to '.join(sizes)} of 200 rows; the estimate is"
+    assert f"{'; '.join(f'{row.policy}, ips' for row in warned)}: {text}" in str(report)
+    assert text in page
 
 
 def test_a_file_without_decisions_has_a_report(tmp_path):

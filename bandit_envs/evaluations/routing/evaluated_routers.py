@@ -33,6 +33,7 @@ from bandit_envs.evaluations.routing.routers import (
 from bandit_envs.logged.estimators.problems import find_few_rows
 from bandit_envs.policies import Policy
 from bandit_envs.policies.models.constant_feature import LACKS_CONSTANT
+from bandit_envs.showing.merged_texts import say_of_each
 from bandit_envs.tables.encoding import NumberColumn, TableEncoding
 from bandit_envs.tables.errors import name_some
 
@@ -122,7 +123,8 @@ def evaluate_prices(
     tried = _prices_of(learned, prices)
     points = [point for router in routers for point in trial.try_prices(router, tried)]
     notes = [*_describe(outcomes, trial)]
-    notes += [f"{each.name} {LACKS_CONSTANT}." for each in routers if each.lacks_constant(learned)]
+    lacking = [each.name for each in routers if each.lacks_constant(learned)]
+    notes += [f"{say_of_each(lacking, LACKS_CONSTANT)}."] if lacking else []
     if prices is not None and all(math.isnan(point.price) for point in points):
         notes.append("No policy learns, so the prices change nothing.")
     at_budget = []

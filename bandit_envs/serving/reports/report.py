@@ -20,6 +20,7 @@ from bandit_envs.serving.reports.report_rows import (
     PeriodReport,
     PolicyReport,
 )
+from bandit_envs.showing.merged_texts import merge_texts
 from bandit_envs.showing.page import Section, make_page
 from bandit_envs.showing.tables import Grid, interval_text, to_text
 
@@ -304,16 +305,18 @@ class ServiceReport:
 def _estimates(evaluation: Evaluation) -> Grid:
     """Returns the headings, and a row for each policy and estimator."""
     from bandit_envs.evaluations.showing.estimate_tables import estimates_table  # noqa: PLC0415
+    from bandit_envs.evaluations.showing.reasons import Reasons  # noqa: PLC0415
 
-    table = estimates_table(evaluation, ())
+    table = estimates_table(evaluation, Reasons())
     return table.grid(table.groups[0])
 
 
 def notes_of(evaluation: Evaluation) -> list[str]:
     """Returns what policies have learned from, and reasons to distrust estimates."""
-    warned = [row for row in evaluation.rows if row.warnings]
-    reasons = [f"{row.policy}, {row.estimator}: {row.warnings}" for row in warned]
-    return [*evaluation.notes, *reasons]
+    names = [f"{row.policy}, {row.estimator}" for row in evaluation.rows]
+    reasons = merge_texts([row.warnings for row in evaluation.rows])
+    found = [f"{'; '.join(names[place] for place in each.places)}: {each.text}" for each in reasons]
+    return [*evaluation.notes, *found]
 
 
 def count(number: int, noun: str) -> str:
