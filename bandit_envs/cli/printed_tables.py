@@ -13,10 +13,10 @@ from bandit_envs.evaluations.showing.estimate_tables import (
     items_grid,
     title_of_items,
 )
-from bandit_envs.evaluations.showing.headline import explain_correction
 from bandit_envs.evaluations.showing.reasons import Reasons
 from bandit_envs.names.visible import visible
 from bandit_envs.showing.tables import Cell, p_text, with_decimals
+from bandit_envs.showing.who_wins import explain_correction
 from bandit_envs.studies import LoadedStudy
 from bandit_envs.studies.definition.given_labels import TableNames
 from bandit_envs.studies.definition.study import Study
@@ -154,7 +154,8 @@ def show_estimates(found: Evaluation) -> None:
 
 def _caption_of_gains(rows: Sequence[EstimateRow]) -> str | None:
     """Returns what the p-values of gains are; None without any."""
-    return f"p: of a gain of 0{explain_correction(rows)}" if count_comparisons(rows) else None
+    number = count_comparisons(rows)
+    return f"p: of a gain of 0{explain_correction(number)}" if number else None
 
 
 def _caption(found: LoadedStudy) -> str:

@@ -19,7 +19,7 @@ from bandit_envs.evaluations.estimate_rows import (
 from bandit_envs.evaluations.policy_sums import FEWEST, Found, Key
 from bandit_envs.evaluations.segments import order_names
 from bandit_envs.evaluations.showing.estimate_tables import latex_of_estimates
-from bandit_envs.evaluations.showing.headline import say_who_wins
+from bandit_envs.evaluations.showing.headline import say_who_gains
 from bandit_envs.logged.summary import ItemRow, LogSummary
 from bandit_envs.names.visible import visible
 from bandit_envs.policies import Policy
@@ -172,7 +172,7 @@ class Evaluation:
 
         It is "" if no policy is compared with the baseline.
         """
-        return say_who_wins(self.rows, self.baseline, self.confidence)
+        return say_who_gains(self.rows, self.baseline, self.confidence)
 
     def plot(self) -> Figure:
         """Returns a figure of the estimates and the gains, with their intervals."""

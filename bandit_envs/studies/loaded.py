@@ -23,6 +23,7 @@ from bandit_envs.studies.results.differences import (
     describe_differences,
 )
 from bandit_envs.studies.results.expected import Comparison, compare_with_expected
+from bandit_envs.studies.showing.study_headline import say_who_leads
 from bandit_envs.studies.showing.study_latex import latex_table
 from bandit_envs.studies.showing.study_tables import study_tables, write_tables
 
@@ -142,6 +143,19 @@ class LoadedStudy:
         names = TableNames.of(self.study)
         rows = describe_differences(found, names, confidence, resamples)
         return _pandas().DataFrame(rows, columns=Difference._fields)
+
+    def headline(self, baseline: str | None = None) -> list[str]:
+        """Returns which policies are better than one of them by mean reward.
+
+        There is a sentence for each environment; of more than three environments, one says in how
+        many. P-values are `p_t_holm` of `differences`. There is none if runs are not compared, or
+        if policies stop.
+
+        Args:
+            baseline: the policy that the others are compared with, as for `differences`.
+        """
+        policy = self.find_policy(baseline)
+        return say_who_leads(self.study, policy, compare_to(policy, self.study, self.pairs))
 
     def find_policy(self, text: str | None, name: str = "baseline") -> PolicyChoice:
         """Returns the policy that a text names, or without one the first of the study.
