@@ -15,7 +15,7 @@ from bandit_envs.base.checks import (
     check_number,
     check_positive,
 )
-from bandit_envs.datasets.outcomes import Outcomes, number_rows
+from bandit_envs.datasets.outcomes import Outcomes, number_equal_rows
 from bandit_envs.evaluations.named import collect
 from bandit_envs.evaluations.observer import LogObserver
 from bandit_envs.evaluations.routing.curves import PriceCurves
@@ -219,7 +219,7 @@ def _complete_requests(outcomes: Outcomes) -> Requests:
         raise ValueError("the table has no costs; expected a cost of each outcome")
     units = outcomes.units
     if units is None:
-        units = number_rows(outcomes.contexts)
+        units = number_equal_rows(outcomes.contexts)
     found = Requests(
         contexts=outcomes.contexts,
         scores=outcomes.rewards,
