@@ -17,7 +17,7 @@ from bandit_envs.base.checks import (
 )
 from bandit_envs.datasets.outcomes import Outcomes, number_equal_rows
 from bandit_envs.evaluations.named import collect
-from bandit_envs.evaluations.observer import LogObserver
+from bandit_envs.evaluations.passes import LogObserver
 from bandit_envs.evaluations.routing.curves import PriceCurves
 from bandit_envs.evaluations.routing.held_out import Trial
 from bandit_envs.evaluations.routing.points import FEWEST_ROWS, estimate_mean
