@@ -92,8 +92,10 @@ def test_no_sentence_of_random_studies_is_false(study):
         check(study, draw(study, np.random.default_rng(seed), 1 + seed % 5))
 
 
-def test_policies_with_one_label_are_told_apart(study):
-    differences = draw(study.shown(labels={}), np.random.default_rng(0), 1)
-    alike = study.shown(labels={"random": "greedy"})
-    (sentence,) = say_who_leads(alike, alike.policy[0], differences)
-    assert "better than greedy (greedy) by mean reward" in sentence
+def test_policies_and_environments_with_one_label_are_told_apart(study):
+    differences = draw(study, np.random.default_rng(0), 2)
+    alike = study.shown(labels={"random": "greedy", PLACES[0]: "arms", PLACES[1]: "arms"})
+    sentences = say_who_leads(alike, alike.policy[0], differences)
+    for place, sentence in zip(PLACES, sentences):
+        assert sentence.startswith(f"In arms ({place}): ")
+        assert "better than greedy (greedy) by mean reward" in sentence

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from bandit_envs.names.visible import visible
 from bandit_envs.policies.policy_choice import PolicyChoice
@@ -44,7 +44,7 @@ def say_who_leads(
     if not differences or MEASURE not in differences[0].runs or "stopped" in study.summary:
         return []
     found = [each._replace(runs={MEASURE: each.runs[MEASURE]}) for each in differences]
-    names = _name_policies(study)
+    names = _tell_apart({str(each): study.policy_label(each) for each in study.policy})
     places: dict[str, list[ComparedPolicy]] = {}
     for each, p_values in zip(found, corrected_p_values(found)):
         row = _compare(study, each, names[str(each.pair.policy)], p_values[MEASURE].t)
@@ -52,17 +52,18 @@ def say_who_leads(
     name = visible(names[str(baseline)])
     if len(places) > MOST:
         return [_count_places(places.values(), name)]
-    labels = {str(each): visible(study.environment_label(each)) for each in study.environment}
+    labels = _tell_apart({str(each): study.environment_label(each) for each in study.environment})
     sentences = []
     for place, rows in places.items():
         sentence = say_who_wins(rows, name, CONFIDENCE, comparisons=len(rows), words=WORDS)
-        sentences.append(sentence if len(labels) == 1 else f"In {labels[place]}: {sentence}")
+        sentences.append(
+            sentence if len(labels) == 1 else f"In {visible(labels[place])}: {sentence}"
+        )
     return sentences
 
 
-def _name_policies(study: Study) -> dict[str, str]:
-    """Returns the labels of policies by their texts, which follow a label that several have."""
-    labels = {str(each): study.policy_label(each) for each in study.policy}
+def _tell_apart(labels: Mapping[str, str]) -> dict[str, str]:
+    """Returns labels by texts, which follow a label that several have."""
     counts = collections.Counter(labels.values())
     return {
         text: label if counts[label] == 1 else f"{label} ({text})" for text, label in labels.items()
