@@ -94,12 +94,12 @@ def test_a_report_tells_decisions_after_the_stop_from_those_before(tmp_path):
         before = service.report()
         service.reward_many((each.id, float(each.action == "A")) for each in first)
         assert service.policy.has_stopped
-        served = service.decide_many([None] * 80)  # without a warning
+        served = service.decide_many([None] * 20)  # without a warning
         report = service.report()
     assert {each.action for each in served} == {"A"}
     assert (before.certain, before.after_stop) == (0, 0)
-    assert (report.certain, report.after_stop) == (80, 80)
-    assert "certain (80 decisions after the stop of the test)" in str(report)
+    assert (report.certain, report.after_stop) == (20, 20)
+    assert "certain (20 decisions after the stop of the test)" in str(report)
     assert [each.weight for each in report.actions] == [each.weight for each in before.actions]
     (note,) = report.notes
     assert note.startswith("After the stop of the test, its winner alone is served")
