@@ -168,6 +168,7 @@ def slate(rng, environment):
 @one_test
 class TestSlates(EnvironmentContract):
     num_steps = 7
+    num_rewards = 2000
 
     def make_environment(self, seed):
         return Slates(seed=seed, horizon=3)
@@ -179,6 +180,7 @@ class TestSlates(EnvironmentContract):
 @one_test
 class TestTwoObjectives(EnvironmentContract):
     num_steps = 7
+    num_rewards = 2000
 
     def make_environment(self, seed):
         return TwoObjectives(seed=seed)
@@ -196,6 +198,7 @@ class TestOffers(EnvironmentContract):
 @one_test
 class TestSleepers(EnvironmentContract):
     num_steps = 7
+    num_rewards = 2000
 
     def make_environment(self, seed):
         return Sleepers(seed=seed)
@@ -204,6 +207,7 @@ class TestSleepers(EnvironmentContract):
 @one_test
 class TestSeasons(EnvironmentContract):
     num_steps = 12
+    num_rewards = 2000
 
     def make_environment(self, seed):
         return Seasons(seed=seed, horizon=4)

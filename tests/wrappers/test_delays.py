@@ -37,6 +37,8 @@ class TestConstantDelay(DelayedContract):
 
 @one_test
 class TestRandomDelay(DelayedContract):
+    num_rewards = 2000
+
     def make_environment(self, seed):
         return DelayedRewards(Coins(seed=seed), LAWS, max_delay=4)
 

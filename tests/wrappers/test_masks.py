@@ -26,15 +26,19 @@ from tests.contracts import one_test
 from tests.wrappers.examples import Coins, Payer, Vectors, per_arm_bandit
 
 
+class MaskedContract(EnvironmentContract):
+    num_rewards = 2000
+
+
 @one_test
-class TestRandomActionMask(EnvironmentContract):
+class TestRandomActionMask(MaskedContract):
     def make_environment(self, seed):
         return RandomActionMask(KArmedTestbed(k=4, batch_size=3, horizon=4, seed=seed), 0.5)
 
 
 @pytest.mark.slow
 @one_test
-class TestRandomActionMaskOfContexts(EnvironmentContract):
+class TestRandomActionMaskOfContexts(MaskedContract):
     num_steps = 5
 
     def make_environment(self, seed):
@@ -43,7 +47,7 @@ class TestRandomActionMaskOfContexts(EnvironmentContract):
 
 @pytest.mark.slow
 @one_test
-class TestRandomActionMaskTwice(EnvironmentContract):
+class TestRandomActionMaskTwice(MaskedContract):
     num_steps = 5
 
     def make_environment(self, seed):
@@ -52,7 +56,7 @@ class TestRandomActionMaskTwice(EnvironmentContract):
 
 @pytest.mark.slow
 @one_test
-class TestRandomActionMaskOfVectors(EnvironmentContract):
+class TestRandomActionMaskOfVectors(MaskedContract):
     num_steps = 5
 
     def make_environment(self, seed):
@@ -60,7 +64,7 @@ class TestRandomActionMaskOfVectors(EnvironmentContract):
 
 
 @one_test
-class TestExtraDisabledActions(EnvironmentContract):
+class TestExtraDisabledActions(MaskedContract):
     num_steps = 5
 
     def make_environment(self, seed):
@@ -69,7 +73,7 @@ class TestExtraDisabledActions(EnvironmentContract):
 
 @pytest.mark.slow
 @one_test
-class TestExtraDisabledActionsOfContexts(EnvironmentContract):
+class TestExtraDisabledActionsOfContexts(MaskedContract):
     num_steps = 5
 
     def make_environment(self, seed):
@@ -235,7 +239,7 @@ def test_what_an_observation_determines_is_masked_as_the_observation_says():
 
 
 @one_test
-class TestScheduledActionMask(EnvironmentContract):
+class TestScheduledActionMask(MaskedContract):
     num_steps = 8
 
     def make_environment(self, seed):
@@ -244,7 +248,7 @@ class TestScheduledActionMask(EnvironmentContract):
 
 
 @one_test
-class TestScheduledActionMaskOfContexts(EnvironmentContract):
+class TestScheduledActionMaskOfContexts(MaskedContract):
     num_steps = 6
 
     def make_environment(self, seed):
@@ -253,7 +257,7 @@ class TestScheduledActionMaskOfContexts(EnvironmentContract):
 
 @pytest.mark.slow
 @one_test
-class TestScheduledActionMaskOfRandomMasks(EnvironmentContract):
+class TestScheduledActionMaskOfRandomMasks(MaskedContract):
     num_steps = 6
 
     def make_environment(self, seed):

@@ -15,17 +15,20 @@ from tests.contracts import one_test
 from tests.wrappers.examples import Vectors
 
 
+class ScalarizedContract(EnvironmentContract):
+    num_steps = 5
+    num_rewards = 2000
+
+
 @one_test
-class TestLinear(EnvironmentContract):
+class TestLinear(ScalarizedContract):
     def make_environment(self, seed):
         return LinearScalarization(Vectors(seed=seed), [2.0, -1.0])
 
 
 @pytest.mark.slow
 @one_test
-class TestLinearOfMaskedVectors(EnvironmentContract):
-    num_steps = 5
-
+class TestLinearOfMaskedVectors(ScalarizedContract):
     def make_environment(self, seed):
         masked = RandomActionMask(Vectors(seed=seed, horizon=3), 0.5)
         return AffineReward(LinearScalarization(masked, [0.0, -1.0]), 2.0)
@@ -33,16 +36,14 @@ class TestLinearOfMaskedVectors(EnvironmentContract):
 
 @pytest.mark.slow
 @one_test
-class TestChebyshev(EnvironmentContract):
-    num_steps = 5
-
+class TestChebyshev(ScalarizedContract):
     def make_environment(self, seed):
         return ChebyshevScalarization(Vectors(seed=seed), [1.0, 2.0], [-5.0, -5.0])
 
 
 @one_test
-class TestChebyshevOfDeterministicRewards(EnvironmentContract):
-    num_steps = 5
+class TestChebyshevOfDeterministicRewards(ScalarizedContract):
+    num_rewards = 400
 
     def make_environment(self, seed):
         vectors = Vectors(noise_std=0.0, seed=seed)
@@ -50,8 +51,8 @@ class TestChebyshevOfDeterministicRewards(EnvironmentContract):
 
 
 @one_test
-class TestHypervolumeOfDeterministicRewards(EnvironmentContract):
-    num_steps = 5
+class TestHypervolumeOfDeterministicRewards(ScalarizedContract):
+    num_rewards = 400
 
     def make_environment(self, seed):
         vectors = Vectors(noise_std=0.0, seed=seed)
