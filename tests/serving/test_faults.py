@@ -18,7 +18,7 @@ from tests.serving.services import CONTEXT, NAMES, arms, contextual, open_arms, 
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 
-USERS = 60
+USERS = 40
 FAULTS = (
     sqlite3.OperationalError("database or disk is full"),
     sqlite3.DatabaseError("database disk image is malformed"),
@@ -95,11 +95,11 @@ def calls_of(user):
     if user > 5 and user % 4:
         rewards = [(f"user-{user - lag}", float(user % 3 == 0)) for lag in (5, 3)]
         calls.append(lambda service: service.reward_many(rewards))
-    if user == 20:
+    if user == 14:
         calls.append(lambda service: "black" in service.actions or service.add_action("black"))
-    if user == 34:
+    if user == 23:
         calls.append(lambda service: "red" in service.open_actions and service.retire_action("red"))
-    if user == 46:
+    if user == 31:
         calls.append(lambda service: "red" in service.open_actions or service.add_action("red"))
     return calls
 

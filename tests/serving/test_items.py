@@ -44,7 +44,7 @@ def test_an_item_of_the_call_is_drawn(tmp_path):
 
 def test_a_service_learns_which_items_pay(tmp_path):
     with open_offers(tmp_path) as service:
-        for user in range(200):
+        for user in range(100):
             items = items_for(user)
             decision = service.decide(context_of(user), actions=items)
             service.reward(decision.id, items[decision.action]["kind"] == "news")
@@ -89,7 +89,7 @@ def test_a_scan_has_one_encoding_and_one_width(tmp_path):
 
 def test_the_file_is_a_log_for_evaluate(tmp_path):
     with open_offers(tmp_path) as service:
-        serve_users(service, range(100))
+        serve_users(service, range(60))
         *_, row = evaluate(service.path, {"uniform": "random"}, ["ips"]).rows
         log = service.log()
     weights = 1.0 / log.observation["mask"].sum(axis=1) / log.propensity
@@ -358,10 +358,10 @@ def test_a_linear_policy_without_a_constant_is_told(tmp_path):
 
 def test_a_report_has_the_items_that_were_chosen_most(tmp_path):
     with open_offers(tmp_path) as service:
-        serve_users(service, range(400))
+        serve_users(service, range(200))
         report = service.report(reward_range=(0.0, 1.0))
         log = service.log()
-    assert report.decisions == 400
+    assert report.decisions == 200
     assert report.rewards == len(log)
     assert len(report.actions) == 20 < report.num_items == len(log.encoding.items)
     counts = [row.decisions for row in report.actions]
@@ -455,7 +455,7 @@ def test_items_that_are_rarely_drawn_are_no_sign_of_wrong_probabilities(tmp_path
 
 def test_a_policy_that_was_learned_from_the_file_is_served_next(tmp_path):
     with open_offers(tmp_path) as service:
-        serve_users(service, range(200))
+        serve_users(service, range(60))
         log = service.log()
     learned = ModelLearner(Ridge(intercept=True), EpsilonGreedy(0.1)).fit(log)
     write_policy(tmp_path / "policy.npz", learned)

@@ -290,7 +290,7 @@ def test_a_full_disk_loses_nothing(tmp_path):
 
 def test_rewards_that_cannot_be_written_are_not_learned(tmp_path):
     with open_arms(tmp_path) as service:
-        decisions = service.decide_many([None] * 2000)
+        decisions = service.decide_many([None] * 1000)
         service._session.store._connection.execute("PRAGMA query_only = 1")
         with pytest.raises(OSError, match="readonly"):
             service.reward(decisions[0].id, 1.0)

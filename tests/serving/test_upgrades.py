@@ -18,6 +18,7 @@ from bandit_envs.policies import SplitTestPolicy
 from bandit_envs.policies.models import Ridge
 from bandit_envs.policies.rules import EpsilonGreedy, Softmax
 from bandit_envs.serving import DecisionService, read_report
+from tests.drawing import no_figures
 from tests.serving.services import (
     CONTEXT,
     ITEMS,
@@ -29,6 +30,8 @@ from tests.serving.services import (
     open_offers,
     open_shop,
 )
+
+__all__ = ["no_figures"]
 
 PAID = {"red": 0.25, "green": 0.5, "blue": 1.0, "black": 0.75, "white": 0.5}
 
