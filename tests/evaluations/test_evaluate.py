@@ -60,9 +60,30 @@ def table(log):
     return log.drop("row", "step", "expected_rewards")
 
 
+@pytest.fixture(scope="module")
+def of_a_file(log, tmp_path_factory):
+    """A file of the log, and what is found in it."""
+    file = tmp_path_factory.mktemp("file") / "log.npz"
+    write_log(file, log)
+    return file, evaluate(file, TEXTS, ["ips", "dr"])
+
+
 @pytest.fixture
 def folder(log, tmp_path):
     return write_parts(tmp_path / "parts", log)
+
+
+def evaluate_kinds(log, is_over_learner, **options):
+    """Evaluates policies that learn in all ways that there are."""
+    policies = {
+        "text": "lin_ucb",
+        "counted": "thompson:prior_std=1",
+        "object": EpsilonGreedyPolicy(0.2, num_actions=3, batch_size=20),
+        "learner": DirectMethodLearner(),
+    }
+    if is_over_learner:
+        options |= {"baseline": "learner", "all_rows": True}
+    return evaluate(log, policies, ["dr", "snips"], **options)
 
 
 def check_same_rows(found, expected, rel):
@@ -112,9 +133,8 @@ def test_the_library_writes_the_table_of_the_command(log, folder, tmp_path, opti
 
 
 @pytest.mark.parametrize("kind", ["log", "batches", "iterable", "path", "scan", "later rows"])
-def test_a_log_may_be_in_memory_in_batches_or_in_files(log, tmp_path, kind):
-    file = tmp_path / "log.npz"
-    write_log(file, log)
+def test_a_log_may_be_in_memory_in_batches_or_in_files(log, of_a_file, kind):
+    file, expected = of_a_file
     given = {
         "log": log,
         "batches": split_log(log),
@@ -123,8 +143,7 @@ def test_a_log_may_be_in_memory_in_batches_or_in_files(log, tmp_path, kind):
         "scan": scan_log(file, batch_rows=100),
         "later rows": scan_log(file, time="step").split("0")[1],
     }[kind]
-    found = evaluate(given, TEXTS, ["ips", "dr"])
-    check_same_rows(found, evaluate(file, TEXTS, ["ips", "dr"]), rel=1e-12)
+    check_same_rows(evaluate(given, TEXTS, ["ips", "dr"]), expected, rel=1e-12)
 
 
 def test_several_policies_and_estimators_in_one_pass_equal_single_ones(log):
@@ -232,9 +251,21 @@ def test_p_values_are_corrected_for_the_number_of_policies(log):
         assert [row.p_value for row in rows] == pytest.approx(holm(alone))
 
 
-@pytest.mark.parametrize("backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("kind", KINDS_OF_LOG)
-def test_two_workers_find_what_one_process_finds(log, folder, monkeypatch, backend, kind):
+@pytest.mark.parametrize(
+    ("kind", "backend", "is_over_learner"),
+    [
+        ("files", "threading", True),
+        ("batches", "threading", False),
+        *(
+            pytest.param(kind, "threading", True, marks=pytest.mark.slow)
+            for kind in ("log", "iterable")
+        ),
+        *(pytest.param(kind, "loky", False, marks=pytest.mark.slow) for kind in KINDS_OF_LOG),
+    ],
+)
+def test_two_workers_find_what_one_process_finds(
+    log, folder, monkeypatch, *, kind, backend, is_over_learner
+):
     pytest.importorskip("joblib")
     monkeypatch.setattr("bandit_envs.evaluations.logs.BATCH_ROWS", 500)
     given = {
@@ -243,16 +274,8 @@ def test_two_workers_find_what_one_process_finds(log, folder, monkeypatch, backe
         "batches": split_log(log),
         "iterable": Batches(split_log(log)),
     }[kind]
-    policies = {
-        "text": "lin_ucb",
-        "counted": "thompson:prior_std=1",
-        "object": EpsilonGreedyPolicy(0.2, num_actions=3, batch_size=20),
-        "learner": DirectMethodLearner(),
-    }
-    for options in ({}, {"baseline": "learner", "all_rows": True}):
-        expected = evaluate(given, policies, ["dr", "snips"], **options)
-        found = evaluate(given, policies, ["dr", "snips"], workers=2, backend=backend, **options)
-        check_same_rows(found, expected, rel=1e-12)
+    found = evaluate_kinds(given, is_over_learner, workers=2, backend=backend)
+    check_same_rows(found, evaluate_kinds(given, is_over_learner), rel=1e-12)
 
 
 @pytest.mark.slow

@@ -65,15 +65,22 @@ def test_what_is_learned_is_what_the_learner_learns_from_the_first_rows(log, tex
         assert (found.learned_from.size, found.summary.size) == (900, 1200)
 
 
-@pytest.mark.parametrize("kind", KINDS_OF_LOG)
-@pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize(
-    ("backend", "options"),
+    ("backend", "options", "kind", "learner"),
     [
-        ("threading", {}),
-        pytest.param("threading", {"train": 1.0}, marks=pytest.mark.slow),
-        ("threading", {"until": "step=13"}),
-        pytest.param("loky", {"until": "step=13"}, marks=pytest.mark.slow),
+        ("threading", {}, "files", "doubly_robust"),
+        ("threading", {"until": "step=13"}, "files", "direct_method"),
+        ("threading", {"until": "step=13"}, "batches", "doubly_robust"),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (
+                ("threading", {"train": 1.0}, "files", "doubly_robust"),
+                ("threading", {}, "log", "doubly_robust"),
+                ("threading", {}, "iterable", "direct_method"),
+                *(("loky", {}, kind, "doubly_robust") for kind in KINDS_OF_LOG),
+                ("loky", {"until": "step=13"}, "files", "direct_method"),
+            )
+        ),
     ],
     ids=str,
 )

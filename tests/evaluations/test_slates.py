@@ -22,7 +22,7 @@ from bandit_envs.trajectories import restart
 MEANS = np.array([0.1, 0.2, 0.4, 0.8])
 
 
-def random_log(size=20_000, seed=0, slots=2, **propensity):
+def random_log(size=6_000, seed=0, slots=2, **propensity):
     """A log of random slates of some of four items, whose rewards depend on the item alone."""
     rng = np.random.default_rng(seed)
     items = np.argsort(rng.random((size, 4)), axis=1)[:, :slots]
@@ -51,8 +51,8 @@ def test_estimates_of_all_kinds_are_near_the_truth():
         assert abs(row.value - truth) < 5 * row.standard_error
         assert row.low < row.value < row.high
         assert row.gain == pytest.approx(row.value - logged.value, abs=1e-12)
-    assert (logged.policy, logged.estimator, logged.rows) == ("logged", "mean", 20_000)
-    assert "20000 slates of 2 slots, 4 items" in found.title
+    assert (logged.policy, logged.estimator, logged.rows) == ("logged", "mean", 6_000)
+    assert "6000 slates of 2 slots, 4 items" in found.title
 
 
 @pytest.mark.parametrize("slots", [2, 3])
@@ -93,10 +93,10 @@ def test_the_policy_that_made_the_log_has_no_gain(slots):
 
 
 def test_gains_may_be_over_another_policy_and_within_segments():
-    log = random_log(4000)
+    log = random_log(1000)
     encoding = TableEncoding((), (NumberColumn("new"),))
     log = dataclasses.replace(
-        log, observation=np.arange(4000.0)[:, np.newaxis] % 2, encoding=encoding
+        log, observation=np.arange(1000.0)[:, np.newaxis] % 2, encoding=encoding
     )
     policies = {"all": "random_slate", "best": BestFirst(2, num_actions=4)}
     found = evaluate(log, policies, baseline="all", by="new")
@@ -105,7 +105,7 @@ def test_gains_may_be_over_another_policy_and_within_segments():
         part = log[log.observation[:, 0] == int(name)]
         alone = evaluate(part, policies, baseline="all").rows
         assert [row.value for row in rows] == pytest.approx([row.value for row in alone])
-        assert [row.rows for row in rows] == [2000] * 13
+        assert [row.rows for row in rows] == [500] * 13
         gains = [row.gain for row in rows if row.policy == "best"]
         assert gains == pytest.approx([row.gain for row in alone if row.policy == "best"])
     assert all(np.isnan(row.gain) for row in found.rows if row.policy == "all")

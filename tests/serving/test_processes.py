@@ -13,6 +13,7 @@ from bandit_envs.base.saving import encode_state
 from bandit_envs.serving import keepers
 from tests.serving.services import CONTEXT, open_arms, open_shop
 
+
 def test_a_second_learner_is_refused_by_name(tmp_path):
     with open_arms(tmp_path) as service:
         with pytest.raises(OSError, match="another service of this process learns") as error:
