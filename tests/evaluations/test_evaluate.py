@@ -41,6 +41,7 @@ from bandit_envs.logged.estimators import estimate_logged, gain_over
 from bandit_envs.metrics.holm import holm
 from bandit_envs.policies.models import Ridge
 from bandit_envs.policies.rules import Greedy
+from tests.cases import for_each
 from tests.evaluations.logs import KINDS_OF_LOG, Batches, Unread, record_log, split_log, write_parts
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*the estimate is unreliable")
@@ -293,7 +294,7 @@ def test_a_cluster_finds_and_learns_what_one_process_does(folder, backend):
     assert np.allclose(there, here, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("policies", "options", "error", "message"),
     [
         ("thomson", {}, ValueError, "did you mean thompson"),

@@ -12,6 +12,7 @@ from bandit_envs.logged import (
     probabilities_of,
     read_policy,
 )
+from tests.cases import for_each
 from tests.evaluations.logs import KINDS_OF_LOG, Batches, Unread, record_log, split_log, write_parts
 
 LEARNERS = ["direct_method", "doubly_robust"]
@@ -103,7 +104,7 @@ def test_two_workers_learn_what_one_process_learns(
         evaluate(split_log(log), found.policy, "ips")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("learner", "options", "error", "message"),
     [
         (

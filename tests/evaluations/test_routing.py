@@ -14,6 +14,7 @@ from bandit_envs.evaluations.routing.mixes import Frontier, find_vertices
 from bandit_envs.evaluations.routing.points import estimate_mean
 from bandit_envs.evaluations.routing.prices import choose_prices, find_price
 from bandit_envs.trajectories import restart
+from tests.cases import for_each
 
 SKILLS = np.array([[0.9, 0.9, 0.95], [0.5, 0.7, 0.9], [0.2, 0.4, 0.9]])
 """The probability that a model answers, by topic and model."""
@@ -475,7 +476,7 @@ def test_requests_that_a_model_has_not_answered_are_left_out():
     assert "from 400 requests" in found.notes[1]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changes", "message"),
     [
         ({"prices": []}, "prices is empty"),
@@ -490,7 +491,6 @@ def test_requests_that_a_model_has_not_answered_are_left_out():
         ({"policies": "constant:number=7"}, "policy constant:number=7"),
         ({"outcomes": make_table()._replace(costs=None)}, "the table has no costs"),
     ],
-    ids=range(11),
 )
 def test_wrong_input_is_refused(changes, message):
     arguments = {"outcomes": make_table(), "policies": "random", **changes}

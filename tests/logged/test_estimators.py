@@ -20,6 +20,7 @@ from bandit_envs.logged import (
     SwitchDR,
     tuned,
 )
+from tests.cases import for_each
 from tests.logged.logs import PREDICTED, PROBABILITIES, drawn, small_log
 from tests.statistical import is_near
 
@@ -164,7 +165,7 @@ def test_the_bernstein_interval_is_that_of_maurer_and_pontil():
     assert estimate.bernstein_interval() == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("estimator", ALL, ids=name)
+@for_each("estimator", ALL)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_the_largest_rewards_and_weights_of_a_log_give_finite_numbers(estimator):
     log = BanditLog(np.ones((3, 1)), [0, 1, 0], [1e100, -1e100, 1e100], [1e-40, 0.5, 1.0])

@@ -1,5 +1,6 @@
 """Gains of policies over others, from the same rows."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -30,6 +31,7 @@ from bandit_envs.logged.estimators.gains import (
 from bandit_envs.logged.estimators.terms import sum_terms
 from bandit_envs.logged.intervals.influence import InfluenceSums
 from bandit_envs.metrics.holm import holm
+from tests.cases import for_each
 from tests.logged.known_logs import POLICY, PREDICTED, heavy_log, short_log
 
 pytestmark = pytest.mark.filterwarnings(
@@ -71,7 +73,7 @@ def make_log(size, seed=0):
     return made, *tables, rng.normal(size=(size, 3))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("estimator", "policy", "gain", "error"),
     [
         (InversePropensityScoring(), NEW, 0.140216892, 0.294881917),
@@ -221,8 +223,10 @@ def test_a_policy_gains_nothing_over_itself(estimator):
     check_no_gain(gain_over(estimate, estimate))
 
 
-@pytest.mark.parametrize("columns", [{}, {"unit": THIRDS}, {"weight": 1.0 + THIRDS}], ids=list)
-@pytest.mark.parametrize("estimator", ESTIMATORS[:5])
+@for_each(
+    ("columns", "estimator"),
+    itertools.product([{}, {"unit": THIRDS}, {"weight": 1.0 + THIRDS}], ESTIMATORS[:5]),
+)
 def test_a_policy_with_the_logged_probabilities_but_for_rounding_gains_nothing(estimator, columns):
     """The propensities 0.9 / 8 + 0.1 / 8 are 1 / 8, but for the last digit."""
     rng = np.random.default_rng(0)
@@ -291,7 +295,7 @@ def test_a_gain_warns_of_nothing_that_its_estimate_has_not_warned_of(log):
         gain_over(estimate, baseline)
 
 
-@pytest.mark.parametrize("estimator", [*ESTIMATORS, SwitchDR(), DRWithOptimisticShrinkage()])
+@for_each("estimator", [*ESTIMATORS, SwitchDR(), DRWithOptimisticShrinkage()])
 def test_two_policies_that_do_the_same_have_no_gain_over_each_other(estimator):
     log, policy, _, predicted = make_log(301, seed=3)
     found = estimator.estimate(log, policy, predicted)

@@ -14,6 +14,7 @@ from bandit_envs.logged import (
 from bandit_envs.logged.intervals import HedgedBetting, KnownRange, betting_interval
 from bandit_envs.logged.intervals.influence import InfluenceSums
 from bandit_envs.logged.intervals.sequence_bounds import SeenValues, find_betting_end, place_bets
+from tests.cases import for_each
 from tests.logged.known_logs import short_log
 from tests.logged.test_confidence_sequence import REWARDS, VALUES, WEIGHTS, log_of
 
@@ -237,7 +238,7 @@ def test_betting_intervals_of_weighted_clicks_hold():
     assert missed <= 20  # of 10 that are allowed on average
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("call", "message"),
     [
         (lambda: KnownRange(1.0, 1.0), "low is 1, high 1; expected low < high"),
@@ -254,19 +255,6 @@ def test_betting_intervals_of_weighted_clicks_hold():
         (lambda: KnownRange.of_weighted_rewards(5.0, 1.0, 5.0), "low is 5, high 1"),
         (lambda: KnownRange.of_corrections(1.0, 0.0, 5.0), "low is 1, high 0"),
         (lambda: HedgedBetting(100), "means is 100; expected at least 101"),
-    ],
-    ids=[
-        "range",
-        "weight",
-        "negative",
-        "reward",
-        "shape",
-        "infinite",
-        "huge",
-        "huge of a sequence",
-        "wrong order",
-        "wrong order of corrections",
-        "means",
     ],
 )
 def test_what_no_interval_is_made_for_is_refused(call, message):

@@ -15,6 +15,7 @@ from bandit_envs.logged.estimators import kernels
 from bandit_envs.logged.estimators.slate_estimators import SlateMoments
 from bandit_envs.logged.loggers import cochran_test, stratify_estimates
 from bandit_envs.metrics.statistics import exceed_chi_squared
+from tests.cases import for_each
 from tests.logged.known_logs import ACTION, CONTEXT, LOGGER, POLICY, PREDICTED, REWARD
 
 pytestmark = [
@@ -437,7 +438,7 @@ def marginalized_ips(likelihoods):
     return logged.MarginalizedIPS().estimate(table_log(), POLICY, likelihoods)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("call", "message"),
     [
         (lambda: kernel_ips(bandwidth=0.0), "bandwidth is 0"),

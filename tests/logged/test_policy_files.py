@@ -32,6 +32,7 @@ from bandit_envs.policies.rules import (
 )
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import restart
+from tests.cases import for_each
 
 SPEC = ArraySpec((2,), np.float64)
 KEY = "bandit_envs.policy"
@@ -266,7 +267,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "message"), BAD)
+@for_each(("changes", "message"), BAD)
 def test_a_file_that_holds_something_else_is_refused(changes, message, tmp_path):
     file = tmp_path / "policy.npz"
     write_policy(file, policy_of(Ridge(), Greedy()))

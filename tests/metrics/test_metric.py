@@ -14,6 +14,7 @@ from bandit_envs.metrics import Metric, MetricResult, Statistics, compare, kept_
 from bandit_envs.metrics.statistics import is_kept
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import Trajectory, restart, termination
+from tests.cases import for_each
 
 
 def show(metric, rewards):
@@ -236,7 +237,7 @@ def test_the_state_of_another_metric_is_refused_and_nothing_changes(rewards):
         assert_identical(metric.get_state(), state, "the state after a refusal")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("reward", "error"),
     [
         ([1.0, np.nan], ValueError),

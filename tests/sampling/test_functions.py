@@ -10,6 +10,7 @@ from bandit_envs.sampling import (
     RowFunction,
     as_sampler,
 )
+from tests.cases import for_each
 
 
 def test_a_batch_function_may_return_the_same_array_again():
@@ -41,7 +42,7 @@ class Source:
         return np.arange(2.0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("function", "dim"),
     [
         (lambda: np.zeros(4), 4),
@@ -87,7 +88,7 @@ def test_a_row_function_keeps_the_dtype_of_its_first_context():
     assert sampler.sample(np.random.default_rng(0), (2,)).dtype == np.float32
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("returned", "error", "message"),
     [
         ([None], TypeError, "fn returned object"),

@@ -7,6 +7,7 @@ import pytest
 
 from bandit_envs.tables.cells import as_times, parse_time
 from bandit_envs.tables.times import TimesOfRows, count_rows_by_time
+from tests.cases import for_each
 
 DATES = [datetime.date(2024, 1, day) for day in (1, 2, 2, 3)]
 
@@ -69,7 +70,7 @@ def test_a_limit_that_cannot_be_compared_is_refused(values):
         count_rows_by_time("time", "soon", parts_of(np.array(values)))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "texts",
     [
         ["2024-02-29", "1970-01-01", "0001-01-01", "2024-02-29"],
