@@ -13,7 +13,7 @@ from bandit_envs import EpsilonGreedyPolicy, KLUCBPolicy
 from bandit_envs.base.saving import encode_state
 from bandit_envs.logged import read_log
 from bandit_envs.policies.models import Logistic
-from bandit_envs.serving import DecisionService, keepers
+from bandit_envs.serving import DecisionService, keepers, store, upgrading
 from tests.serving.services import CONTEXT, NAMES, arms, contextual, open_arms, open_shop
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
@@ -45,6 +45,9 @@ class FaultyConnection:
         if self.remaining == -1:
             raise self.fault
         return self._connection.execute(*arguments)
+
+    def close(self):
+        self._connection.close()
 
 
 class FailingPolicy(EpsilonGreedyPolicy):
@@ -149,6 +152,35 @@ def test_calls_that_fail_leave_no_trace(tmp_path, monkeypatch, name, schedule):
     assert found == expected
 
 
+def test_an_upgrade_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch):
+    with open_arms(tmp_path) as service:
+        for user in range(5):
+            service.reward(service.decide().id, float(user % 2))
+    log = read_log(service.path)
+
+    class FaultyStore(store.Store):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            self._connection = FaultyConnection(self._connection)
+            self._connection.remaining = statements
+            self._connection.fault = FAULTS[0]
+
+    monkeypatch.setattr(upgrading, "Store", FaultyStore)
+    policy = EpsilonGreedyPolicy(0.5, num_actions=3, seed=0)
+    for statements in itertools.count(step=3):
+        try:
+            assert DecisionService.upgrade(service.path, policy)
+        except OSError as error:
+            assert "is full" in str(error)
+        else:
+            break
+        assert read_log(service.path) == log
+        open_arms(tmp_path).close()  # with the policy that is still at work
+    assert statements > 20
+    with DecisionService(service.path, policy) as service:
+        assert not service.policy.is_untrained
+
+
 def test_an_action_that_could_not_be_added_is_not_there(tmp_path):
     with open_arms(tmp_path) as service:
         with pytest.raises(ValueError, match="does not support"):
@@ -242,6 +274,7 @@ def test_a_process_that_was_forked_changes_nothing(tmp_path):
 
 def learn_at(folder, at, answers):
     """Tries to be the learner, at a moment."""
+    time.sleep(max(0.0, at - time.time() - 0.02))
     while time.time() < at:
         pass
     try:
