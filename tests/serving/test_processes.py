@@ -72,7 +72,7 @@ def test_who_only_decides_needs_a_file(tmp_path):
 
 def serve_users(folder, start, number):
     """Decides and rewards in another process."""
-    start.wait()
+    assert start.wait(60.0)
     with open_arms(folder, learns=False) as service:
         for user in range(number):
             decision = service.decide(id=f"{os.getpid()}-{user}")
@@ -96,16 +96,16 @@ def write_checkpoint(path, row):
 
 
 @pytest.mark.slow
+@pytest.mark.posix
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 def test_processes_write_at_the_same_time(tmp_path):
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("fork")
     start = context.Event()
+    processes = [context.Process(target=serve_users, args=(tmp_path, start, 100)) for _ in range(2)]
+    for process in processes:
+        process.start()  # before there is a connection that they would inherit
     with open_arms(tmp_path, learn_every=3) as service:
         first = read_checkpoint(service.path)
-        processes = [
-            context.Process(target=serve_users, args=(tmp_path, start, 100)) for _ in range(2)
-        ]
-        for process in processes:
-            process.start()
         start.set()
         for user in range(100):
             service.reward(service.decide().id, 0.0)

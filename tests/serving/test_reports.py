@@ -320,8 +320,9 @@ def test_a_file_without_decisions_has_a_report(tmp_path):
     assert "0 decisions" in str(report)
 
 
-def tell_decisions(path, answers):
+def tell_decisions(path, is_serving, answers):
     """Reads a report in another process, and tells how many decisions it has."""
+    assert is_serving.wait(60.0)
     answers.put(read_report(path).decisions)
 
 
@@ -330,12 +331,15 @@ def tell_decisions(path, answers):
 def test_a_report_changes_nothing_and_is_read_while_another_process_serves(tmp_path):
     context = multiprocessing.get_context("fork")
     answers = context.SimpleQueue()
+    is_serving = context.Event()
+    arguments = (tmp_path / "shop.sqlite", is_serving, answers)
+    process = context.Process(target=tell_decisions, args=arguments)
+    process.start()  # before there is a connection that it would inherit
     with open_arms(tmp_path) as service:
         serve(service, 10)
         before = service.log()
-        process = context.Process(target=tell_decisions, args=(service.path, answers))
-        process.start()
-        process.join(60)
+        is_serving.set()
+        process.join(60.0)
         assert process.exitcode == 0
         assert answers.get() == 10
         assert service.log() == before
