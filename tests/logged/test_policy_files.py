@@ -313,8 +313,10 @@ def test_no_text_in_a_file_names_code_that_is_imported(name, tmp_path, monkeypat
         pytest.skip(f"{error.name} is not installed")
     file = tmp_path / "policy.npz"
     monkeypatch.delitem(sys.modules, "tests.logged.logs", raising=False)
+    write_policy(file, policy_of(Ridge(), Greedy()))
+    written = file.read_bytes()
     for field in dataclasses.fields(part):
-        write_policy(file, policy_of(Ridge(), Greedy()))
+        file.write_bytes(written)
         hostile = WrittenPart(name, {field.name: "tests.logged.logs:random_log"})
         rewrite(file, **{"model" if name in MODELS else "rule": hostile})
         if field.name == "device":  # any text is one, and names no code
