@@ -111,6 +111,7 @@ def test_the_library_writes_the_table_of_the_command(log, folder, tmp_path, opti
         pytest.importorskip(package)
     from tests.command_line import run  # noqa: PLC0415 - needs packages of the command
 
+    texts = TEXTS if not options else TEXTS[:2]
     names = {"until": "train"}
     words = ["evaluate", folder, "--output", tmp_path / "command"]
     for key, value in options.items():
@@ -118,13 +119,13 @@ def test_the_library_writes_the_table_of_the_command(log, folder, tmp_path, opti
     if "workers" in options:
         words[-1] = "threading:2"
         options = {**options, "backend": "threading"}
-    for text in TEXTS:
+    for text in texts:
         words += ["--policy", text]
     for estimator in ("dr", "switch_dr:threshold=10"):
         words += ["--estimator", estimator]
     outcome = run(*words)
     assert outcome.code == 0, outcome.err
-    found = evaluate(folder, TEXTS, ["dr", "switch_dr:threshold=10"], **options)
+    found = evaluate(folder, texts, ["dr", "switch_dr:threshold=10"], **options)
     found.write(tmp_path / "library")
     for name in ("estimates.csv", "estimates.png", "weights.png"):
         written = (tmp_path / "library" / name).read_bytes()
@@ -464,8 +465,11 @@ class Notebook(LogObserver):
         self.passes[-1][3] = True
 
 
-@pytest.mark.parametrize("options", [{}, {"workers": 2, "backend": "threading"}], ids=str)
-@pytest.mark.parametrize(("all_rows", "size"), [(True, 1200), (False, 684)])
+@pytest.mark.parametrize(
+    ("options", "all_rows", "size"),
+    [({}, True, 1200), ({"workers": 2, "backend": "threading"}, False, 684)],
+    ids=str,
+)
 def test_an_observer_is_told_of_all_passes(folder, options, all_rows, size):
     if options:
         pytest.importorskip("joblib")
@@ -553,8 +557,7 @@ def test_rows_that_are_left_to_learning_are_left_out_of_all_estimates(log, tmp_p
         evaluate(later, "random", "ips", all_rows=True, **rows)
 
 
-@pytest.mark.parametrize("learned_in", [1, 4])
-@pytest.mark.parametrize("evaluated_in", [1, 7])
+@pytest.mark.parametrize(("learned_in", "evaluated_in"), [(1, 1), (1, 7), (4, 1)])
 def test_a_policy_that_has_learned_from_rows_of_the_log_is_warned_of(log, learned_in, evaluated_in):
     policy = DirectMethodLearner().fit_batches(split_log(log[:600], learned_in))
     with pytest.warns(UserWarning, match="has learned from rows of this log") as caught:

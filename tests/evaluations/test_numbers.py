@@ -75,15 +75,15 @@ def test_a_bandwidth_with_which_the_estimate_moves_is_told():
 
 
 def test_slope_chooses_among_bandwidths_and_says_which():
-    widths = [0.8, 0.4, 0.2, 0.1, 0.05]
+    widths = [0.4, 0.1, 0.05]
     given = evaluate(priced(), WIDE, kernels(*widths, "slope"))
-    assert [row.estimator for row in given.rows[1:7]] == [
+    assert [row.estimator for row in given.rows[1:5]] == [
         *(f"kernel_ips:bandwidth={width}" for width in widths),
         "kernel_ips:bandwidth=slope",
     ]
-    chosen = given.rows[6]
+    chosen = given.rows[4]
     assert abs(chosen.value - 1.0) < 0.1
-    (row,) = [row for row in given.rows[1:6] if row.value == chosen.value]
+    (row,) = [row for row in given.rows[1:4] if row.value == chosen.value]
     assert row._replace(estimator=chosen.estimator) == chosen._replace(p_value=row.p_value)
     width = row.estimator.partition("=")[2]
     assert f"{WIDE} has the bandwidth {width} for kernel_ips:bandwidth=slope and" in given.notes[0]

@@ -282,9 +282,9 @@ def test_without_contexts_all_outcomes_teach_which_model_is_the_best_on_average(
 
 
 def test_all_outcomes_teach_more_than_the_chosen_ones():
-    """Over 10 tables, every one of which tells the same."""
-    more = 0
-    for seed in range(10):
+    """Over six tables, none of which tells anything else."""
+    gains = []
+    for seed in range(6):
         table = make_topics(300, seed)
         points = [
             evaluate_prices(
@@ -292,8 +292,9 @@ def test_all_outcomes_teach_more_than_the_chosen_ones():
             ).points[0]
             for every in (False, True)
         ]
-        more += points[1].score >= points[0].score
-    assert more >= 9
+        gains.append(points[1].score - points[0].score)
+    assert min(gains) >= 0.0
+    assert max(gains) > 0.0
 
 
 def test_a_policy_whose_rows_learn_alone_learns_from_all_outcomes_too():

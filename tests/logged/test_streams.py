@@ -87,7 +87,7 @@ def estimate_whole(estimator, policy, log):
     return estimator.estimate(log, policy(log), predicted)
 
 
-@pytest.mark.parametrize("rows", [SINGLE_ROWS, 7, 120])  # of 120, the last has one row
+@pytest.mark.parametrize("rows", [SINGLE_ROWS, 20, 120])  # of 120, the last has one row
 @pytest.mark.parametrize(("name", "parameters"), KINDS)
 def test_batches_give_the_estimate_of_the_whole_log(name, parameters, rows, log):
     estimator, policy = make(name, parameters)

@@ -22,8 +22,9 @@ def run_test(path, policy, users):
     rng = np.random.default_rng(0)
     with DecisionService(path, policy, ["A", "B", "C"], seed=1) as service:
         for part in range(2):
-            for decision in service.decide_many([None] * (users // 2)):
-                service.reward(decision.id, float(rng.random() < RATES[decision.action]))
+            decisions = service.decide_many([None] * (users // 2))
+            paid = [float(rng.random() < RATES[each.action]) for each in decisions]
+            service.reward_many((each.id, reward) for each, reward in zip(decisions, paid))
             if part == 0:
                 service.retire_action("C")
                 service.add_action("D")
