@@ -35,7 +35,7 @@ REFUSALS = [
 ]
 
 
-@pytest.mark.parametrize(("columns", "label", "features", "message"), REFUSALS)
+@for_each(("columns", "label", "features", "message"), REFUSALS)
 def test_columns_that_are_no_data_set_are_refused(columns, label, features, message):
     data = pytest.importorskip("pandas").DataFrame(columns)
     with pytest.raises(ValueError, match=message):

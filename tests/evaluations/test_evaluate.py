@@ -410,7 +410,7 @@ def test_objects_without_names_get_short_ones(log):
     assert repr(found) == "Evaluation(policies=2, estimates=2, log_rows=1200)"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "error", "message"),
     [
         (3, TypeError, "log is of type int; expected a BanditLog, its batches"),
@@ -424,7 +424,7 @@ def test_what_is_no_log_is_refused(given, error, message):
         evaluate(given, "random")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("policy", "options", "message"),
     [
         (RandomPolicy(2), {}, "policy mine: policy has 2 actions; expected 3"),
@@ -666,7 +666,7 @@ def test_a_missing_library_names_its_extra(log, tmp_path, monkeypatch, missing, 
     assert not (tmp_path / "found").exists()
 
 
-@pytest.mark.parametrize("backend", ["x", "multiprocessing", "sequential", None])
+@for_each("backend", ["x", "multiprocessing", "sequential", None])
 def test_other_backends_are_refused_before_the_log_is_read(backend):
     message = f"backend is {backend!r}; expected loky, threading, dask or ray"
     with pytest.raises(ValueError, match=message):

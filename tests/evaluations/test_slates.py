@@ -18,6 +18,7 @@ from bandit_envs.logged import (
 from bandit_envs.logged.slate_log import SlateLog
 from bandit_envs.tables.encoding import NumberColumn, TableEncoding
 from bandit_envs.trajectories import restart
+from tests.cases import for_each
 
 MEANS = np.array([0.1, 0.2, 0.4, 0.8])
 
@@ -168,9 +169,7 @@ def test_a_log_without_slates_and_estimators_of_other_actions_are_refused():
         evaluate(random_log(100), "random_slate", "dr")
 
 
-@pytest.mark.parametrize(
-    "argument", [{"train": 0.3}, {"until": "new=1"}, {"all_rows": True}, {"workers": 2}]
-)
+@for_each("argument", [{"train": 0.3}, {"until": "new=1"}, {"all_rows": True}, {"workers": 2}])
 def test_what_logs_of_slates_do_not_have_is_refused(argument):
     (name,) = argument
     with pytest.raises(ValueError, match=f"^{name} is .*; leave it out"):

@@ -55,7 +55,7 @@ def draw_tables(seed, size):
     return log, rng.dirichlet(np.ones(3), size), rng.normal(size=(size, 3))
 
 
-@pytest.mark.parametrize(("estimator", "value"), REFERENCE, ids=name)
+@for_each(("estimator", "value"), REFERENCE)
 def test_estimates_are_those_of_the_reference(estimator, value):
     assert estimate_small(estimator).value == pytest.approx(value, abs=1e-9)
 
@@ -66,7 +66,7 @@ def test_replay_takes_the_mean_of_the_rows_that_match():
     assert ReplayMethod().estimate(log, probabilities).value == 0.75
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("estimator", "same"),
     [
         (SwitchDR(), DoublyRobust()),
@@ -76,7 +76,6 @@ def test_replay_takes_the_mean_of_the_rows_that_match():
         (SubGaussianIPS(), InversePropensityScoring()),
         (SubGaussianDR(), DoublyRobust()),
     ],
-    ids=name,
 )
 def test_estimators_have_others_as_limits(estimator, same):
     limit = estimate_small(same).value
@@ -204,7 +203,7 @@ def test_estimates_are_warned_of_by_their_reasons():
         ips.estimate(log, uniform)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "estimator",
     [
         DirectMethod(),
@@ -214,7 +213,6 @@ def test_estimates_are_warned_of_by_their_reasons():
         DoublyRobust(2.0),
         InversePropensityScoring(2.0),
     ],
-    ids=name,
 )
 def test_weights_that_are_made_smaller_are_warned_of_where_predictions_are_wrong(estimator):
     log, probabilities = shrink_always(drawn(np.random.default_rng(0), 5000))

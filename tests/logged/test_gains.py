@@ -216,7 +216,7 @@ def test_sums_of_gains_merge_over_parts(estimator):
     assert merged.interval() == pytest.approx(whole.interval(), rel=1e-11)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@for_each("estimator", ESTIMATORS)
 def test_a_policy_gains_nothing_over_itself(estimator):
     log, first, _, predicted = make_log(500)
     estimate = estimator.estimate(log, first, predicted)

@@ -47,7 +47,7 @@ def test_a_file_holds_a_log_of_items(tmp_path, suffix):
     assert read_log(tmp_path / f"log.{suffix}") == log
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changes", "message"),
     [
         ({"action": [1, 1]}, "action is 1 in row 1; expected an available action"),

@@ -241,7 +241,7 @@ class TestSeveralLoggers:
             assert sums.compared.compare_first()[0] == pytest.approx(0.112635515, abs=1e-9)
 
 
-@pytest.mark.parametrize("freedom", [1, 2, 3, 6, 7])
+@for_each("freedom", [1, 2, 3, 6, 7])
 def test_tails_of_chi_squared_are_those_of_scipy(freedom):
     stats = pytest.importorskip("scipy.stats")
     for value in (0.01, 0.7, 5.0, 40.0):

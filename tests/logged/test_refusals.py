@@ -187,7 +187,7 @@ def test_logs_that_do_not_fit_are_refused(call, message):
 
 
 @pytest.mark.parametrize("write", [to_obp, lambda log: write_dsjson("log.json", log)])
-@pytest.mark.parametrize(
+@for_each(
     ("log", "message"),
     [
         (small_log(row=ACTION), r"no row; use log.drop"),
@@ -235,7 +235,7 @@ if np.dtype(np.longdouble).itemsize > 8:  # it is float64 on some systems
     ]
 
 
-@pytest.mark.parametrize(("observation", "name", "error", "message"), NOT_HELD)
+@for_each(("observation", "name", "error", "message"), NOT_HELD)
 def test_files_name_what_they_cannot_hold(observation, name, error, message, tmp_path):
     pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")

@@ -1,6 +1,7 @@
 """The choice among estimates of anything that has a parameter."""
 
 import functools
+import itertools
 import warnings
 
 import numpy as np
@@ -20,6 +21,7 @@ from bandit_envs.logged import (
     slope,
     tuned,
 )
+from tests.cases import for_each
 from tests.logged.test_more_estimators import CATEGORIES, EMBEDDING, POLICY, table_log
 
 pytestmark = pytest.mark.filterwarnings(
@@ -204,15 +206,16 @@ def test_sums_of_kernels_of_other_bandwidths_do_not_merge():
         merge_sums(KernelIPS(width).terms(**columns).sums() for width in (0.4, 0.8))
 
 
-@pytest.mark.parametrize("dimensions", [[2], [0, 0], [], [-1]])
+@for_each("dimensions", [[2], [0, 0], [], [-1]])
 def test_dimensions_that_embeddings_do_not_have_are_refused(dimensions):
     with pytest.raises(ValueError, match="dimensions is"):
         MarginalizedIPS.likelihoods_of_embeddings(EMBEDDING, CATEGORIES, dimensions)
 
 
-@pytest.mark.parametrize("choose", [slope, tuned])
-@pytest.mark.parametrize("self_normalized", [False, True])
-@pytest.mark.parametrize("useless", [1e-12, 1e300])
+@for_each(
+    ("choose", "self_normalized", "useless"),
+    itertools.product([slope, tuned], [False, True], [1e-12, 1e300]),
+)
 def test_a_bandwidth_that_leaves_no_rows_is_not_chosen(choose, self_normalized, useless):
     columns, _ = make_doses(size=3000)
     kinds = [KernelIPS(width, self_normalized=self_normalized) for width in (useless, 0.4)]

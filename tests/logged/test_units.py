@@ -297,7 +297,7 @@ def test_logs_in_files_keep_units(tmp_path, suffix):
     assert len(set(log.unit.tolist())) == 7
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("unit", "error", "text"),
     [
         ([0.5, 1.0], TypeError, "unit is float64; expected integers or texts"),

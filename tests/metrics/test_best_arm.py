@@ -14,6 +14,7 @@ from bandit_envs.metrics import (
     StoppingTimeMetric,
 )
 from bandit_envs.policies import TrackAndStopPolicy, UniformAllocationPolicy
+from tests.cases import for_each
 
 MEANS = np.array([0.3, 0.5, 0.6])
 B = 40
@@ -63,7 +64,7 @@ def test_a_policy_that_recommends_nothing_is_refused():
         ErrorMetric(env, UCBPolicy(1.0, num_actions=3))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("errors", "runs", "low", "high"),
     [(0, 10, 0.0, 0.2775), (1, 10, 0.0179, 0.4042), (15, 50, 0.1910, 0.4375), (7, 7, 0.6457, 1.0)],
 )

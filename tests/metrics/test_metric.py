@@ -84,7 +84,7 @@ def test_the_totals_of_rows_are_kept(rewards):
     np.testing.assert_allclose(average_reward(rewards).totals, rewards.sum(axis=0), rtol=1e-12)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("count", "confidence", "quantile"),
     [(2, 0.95, 12.7062), (3, 0.99, 9.92484), (10, 0.95, 2.26216), (10**6, 0.95, 1.95997)],
 )

@@ -119,7 +119,7 @@ def test_integers_may_be_of_any_dtype_that_has_room_for_the_later_ones():
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize(
+@for_each(
     ("number", "dtype"),
     [(300, np.int8), (-1, np.uint64), (2**32, np.int32), (1e300, np.float32), (-7e4, np.float16)],
 )

@@ -41,7 +41,7 @@ def test_a_number_may_be_of_any_kind(cell):
     np.testing.assert_array_equal(read(age=cell), read())
 
 
-@pytest.mark.parametrize(
+@for_each(
     "cell",
     [
         MORNING.replace(tzinfo=AHEAD),  # as a clock showed it there
@@ -50,7 +50,6 @@ def test_a_number_may_be_of_any_kind(cell):
         "2024-01-01 06:00",
         "2024-01-01T06:00:00Z",
     ],
-    ids=["zone", "minutes", "nanoseconds", "text", "utc"],
 )
 def test_a_time_may_be_of_any_kind(cell):
     np.testing.assert_array_equal(read(seen=cell), read())
@@ -73,7 +72,7 @@ def test_a_missing_cell_and_a_container_are_refused(name, cell):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "cell"),
     [
         ("age", decimal.Decimal("sNaN")),
@@ -83,7 +82,6 @@ def test_a_missing_cell_and_a_container_are_refused(name, cell):
         ("seen", 3),
         ("seen", datetime.time(1)),
     ],
-    ids=["signal", "fraction", "integer", "february", "number", "clock"],
 )
 def test_a_cell_without_a_value_is_refused(name, cell):
     with pytest.raises(ValueError, match=f"context\\['{name}'\\] is "):
