@@ -13,6 +13,8 @@ from bandit_envs.logged import (
     InversePropensityScoring,
     SelfNormalizedDR,
     SelfNormalizedIPS,
+    SlateIndependentIPS,
+    SlateProbabilities,
     SwitchDR,
     estimate_batches,
     merge_sums,
@@ -164,6 +166,25 @@ def test_a_clear_loss_that_few_rows_decide_has_a_small_p_value_but_none_below_a_
     assert invert_interval(clear.interval) < 1e-6
     terms = mean_terms(np.append(np.full(999, 1.0), 1.2))
     assert p_value_of(terms.sums().estimate()) == 0.001
+
+
+def test_a_p_value_of_ratios_of_many_slots_takes_one_pass_over_the_rows():
+    rng = np.random.default_rng(0)
+    table = rng.uniform(0.2, 0.8, (100, 3))
+    given = [SlateProbabilities(slot=each) for each in (np.full((100, 3), 0.5), table)]
+    terms = SlateIndependentIPS(self_normalized=True).terms(rng.random((100, 3)), *given)
+    passes = []
+
+    class Rows:
+        def __iter__(self):
+            passes.append("rows")
+            yield terms
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        estimate = terms.sums().estimate(Rows())
+    assert p_value_of(estimate) < 0.05
+    assert passes == ["rows"]
 
 
 def test_p_values_without_a_gain_or_an_error_are_1_and_0():
