@@ -49,7 +49,7 @@ def in_memory(few):
 
 
 def evaluate_streams(log, all_rows, **options):
-    policies = {"text": "lin_ucb", "learned": DirectMethodLearner(), "uniform": "random"}
+    policies = {"text": "lin_ucb", "learned": DirectMethodLearner()}
     options |= {"by": "action", "baseline": "learned", "all_rows": all_rows}
     return evaluate(log, policies, ["snips", "dr"], **options)
 

@@ -100,13 +100,14 @@ def test_gains_may_be_over_another_policy_and_within_segments():
         log, observation=np.arange(1000.0)[:, np.newaxis] % 2, encoding=encoding
     )
     policies = {"all": "random_slate", "best": BestFirst(2, num_actions=4)}
-    found = evaluate(log, policies, baseline="all", by="new")
+    estimators = ["slate_ips", "slot_snips"]
+    found = evaluate(log, policies, estimators, baseline="all", by="new")
     assert list(found.segments) == ["0", "1"]
     for name, rows in found.segments.items():
         part = log[log.observation[:, 0] == int(name)]
-        alone = evaluate(part, policies, baseline="all").rows
+        alone = evaluate(part, policies, estimators, baseline="all").rows
         assert [row.value for row in rows] == pytest.approx([row.value for row in alone])
-        assert [row.rows for row in rows] == [500] * 13
+        assert [row.rows for row in rows] == [500] * 5
         gains = [row.gain for row in rows if row.policy == "best"]
         assert gains == pytest.approx([row.gain for row in alone if row.policy == "best"])
     assert all(np.isnan(row.gain) for row in found.rows if row.policy == "all")

@@ -18,7 +18,7 @@ from tests.serving.services import CONTEXT, NAMES, arms, contextual, open_arms, 
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 
-USERS = 40
+USERS = 30
 FAULTS = (
     sqlite3.OperationalError("database or disk is full"),
     sqlite3.DatabaseError("database disk image is malformed"),
@@ -98,11 +98,11 @@ def calls_of(user):
     if user > 5 and user % 4:
         rewards = [(f"user-{user - lag}", float(user % 3 == 0)) for lag in (5, 3)]
         calls.append(lambda service: service.reward_many(rewards))
-    if user == 14:
+    if user == 10:
         calls.append(lambda service: "black" in service.actions or service.add_action("black"))
-    if user == 23:
+    if user == 17:
         calls.append(lambda service: "red" in service.open_actions and service.retire_action("red"))
-    if user == 31:
+    if user == 24:
         calls.append(lambda service: "red" in service.open_actions or service.add_action("red"))
     return calls
 

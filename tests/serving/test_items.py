@@ -377,10 +377,10 @@ def test_a_linear_policy_without_a_constant_is_told(tmp_path):
 
 def test_a_report_has_the_items_that_were_chosen_most(tmp_path):
     with open_offers(tmp_path) as service:
-        serve_users(service, range(200))
+        serve_users(service, range(120))
         report = service.report(reward_range=(0.0, 1.0))
         log = service.log()
-    assert report.decisions == 200
+    assert report.decisions == 120
     assert report.rewards == len(log)
     assert len(report.actions) == 20 < report.num_items == len(log.encoding.items)
     counts = [row.decisions for row in report.actions]
