@@ -90,6 +90,7 @@ def test_actions_and_propensities_are_those_of_each_file(folder):
     assert sum(map(len, batches)) == len(log)
 
 
+@pytest.mark.filterwarnings("ignore:.*the estimate is unreliable")
 def test_a_policy_of_the_new_actions_is_evaluated_on_all_rows(folder):
     pytest.importorskip("joblib")  # starts the workers
     log = read_log(folder)
