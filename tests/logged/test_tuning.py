@@ -33,7 +33,7 @@ pytestmark = pytest.mark.filterwarnings(
 WIDTHS = [0.05, 0.1, 0.2, 0.4, 0.8]
 
 
-def make_doses(size=20_000, seed=0, far=0.2):
+def make_doses(size=10_000, seed=0, far=0.2):
     """Returns columns of doses, and the value of the policy."""
     rng = np.random.default_rng(seed)
     context = rng.uniform(-1.0, 1.0, size)
@@ -64,7 +64,7 @@ def test_a_bandwidth_is_chosen_whose_estimate_is_near_the_truth(choose, self_nor
 
 def test_a_bandwidth_of_dr_is_chosen_too():
     columns, truth = make_doses()
-    predicted = np.full(20_000, 1.0)
+    predicted = np.full(10_000, 1.0)
 
     best, estimate = slope([KernelDR(w) for w in WIDTHS], **columns, predicted_rewards=predicted)
 
@@ -157,8 +157,8 @@ def test_estimates_of_batches_are_chosen_as_those_of_the_whole_log():
 
 
 def test_a_bandwidth_that_is_too_large_is_told_once():
-    columns, _ = make_doses(size=200_000)
-    predicted = np.zeros(200_000)
+    columns, _ = make_doses(size=50_000)
+    predicted = np.zeros(50_000)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         KernelIPS(0.8).estimate(**columns)
@@ -171,7 +171,7 @@ def test_a_bandwidth_that_is_too_large_is_told_once():
 
 @pytest.mark.parametrize("make", [KernelIPS, functools.partial(KernelIPS, self_normalized=True)])
 def test_an_estimate_that_moves_with_the_bandwidth_warns_and_a_steady_one_does_not(make):
-    columns, truth = make_doses(size=200_000)
+    columns, truth = make_doses(size=50_000)
     with pytest.warns(UserWarning, match="moves with the bandwidth") as caught:
         moving = make(0.8).estimate(**columns)
     assert caught[0].filename == __file__
