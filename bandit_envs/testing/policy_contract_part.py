@@ -52,7 +52,7 @@ class PolicyContractPart:
     num_steps: int = 20
     num_choices: int = 1000
     rounding: float = 1e-9
-    _shared: ClassVar[dict[Hashable, Any]]
+    _shared_run: ClassVar[dict[Hashable, Any]]
 
     def make_policy(self, env: PyEnvironment, seed: int) -> Policy:
         """Returns a new policy that fits `env`; two of them may differ in their `seed` alone."""
@@ -65,11 +65,11 @@ class PolicyContractPart:
     def _once(self, name: Hashable, make: Callable[[], Made]) -> Made:
         """Returns what `make` made when the first test of the class asked for this name."""
         kind = type(self)
-        if "_shared" not in vars(kind):
-            kind._shared = {}
-        if name not in kind._shared:
-            kind._shared[name] = make()
-        found: Made = kind._shared[name]
+        if "_shared_run" not in vars(kind):
+            kind._shared_run = {}
+        if name not in kind._shared_run:
+            kind._shared_run[name] = make()
+        found: Made = kind._shared_run[name]
         return found
 
     def _life(self) -> Life:
