@@ -26,7 +26,7 @@ from bandit_envs.trajectories import TimeStep, Trajectory
 Made = TypeVar("Made")
 
 
-class Life(NamedTuple):
+class PolicyLife(NamedTuple):
     """A policy of seed 1, and its only run.
 
     Fields:
@@ -72,16 +72,16 @@ class PolicyContractPart:
         found: Made = kind._shared_run[name]
         return found
 
-    def _life(self) -> Life:
+    def _life(self) -> PolicyLife:
         """Returns the policy of seed 1 with its run, which all tests of the class share."""
         return self._once("life", self._live)
 
-    def _live(self) -> Life:
+    def _live(self) -> PolicyLife:
         before = global_randomness()
         env, policy = self._pair()
         constants = copy.deepcopy(constants_of(policy))
         run = run_policy(policy, env, self.num_steps)
-        return Life(run, policy, constants, (before, global_randomness()))
+        return PolicyLife(run, policy, constants, (before, global_randomness()))
 
     def _run(self) -> PolicyRun:
         """Returns the run of a policy of seed 1, which all tests of the class share."""

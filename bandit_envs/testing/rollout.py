@@ -54,7 +54,7 @@ class Rollout(NamedTuple):
         assert_identical(look(environment), self.views[index + 1], f"what is seen at {place}")
 
 
-class Life(NamedTuple):
+class EnvironmentLife(NamedTuple):
     """An environment of seed 1, and its only rollout.
 
     Fields:
@@ -78,7 +78,7 @@ class ContractPart:
 
     num_steps: int = 12
     num_rewards: int = 4000
-    _shared_life: ClassVar[Life]
+    _shared_life: ClassVar[EnvironmentLife]
 
     def make_environment(self, seed: int) -> PyEnvironment:
         """Returns a new environment; two of them may differ in nothing but their `seed`."""
@@ -107,7 +107,7 @@ class ContractPart:
             rollout.states.append(environment.get_state())
         return rollout
 
-    def _life(self) -> Life:
+    def _life(self) -> EnvironmentLife:
         """Returns the environment of seed 1 with its rollout, for all tests of the class."""
         kind = type(self)
         if "_shared_life" not in vars(kind):
@@ -116,7 +116,7 @@ class ContractPart:
             new = copy.deepcopy(environment)
             rollout = self.roll_out(environment)
             randomness = (before, global_randomness())
-            kind._shared_life = Life(new, rollout, environment, randomness)
+            kind._shared_life = EnvironmentLife(new, rollout, environment, randomness)
         return kind._shared_life
 
     def _rollout(self) -> Rollout:
