@@ -1,7 +1,7 @@
 """The help texts of the command: what one needs first, and all options."""
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 FIRST = ("positional arguments", "options")
@@ -81,23 +81,41 @@ class Subcommands:
     Args:
         parser: the parser.
         examples: of each subcommand.
+        arguments: what the parser will parse; None for anything.
     """
 
-    def __init__(self, parser: Parser, examples: Mapping[str, Sequence[str]]) -> None:
+    def __init__(
+        self,
+        parser: Parser,
+        examples: Mapping[str, Sequence[str]],
+        arguments: Collection[str] | None,
+    ) -> None:
         self._examples = examples
+        self._arguments = arguments
         self._subparsers = parser.add_subparsers(
             required=True, dest="command", metavar="COMMAND", parser_class=Parser
         )
 
-    def add(self, name: str, needed: str, text: str, function: str) -> Parser:
-        """Returns the parser of a new subcommand.
+    def add(
+        self,
+        name: str,
+        needed: str,
+        text: str,
+        function: str,
+        add_options: Callable[[Parser], None],
+    ) -> None:
+        """Adds a subcommand, with its options if the arguments have its name.
 
         Args:
             name: of the subcommand.
             needed: what the user has to write after it.
             text: says what it does.
             function: does it, as `module:function`.
+            add_options: adds its options to a parser.
         """
+        if self._arguments is not None and name not in self._arguments:
+            self._subparsers.add_parser(name, help=text, add_help=False)
+            return
         examples = self._examples[name]
         usage = " ".join(["bandit-envs", name, *needed.split(), "[OPTION]..."])
         more = f"bandit-envs {name} --help {ALL} shows all options and examples."
@@ -122,4 +140,4 @@ class Subcommands:
             help=f"show the first options, or {ALL}, and exit",
         )
         parser.set_defaults(func=function, parser=parser)
-        return parser
+        add_options(parser)
