@@ -183,6 +183,14 @@ def test_where_a_task_fails_the_others_go_on(tmp_path, backend):
     assert b"Stumbling" not in tables(output)["summary.csv"]
 
 
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """The tables of `TINY` where nothing fails."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    assert sweep(folder, TINY).code == 0
+    return tables(folder / "results")
+
+
 POISON = """
 import os
 import bandit_envs.studies.running.workers as workers
@@ -199,7 +207,9 @@ workers.run_task = run_or_die
 
 
 @pytest.mark.slow
-def test_a_dead_worker_ends_the_run_with_one_line_and_keeps_what_was_finished(tmp_path):
+def test_a_dead_worker_ends_the_run_with_one_line_and_keeps_what_was_finished(
+    tmp_path, undisturbed
+):
     (tmp_path / "sitecustomize.py").write_text(POISON)
     output = tmp_path / "results"
     arguments = ("sweep", write(tmp_path, TINY), "--workers", "2", "--output", output)
@@ -211,8 +221,7 @@ def test_a_dead_worker_ends_the_run_with_one_line_and_keeps_what_was_finished(tm
     assert line.endswith(f"; this resumes it: {line_of(*arguments)}")
     assert len(finished_tasks(output)) < 20
     assert finish(start(*arguments)).code == 0
-    sweep(tmp_path, TINY, output="undisturbed")
-    assert tables(output) == tables(tmp_path / "undisturbed")
+    assert tables(output) == undisturbed
 
 
 def test_a_worker_with_another_numpy_does_nothing(tmp_path, monkeypatch):
@@ -258,7 +267,9 @@ def fail_in_fsync(calls, monkeypatch):
         pytest.param(fail_in_fsync, 8, marks=pytest.mark.slow),
     ],
 )
-def test_a_full_disk_ends_the_run_and_damages_nothing(tmp_path, monkeypatch, fail, calls):
+def test_a_full_disk_ends_the_run_and_damages_nothing(
+    tmp_path, monkeypatch, undisturbed, fail, calls
+):
     with monkeypatch.context() as disk:
         fail(calls, disk)
         code, _, err = sweep(tmp_path, TINY, "--workers", "threading:1")
@@ -272,8 +283,7 @@ def test_a_full_disk_ends_the_run_and_damages_nothing(tmp_path, monkeypatch, fai
     assert len(finished_tasks(output)) == 20 - len(results.missing())
 
     assert sweep(tmp_path, TINY).code == 0
-    sweep(tmp_path, TINY, output="undisturbed")
-    assert tables(output) == tables(tmp_path / "undisturbed")
+    assert tables(output) == undisturbed
 
 
 def test_the_last_words_of_a_run_that_stopped_are_the_command_that_resumes_it(
