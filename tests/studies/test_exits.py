@@ -54,9 +54,11 @@ def check_failed(output, number, total, what):
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("how", ENDS)
-@pytest.mark.parametrize("hook", ["learn", "select"])
-def test_a_policy_that_ends_the_process_has_failed(tmp_path, how, hook):
+@pytest.mark.parametrize(
+    ("hook", "how"),
+    [*(("learn", how) for how in ENDS), ("select", "exit"), ("select", "generator_exit")],
+)
+def test_a_policy_that_ends_the_process_has_failed(tmp_path, hook, how):
     study = ending([f'{MINE}:Ending:how="{how}",hook="{hook}"'])
     found = sweep(tmp_path, study, "--workers", "threading:1")
     check_failed(found, 1, 3, WHAT[how])
@@ -66,9 +68,14 @@ def test_a_policy_that_ends_the_process_has_failed(tmp_path, how, hook):
     assert "Ending" not in table
 
 
-@pytest.mark.parametrize("how", ENDS)
-@pytest.mark.parametrize("hook", ["draw_rewards", "next_state"])
-def test_an_environment_that_ends_the_process_has_failed(tmp_path, how, hook):
+@pytest.mark.parametrize(
+    ("hook", "how"),
+    [
+        *(("draw_rewards", how) for how in ("exit", "interrupt")),
+        *(("next_state", how) for how in ("exit_with_text", "generator_exit", "silent")),
+    ],
+)
+def test_an_environment_that_ends_the_process_has_failed(tmp_path, hook, how):
     environment = f'{MINE}:EndingArms:how="{how}",hook="{hook}"'
     found = sweep(tmp_path, ending([], environment), "--workers", "threading:1")
     check_failed(found, 6, 6, WHAT[how])

@@ -116,9 +116,10 @@ def test_for_quantiles_each_run_keeps_what_it_earned_up_to_some_steps(environmen
     ids=["contextual", "testbed"],
 )
 def test_two_threads_write_what_one_writes(tmp_path, text):
+    short = text.replace("steps = 15", "steps = 5")
     for workers in (1, 2):
         arguments = ("--workers", f"threading:{workers}")
-        assert sweep(tmp_path, text, *arguments, output=str(workers)).code == 0
+        assert sweep(tmp_path, short, *arguments, output=str(workers)).code == 0
     assert tables(tmp_path / "1") == tables(tmp_path / "2")
 
 
@@ -370,7 +371,7 @@ LONG = [
         marks=pytest.mark.slow,
     ),
     (["bernoulli:means=[0.1,0.9]"], ["lucb:delta=0.1"], {"metrics": ["error", "stopping_time"]}),
-    (["tests.studies.mine:Delayed:means=[0.1,0.9],delay=5"], ["greedy"], {"runs": 20}),
+    (["tests.studies.mine:Delayed:means=[0.1,0.9],delay=5"], ["greedy"], {"runs": 4}),
     (["testbed:k=4"], ["tests.policies.shared:SharedAverages"], {"runs": 5}),
 ]
 
@@ -398,12 +399,12 @@ def test_a_long_task_goes_on_from_its_last_checkpoint_bit_for_bit(
 ):
     monkeypatch.setattr("bandit_envs.studies.running.checkpoints.SECONDS_BETWEEN", 0.0)
     monkeypatch.setattr("bandit_envs.studies.running.checkpoints.MAX_SHARE", math.inf)
-    one = study(environments, policies, **{"runs": 40, "steps": 180, **values})
+    one = study(environments, policies, **{"runs": 40, "steps": 90, **values})
     task = one.task(one.num_tasks // 2)
     expected = run_task(task)
     path = tmp_path / "checkpoint.npz"
     steps = task.batches * task.steps
-    for last in range(100, steps, 100):
+    for last in (steps * 2 // 5, steps * 4 // 5):  # within a batch
         with pytest.raises(StoppedError):
             run_task(task, Attempt(last), Checkpoint(path, {"task": task.number}))
         assert path.exists()
