@@ -164,16 +164,22 @@ def test_a_folder_that_may_not_be_written_is_refused(tmp_path, monkeypatch):
     assert err.count("\n") == 1
 
 
+def test_a_missing_package_is_named_with_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "rich", None)
+    for module in ("rich.console", "bandit_envs.cli.console", "bandit_envs.cli.studies"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    code, out, err = run("sweep", write(tmp_path, TINY), "--output", tmp_path / "results")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert 'rich is not installed; in a checkout: pip install ".[cli]"' in err
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("package", "extra"),
-    [
-        ("rich", "cli"),
-        pytest.param("threadpoolctl", "cli", marks=pytest.mark.slow),
-        pytest.param("distributed", "dask", marks=pytest.mark.slow),
-        pytest.param("ray", "ray", marks=pytest.mark.slow),
-    ],
+    [("rich", "cli"), ("threadpoolctl", "cli"), ("distributed", "dask"), ("ray", "ray")],
 )
-def test_a_missing_package_is_named_with_what_to_install(package, extra, tmp_path):
+def test_a_package_that_is_missing_from_the_start_is_named_too(package, extra, tmp_path):
     code = f"""
 import sys
 
