@@ -89,7 +89,7 @@ batch_size = 2
 name = "random"
 
 [[policy]]
-name = "linear_epsilon_greedy"
+name = "epsilon_greedy"
 epsilon = [0, 0.25, 0.5, 1]
 """
 

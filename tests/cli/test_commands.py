@@ -131,7 +131,7 @@ def test_every_run_has_a_line_and_the_summary_has_their_means(tmp_path):
 def test_a_report_shows_differences_to_the_first_policy_by_environment(tmp_path):
     sweep(tmp_path, TINY.replace("batch_size = 2", "batch_size = [2, 3]"))
     out = run("report", tmp_path / "results").out.partition("Differences to random")[2]
-    assert out.count("linear ε-greedy") == 8
+    assert out.count("ε-greedy") == 8
     table = rows(tmp_path / "results" / "runs.csv")
     for environment in {row["environment"] for row in table}:
         means = {
@@ -140,7 +140,7 @@ def test_a_report_shows_differences_to_the_first_policy_by_environment(tmp_path)
                 for row in table
                 if (row["environment"], row["policy"]) == (environment, policy)
             ]
-            for policy in ("random", "linear_epsilon_greedy:epsilon=0.5")
+            for policy in ("random", "epsilon_greedy:epsilon=0.5")
         }
         differences = np.subtract(*reversed(means.values()))
         assert f" {differences.mean():.3f} (" in out
@@ -386,7 +386,7 @@ def test_only_what_is_missing_is_done(tmp_path):
 
 def test_progress_counts_steps(tmp_path):
     assert "60 of 60 steps" in sweep(tmp_path, TINY.replace("0.25, 0.5, ", "")).err
-    text = TINY.replace("per_arm", "testbed").replace("linear_", "").replace("runs = 4", "runs = 9")
+    text = TINY.replace("per_arm", "testbed").replace("runs = 4", "runs = 9")
     for line in ("global_dim = 2", "arm_dim = 2", "max_num_actions = 3", "batch_size = 2"):
         text = text.replace(line + "\n", "")
     long = text.replace("steps = 5", "steps = 300")

@@ -34,7 +34,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 
 pytestmark = pytest.mark.slow
-LONGER = TINY.replace("steps = 5", "steps = 600")
+LONGER = TINY.replace("steps = 5", "steps = 2000")
 """A study that still has most of its 20 tasks to run once a process is found and killed."""
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "colab/docs/studies_clusters.md").read_text("utf-8").replace("\\\n", " ")

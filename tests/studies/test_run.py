@@ -199,7 +199,7 @@ import bandit_envs.studies.running.workers as workers
 run_task = workers.run_task
 
 def run_or_die(task, *others):
-    if str(task.policy) == "linear_epsilon_greedy:epsilon=0.5":
+    if str(task.policy) == "epsilon_greedy:epsilon=0.5":
         os._exit(3)
     return run_task(task, *others)
 

@@ -151,7 +151,7 @@ def test_a_title_is_one_line_that_a_terminal_can_show():
             "policy random has no parameter 'seed' that users give",
         ),
         ("[0, 0.25, 0.5, 1]", "[[0, 1]]", r"epsilon is \[0, 1\]"),
-        ("[0, 0.25, 0.5, 1]", "[1, 1.0]", "linear_epsilon_greedy:epsilon=1.0 is listed twice"),
+        ("[0, 0.25, 0.5, 1]", "[1, 1.0]", "epsilon_greedy:epsilon=1.0 is listed twice"),
         ("[0, 0.25, 0.5, 1]", "1979-05-27", "epsilon is .*1979"),
         ('name = "per_arm"', 'name = "per-arm"', "did you mean per_arm"),
         ("max_num_actions = 3", "max_num_actions = 0", "max_num_actions is 0"),
