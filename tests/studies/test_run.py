@@ -138,13 +138,25 @@ def test_a_missing_library_names_its_extra(tmp_path, monkeypatch, missing):
         run(parse(TINY), tmp_path)
 
 
-def test_threads_leave_linear_algebra_as_it_was(tmp_path):
+def test_each_run_has_one_thread_for_linear_algebra_and_leaves_it_as_it_was(tmp_path, monkeypatch):
+    def threads():
+        return [library["num_threads"] for library in working.threadpoolctl.threadpool_info()]
+
+    def note(*arguments):
+        seen.append(max(threads()))
+        return run_task(*arguments)
+
+    seen = []
     working._use_one_thread.cache_clear()
-    libraries = working.threadpoolctl.threadpool_info
+    monkeypatch.setattr(working, "run_task", note)
+    one = study(["testbed:k=2"], ["random"], runs=2, steps=2)
     with working.threadpoolctl.threadpool_limits(2):
-        before = [library["num_threads"] for library in libraries()]
-        run(parse(TINY), tmp_path, backend="threading")
-        after = [library["num_threads"] for library in libraries()]
+        before = threads()
+        for backend in ("loky", "loky", "threading"):
+            run(one, tmp_path / str(len(seen)), backend=backend)
+        after = threads()
+    assert seen == [1, 1, 1]
+    assert max(before) == 2
     assert after[: len(before)] == before
 
 
