@@ -178,7 +178,7 @@ def wait_for(condition, process, seconds=60):
     while not condition():
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
-        time.sleep(0.005)
+        time.sleep(0.02)
 
 
 def gallery():

@@ -287,7 +287,12 @@ policy = ["mine:Always:action=1", "ucb:c=1"]
 [[environment]]
 name = "mine:Bernoulli"
 means = [[0.1, 0.9], [0.5, 0.5, 0.5]]
+
+[[environment]]
+name = "testbed"
+k = 4
 """
+"""Tasks of one run with classes of one's own, and of many runs at once."""
 
 
 @pytest.mark.slow
@@ -317,7 +322,7 @@ def sweep_own(folder, workers):
     options = ("--workers", workers, "--output", "results")
     code, _, err = finish(start("sweep", "study.toml", *options, folder=folder))
     assert code == 0, err
-    assert len(rows(folder / "results" / "summary.csv")) == 4
+    assert len(rows(folder / "results" / "summary.csv")) == 6
     return tables(folder / "results")
 
 

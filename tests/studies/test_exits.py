@@ -94,9 +94,8 @@ def test_it_has_failed_wherever_it_runs(tmp_path, how, backend, workers):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["exit", "silent"])
-@pytest.mark.parametrize("cluster", ["dask", "ray"])
-def test_it_has_failed_on_a_cluster(tmp_path, how, cluster):
+@pytest.mark.parametrize(("cluster", "how"), [("dask", "silent"), ("ray", "exit")])
+def test_it_has_failed_on_a_cluster(tmp_path, cluster, how):
     pytest.importorskip({"dask": "distributed", "ray": "ray"}[cluster])
     study = ending([f'{MINE}:Ending:how="{how}",hook="learn"'])
     options = ("--output", tmp_path / "results", "--workers", f"{cluster}:2")
