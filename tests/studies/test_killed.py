@@ -31,7 +31,7 @@ KILLS = 8
 STUDY = """
 title = "Killed"
 runs = 5
-steps = 250
+steps = 150
 metrics = ["reward", "regret"]
 panels = ["regret"]
 
