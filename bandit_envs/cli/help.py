@@ -1,7 +1,7 @@
 """The help texts of the command: what one needs first, and all options."""
 
 import argparse
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 FIRST = ("positional arguments", "options")
@@ -81,17 +81,17 @@ class Subcommands:
     Args:
         parser: the parser.
         examples: of each subcommand.
-        arguments: what the parser will parse; None for anything.
+        called: the only subcommand that is added; if it is none, all are.
     """
 
     def __init__(
         self,
         parser: Parser,
         examples: Mapping[str, Sequence[str]],
-        arguments: Collection[str] | None,
+        called: str | None,
     ) -> None:
         self._examples = examples
-        self._arguments = arguments
+        self._added = [called] if called in examples else [*examples]
         self._subparsers = parser.add_subparsers(
             required=True, dest="command", metavar="COMMAND", parser_class=Parser
         )
@@ -104,7 +104,7 @@ class Subcommands:
         function: str,
         add_options: Callable[[Parser], None],
     ) -> None:
-        """Adds a subcommand, with its options if the arguments have its name.
+        """Adds a subcommand, unless only another one is called.
 
         Args:
             name: of the subcommand.
@@ -113,8 +113,7 @@ class Subcommands:
             function: does it, as `module:function`.
             add_options: adds its options to a parser.
         """
-        if self._arguments is not None and name not in self._arguments:
-            self._subparsers.add_parser(name, help=text, add_help=False)
+        if name not in self._added:
             return
         examples = self._examples[name]
         usage = " ".join(["bandit-envs", name, *needed.split(), "[OPTION]..."])

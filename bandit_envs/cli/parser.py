@@ -5,7 +5,6 @@ called, because it needs more than NumPy.
 """
 
 import argparse
-from collections.abc import Collection
 from pathlib import Path
 
 from bandit_envs import __version__
@@ -40,12 +39,11 @@ FIRST_COMMANDS = ("reproduce", "run", "evaluate", "list")
 """The commands of which the help text has an example."""
 
 
-def make_parser(arguments: Collection[str] | None = None) -> Parser:
+def make_parser(called: str | None = None) -> Parser:
     """Returns the parser of the command.
 
     Args:
-        arguments: what it will parse; None for anything. A subcommand that is not among them has
-            no options.
+        called: the only subcommand that it needs; if it is none, the parser has all.
     """
     parser = Parser(
         "bandit-envs",
@@ -57,7 +55,7 @@ def make_parser(arguments: Collection[str] | None = None) -> Parser:
         formatter_class=FirstHelp,
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    _add_subcommands(Subcommands(parser, EXAMPLES, arguments))
+    _add_subcommands(Subcommands(parser, EXAMPLES, called))
     return parser
 
 

@@ -282,7 +282,7 @@ OWN_STUDY = """
 title = "Mine"
 runs = 10
 steps = 20
-policy = ["mine:Always:action=1", "ucb:c=1"]
+policy = ["mine:Always:action=1", "ucb:c=1", 'mine:Ending:how="exit",hook="learn",step=15']
 
 [[environment]]
 name = "mine:Bernoulli"
@@ -292,7 +292,7 @@ means = [[0.1, 0.9], [0.5, 0.5, 0.5]]
 name = "testbed"
 k = 4
 """
-"""Tasks of one run with classes of one's own, and of many runs at once."""
+"""Tasks of one run with classes of one's own, and of many runs at once. One policy exits."""
 
 
 @pytest.mark.slow
@@ -321,7 +321,12 @@ def sweep_own(folder, workers):
     write(folder, OWN_STUDY)
     options = ("--workers", workers, "--output", "results")
     code, _, err = finish(start("sweep", "study.toml", *options, folder=folder))
-    assert code == 0, err
+    assert code == 1, err
+    assert "21 of 63 tasks failed" in err
+    failed = [line for line in err.splitlines() if line.startswith("failed: ")]
+    assert len(failed) == 21
+    for line in failed:
+        assert re.search(r"Ending:.*SystemExit: 0 \(.*mine\.py:\d+\)$", line)
     assert len(rows(folder / "results" / "summary.csv")) == 6
     return tables(folder / "results")
 

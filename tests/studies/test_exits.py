@@ -15,7 +15,7 @@ pytest.importorskip("rich")
 from bandit_envs.names.users_code import ExitError, describe, exits_as_errors
 from bandit_envs.studies import TasksFailedError
 from bandit_envs.studies.running.run import run as run_study
-from tests.command_line import finish, finished_tasks, run, start, sweep, tables, write
+from tests.command_line import finished_tasks, run, sweep, tables
 from tests.studies.mine import ENDS, EndingArms, SilentError
 from tests.studies.test_study import parse
 
@@ -90,16 +90,6 @@ def test_an_environment_that_ends_the_process_has_failed(tmp_path, hook, how):
 def test_it_has_failed_wherever_it_runs(tmp_path, how, backend, workers):
     study = ending([f'{MINE}:Ending:how="{how}",hook="learn"'])
     found = sweep(tmp_path, study, "--workers", f"{backend}:{workers}")
-    check_failed(found, 1, 3, WHAT[how])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("cluster", "how"), [("dask", "silent"), ("ray", "exit")])
-def test_it_has_failed_on_a_cluster(tmp_path, cluster, how):
-    pytest.importorskip({"dask": "distributed", "ray": "ray"}[cluster])
-    study = ending([f'{MINE}:Ending:how="{how}",hook="learn"'])
-    options = ("--output", tmp_path / "results", "--workers", f"{cluster}:2")
-    found = finish(start("sweep", write(tmp_path, study), *options))
     check_failed(found, 1, 3, WHAT[how])
 
 

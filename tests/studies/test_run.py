@@ -233,7 +233,7 @@ def test_a_dead_worker_ends_the_run_with_one_line_and_keeps_what_was_finished(
     assert "a worker process has died (EXIT(3))" in line
     assert line.endswith(f"; this resumes it: {line_of(*arguments)}")
     assert len(finished_tasks(output)) < 20
-    assert finish(start(*arguments)).code == 0
+    assert sweep(tmp_path, TINY).code == 0
     assert tables(output) == undisturbed
 
 
