@@ -722,7 +722,7 @@ def test_no_two_options_of_a_command_have_the_same_help():
 
 def command_parser(name):
     """Returns the parser of a subcommand."""
-    (action,) = [each for each in make_parser()._actions if each.dest == "command"]
+    (action,) = [each for each in make_parser(name)._actions if each.dest == "command"]
     return action.choices[name]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import for_each
 from tests.command_line import SMALL, TINY, run, run_testbed, sweep, write
 
 pytest.importorskip("filelock")
@@ -18,7 +19,7 @@ ONE = ("--policy", "random", "--runs", "2", "--steps", "5", "--workers", "1")
 HYBRID = "contextual:model=hybrid_ridge,rule=upper_bound"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "message"),
     [
         (["run", "testbed", "--policy", "thomson"], "did you mean thompson"),
@@ -93,7 +94,7 @@ def test_wrong_input_ends_with_one_line_and_no_file(tmp_path, monkeypatch, argum
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "message"),
     [
         ("runs = ", "Invalid value"),

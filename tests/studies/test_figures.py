@@ -10,9 +10,11 @@ import warnings
 import numpy as np
 import pytest
 
-Text = pytest.importorskip("matplotlib.text").Text
+pytest.importorskip("matplotlib")
 pytest.importorskip("filelock")
 pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
+
+from matplotlib.text import Text
 
 from bandit_envs.studies.definition import study as studying
 from bandit_envs.studies.results.records import merge

@@ -20,6 +20,7 @@ from bandit_envs.studies.definition.rows_in_turn import (
 from bandit_envs.studies.running.tasks import make_pair, run_task
 from bandit_envs.testing import assert_identical
 from tests import command_line
+from tests.cases import for_each
 from tests.studies.test_study import study
 
 SHARED = "tests.policies.shared:SharedAverages"
@@ -95,7 +96,7 @@ def test_arrays_that_runs_would_share_are_refused_with_the_line_of_their_class()
         study(["testbed:k=4"], ["tests.policies.shared:Unsaid"], runs=4)
 
 
-@pytest.mark.parametrize("value", [None, 3, [1, "a"], [["testbed:k=4"]], [["testbed:k=4", 2]]])
+@for_each("value", [None, 3, [1, "a"], [["testbed:k=4"]], [["testbed:k=4", 2]]])
 def test_what_is_no_pair_in_a_file_is_left_out(value):
     assert read_row_by_row(value) == []
 
