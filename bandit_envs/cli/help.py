@@ -81,7 +81,7 @@ class Subcommands:
     Args:
         parser: the parser.
         examples: of each subcommand.
-        called: the only subcommand that is added; if it is none, all are.
+        called: the only subcommand to add; all are added if this is the name of none.
     """
 
     def __init__(
@@ -99,6 +99,7 @@ class Subcommands:
     def add(
         self,
         name: str,
+        *,
         needed: str,
         text: str,
         function: str,

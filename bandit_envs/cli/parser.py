@@ -43,7 +43,7 @@ def make_parser(called: str | None = None) -> Parser:
     """Returns the parser of the command.
 
     Args:
-        called: the only subcommand that it needs; if it is none, the parser has all.
+        called: the only subcommand that it needs; it has all if this is the name of none.
     """
     parser = Parser(
         "bandit-envs",
@@ -63,80 +63,80 @@ def _add_subcommands(subcommands: Subcommands) -> None:
     """Adds all subcommands, in the order in which the help text has them."""
     subcommands.add(
         "reproduce",
-        "[NAME]",
-        "run a published figure, and compare the values",
-        "bandit_envs.cli.studies:reproduce",
-        _add_reproduce,
+        needed="[NAME]",
+        text="run a published figure, and compare the values",
+        function="bandit_envs.cli.studies:reproduce",
+        add_options=_add_reproduce,
     )
     subcommands.add(
         "run",
-        "ENV [--policy SPEC]...",
-        "compare policies in an environment",
-        "bandit_envs.cli.studies:run",
-        _add_run,
+        needed="ENV [--policy SPEC]...",
+        text="compare policies in an environment",
+        function="bandit_envs.cli.studies:run",
+        add_options=_add_run,
     )
     subcommands.add(
         "sweep",
-        "STUDY.toml",
-        "run every combination in a study file",
-        "bandit_envs.cli.studies:sweep",
-        _add_sweep,
+        needed="STUDY.toml",
+        text="run every combination in a study file",
+        function="bandit_envs.cli.studies:sweep",
+        add_options=_add_sweep,
     )
     subcommands.add(
         "report",
-        "DIR",
-        "summarise a results folder as tables and a figure",
-        "bandit_envs.cli.studies:report",
-        _add_report,
+        needed="DIR",
+        text="summarise a results folder as tables and a figure",
+        function="bandit_envs.cli.studies:report",
+        add_options=_add_report,
     )
     subcommands.add(
         "show",
-        "DIR",
-        "write results, a service's decisions or a test of variants as a page of HTML",
-        "bandit_envs.cli.show:show",
-        _add_show,
+        needed="DIR",
+        text="write results, a service's decisions or a test of variants as a page of HTML",
+        function="bandit_envs.cli.show:show",
+        add_options=_add_show,
     )
     subcommands.add(
         "watch",
-        "ENV --policy SPEC",
-        "animate a policy, and what it knows of the arms",
-        "bandit_envs.cli.watch:watch",
-        _add_watch,
+        needed="ENV --policy SPEC",
+        text="animate a policy, and what it knows of the arms",
+        function="bandit_envs.cli.watch:watch",
+        add_options=_add_watch,
     )
     subcommands.add(
         "evaluate",
-        "LOG --policy SPEC...",
-        "estimate from a log what policies would have earned",
-        "bandit_envs.cli.evaluate:evaluate",
-        _add_evaluate,
+        needed="LOG --policy SPEC...",
+        text="estimate from a log what policies would have earned",
+        function="bandit_envs.cli.evaluate:evaluate",
+        add_options=_add_evaluate,
     )
     subcommands.add(
         "learn",
-        "LOG --output FILE",
-        "learn a policy from a log alone",
-        "bandit_envs.cli.learn:learn",
-        _add_learn,
+        needed="LOG --output FILE",
+        text="learn a policy from a log alone",
+        function="bandit_envs.cli.learn:learn",
+        add_options=_add_learn,
     )
     subcommands.add(
         "apply",
-        "POLICY TABLE --output FILE",
-        "decide by a learned policy",
-        "bandit_envs.cli.learn:apply",
-        _add_apply,
+        needed="POLICY TABLE --output FILE",
+        text="decide by a learned policy",
+        function="bandit_envs.cli.learn:apply",
+        add_options=_add_apply,
     )
     subcommands.add(
         "route",
-        "TABLE --policy SPEC...",
-        "compare routers of requests by score and cost",
-        "bandit_envs.cli.route:route",
-        _add_route,
+        needed="TABLE --policy SPEC...",
+        text="compare routers of requests by score and cost",
+        function="bandit_envs.cli.route:route",
+        add_options=_add_route,
     )
     subcommands.add(
         "list",
-        "[ID | environments [KIND] | policies [KIND]]",
-        "list environments and policies with their parameters",
-        "bandit_envs.cli.listing:show_list",
-        _add_list,
+        needed="[ID | environments [KIND] | policies [KIND]]",
+        text="list environments and policies with their parameters",
+        function="bandit_envs.cli.listing:show_list",
+        add_options=_add_list,
     )
 
 
