@@ -128,7 +128,7 @@ def test_killing_a_sweep_again_and_again_changes_no_byte_of_its_results(tmp_path
     assert np.count_nonzero(np.diff(finished)) >= KILLS // 2
     assert 0 < finished[-1] < 60
 
-    assert finish(start(*arguments, "2")).code == 0
+    assert sweep(tmp_path, STUDY).code == 0
     assert not list(output.rglob(".*.part"))
     assert sweep(tmp_path, STUDY, output="undisturbed").code == 0
     assert tables(output) == tables(tmp_path / "undisturbed")
