@@ -82,12 +82,16 @@ def test_an_environment_that_ends_the_process_has_failed(tmp_path, hook, how):
     assert finished_tasks(tmp_path / "results") == []
 
 
-@pytest.mark.parametrize("how", ["exit", pytest.param("interrupt", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
-    ("backend", "workers"),
-    [("threading", 2), ("loky", 1), pytest.param("loky", 2, marks=pytest.mark.slow)],
+    ("backend", "workers", "how"),
+    [
+        ("threading", 2, "exit"),
+        ("loky", 1, "exit"),
+        pytest.param("threading", 2, "interrupt", marks=pytest.mark.slow),
+        pytest.param("loky", 2, "interrupt", marks=pytest.mark.slow),
+    ],
 )
-def test_it_has_failed_wherever_it_runs(tmp_path, how, backend, workers):
+def test_it_has_failed_wherever_it_runs(tmp_path, backend, workers, how):
     study = ending([f'{MINE}:Ending:how="{how}",hook="learn"'])
     found = sweep(tmp_path, study, "--workers", f"{backend}:{workers}")
     check_failed(found, 1, 3, WHAT[how])
