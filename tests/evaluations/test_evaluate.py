@@ -19,7 +19,7 @@ from bandit_envs import (
 from bandit_envs.evaluations import evaluate, learn
 from bandit_envs.evaluations.estimate_rows import EstimateRow
 from bandit_envs.evaluations.logs import LogError
-from bandit_envs.evaluations.observer import LogObserver
+from bandit_envs.evaluations.passes import LogObserver
 from bandit_envs.logged import (
     BanditLog,
     DirectMethodLearner,

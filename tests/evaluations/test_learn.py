@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bandit_envs.evaluations import evaluate, learn
-from bandit_envs.evaluations.observer import LogObserver
+from bandit_envs.evaluations.passes import LogObserver
 from bandit_envs.logged import (
     DirectMethodLearner,
     DoublyRobustLearner,

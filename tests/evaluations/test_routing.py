@@ -8,7 +8,7 @@ import pytest
 
 from bandit_envs import LinUCBPolicy, OutcomeTableBandit
 from bandit_envs.datasets import Outcomes
-from bandit_envs.evaluations.observer import LogObserver
+from bandit_envs.evaluations.passes import LogObserver
 from bandit_envs.evaluations.routing import evaluate_prices, learn_router
 from bandit_envs.evaluations.routing.mixes import Frontier, find_vertices
 from bandit_envs.evaluations.routing.points import estimate_mean

@@ -77,6 +77,25 @@ def test_a_timeout_ends_a_wait_and_is_no_reward(tmp_path, clock):
     assert (report.rewards, report.timeouts, report.pending) == (5, 5, 0)
 
 
+def test_a_wait_is_over_at_its_time_before_any_call_notes_it(tmp_path, clock):
+    with open_arms(tmp_path, timeout=60.0, timeout_reward=0.25) as service:
+        serve(service, 10, share=0.5)
+        clock(50.0)
+        serve(service, 4, share=0.0)
+        clock(60.0)
+        report = service.report()
+        assert (report.rewards, report.timeouts, report.pending) == (5, 5, 4)
+        assert report.oldest == 10.0
+        assert sum(each.pending for each in report.periods) == 4
+        (note,) = [each for each in report.notes if "timeout" in each]
+        assert note.startswith("The reward 0.25 of 5 decisions whose timeout has passed counts")
+        assert read_report(service.path).pending == 9
+        service.learn()
+        noted = service.report()
+    assert (noted.rewards, noted.timeouts, noted.pending) == (10, 5, 4)
+    assert not any("timeout" in each for each in noted.notes)
+
+
 def test_without_contexts_a_value_is_the_mean_of_the_rewards_of_an_action(tmp_path):
     with open_arms(tmp_path) as service:
         serve(service, 100)
@@ -307,9 +326,11 @@ def test_a_report_says_why_to_distrust_an_estimate(tmp_path):
     assert warned
     report.write_page(tmp_path / "page.html")
     page = html.unescape((tmp_path / "page.html").read_text("utf-8"))
-    for row in warned:
-        assert f"{row.policy}, ips: {row.warnings}" in str(report)
-        assert row.warnings in page
+    assert len({row.warnings for row in warned}) == 2
+    sizes = sorted(f"{row.effective_sample_size:.1f}" for row in warned)
+    text = f"the effective sample size is {' to '.join(sizes)} of 200 rows; the estimate is"
+    assert f"{'; '.join(f'{row.policy}, ips' for row in warned)}: {text}" in str(report)
+    assert text in page
 
 
 def test_a_file_without_decisions_has_a_report(tmp_path):

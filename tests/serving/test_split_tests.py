@@ -87,7 +87,24 @@ def test_a_test_goes_on_where_the_process_ended(tmp_path):
     assert str(last) == expected
 
 
-@pytest.mark.filterwarnings("ignore:an action was drawn with the probability 1")
+def test_a_report_tells_decisions_after_the_stop_from_those_before(tmp_path):
+    policy = SplitTestPolicy(num_actions=2, seed=0)
+    with DecisionService(tmp_path / "test.sqlite", policy, ["A", "B"], seed=0) as service:
+        first = service.decide_many([None] * 220)
+        before = service.report()
+        service.reward_many((each.id, float(each.action == "A")) for each in first)
+        assert service.policy.has_stopped
+        served = service.decide_many([None] * 20)  # without a warning
+        report = service.report()
+    assert {each.action for each in served} == {"A"}
+    assert (before.certain, before.after_stop) == (0, 0)
+    assert (report.certain, report.after_stop) == (20, 20)
+    assert "certain (20 decisions after the stop of the test)" in str(report)
+    assert [each.weight for each in report.actions] == [each.weight for each in before.actions]
+    (note,) = report.notes
+    assert note.startswith("After the stop of the test, its winner alone is served")
+
+
 def test_a_report_counts_the_users_that_the_policy_counts(tmp_path):
     policy = SplitTestPolicy(num_actions=2, seed=0)
     with DecisionService(tmp_path / "test.sqlite", policy, ["A", "B"], seed=0) as service:
@@ -102,7 +119,6 @@ def test_a_report_counts_the_users_that_the_policy_counts(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:an action was drawn with the probability 1")
 @pytest.mark.parametrize("epsilon", [0.0, 0.1])
 def test_late_rewards_of_users_who_saw_the_winner_alone_are_no_split(tmp_path, epsilon):
     rng = np.random.default_rng(0)
