@@ -210,7 +210,7 @@ def test_the_trainer_trains_contextual_agents(name, tmp_path):
         str(tmp_path),
         CONTEXTUAL[name](environment),
         environment,
-        training_loops=15,
+        training_loops=15 if name.startswith("neural") else 8,
         steps_per_loop=4,
         additional_metrics=metrics,
         save_policy=name == "LinUCB",  # which takes longer than all the rest
@@ -233,12 +233,12 @@ def test_the_trainer_trains_exp3_on_the_testbed(tmp_path):
         str(tmp_path),
         agent,
         environment,
-        training_loops=10,
+        training_loops=3,
         steps_per_loop=2,
         additional_metrics=[steps],
         save_policy=False,
     )
-    assert steps.result() == 10 * 2 * B
+    assert steps.result() == 3 * 2 * B
 
 
 def users_in_a_process(seed):
