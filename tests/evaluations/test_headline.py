@@ -1,10 +1,9 @@
 """The sentence that says who wins."""
 
-import pytest
-
 from bandit_envs.evaluations import evaluate
 from bandit_envs.evaluations.estimate_rows import EstimateRow
 from bandit_envs.evaluations.showing.headline import say_who_gains
+from tests.cases import for_each
 from tests.evaluations.logs import record_log
 
 GAINS = {
@@ -23,7 +22,7 @@ def row_of(policy, kind, estimator="dr"):
     return row._replace(gain=gain, gain_rows=900, p_value=p_value, **ends)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("rows", "sentence"),
     [
         ([("a", "wins")], "a is better than the logged policy: gain +0.0900 "),
@@ -61,7 +60,6 @@ def row_of(policy, kind, estimator="dr"):
         ([("\x1b[2J", "wins")], r"\x1b[2J is better"),
         ([], ""),
     ],
-    ids=lambda each: each[:40] if isinstance(each, str) else "",
 )
 def test_the_headline_says_who_wins_by_corrected_p_values(rows, sentence):
     found = say_who_gains([row_of(*each) for each in rows], "logged", 0.95)

@@ -3,10 +3,8 @@
 import contextlib
 import html
 import math
+import multiprocessing
 import sqlite3
-import subprocess
-import sys
-from pathlib import Path
 from unittest import mock
 
 import numpy as np
@@ -16,10 +14,12 @@ from bandit_envs.evaluations import evaluate
 from bandit_envs.policies import BetaThompsonSamplingPolicy, ConstantPolicy, UCBPolicy
 from bandit_envs.policies.rules import EpsilonGreedy
 from bandit_envs.serving import DecisionService, read_report
+from tests.drawing import no_figures
 from tests.serving.services import FEATURES, NAMES, arms, contextual, open_arms, open_shop
 
+__all__ = ["no_figures"]
+
 MEANS = {"red": 0.2, "green": 0.5, "blue": 0.7, "black": 0.3}
-ROOT = Path(__file__).parents[2]
 START = 1_700_000_000.0
 
 
@@ -299,7 +299,7 @@ def test_a_policy_that_never_explores_is_noted(tmp_path):
 
 def test_a_value_that_has_changed_is_noted(tmp_path):
     with open_arms(tmp_path) as service:
-        for paid, users in ((0.0, 100), (1.0, 1000)):
+        for paid, users in ((0.0, 50), (1.0, 500)):
             decisions = service.decide_many([None] * users)
             service.reward_many([(each.id, paid) for each in decisions])
         report = service.report(reward_range=(0.0, 1.0))
@@ -341,14 +341,28 @@ def test_a_file_without_decisions_has_a_report(tmp_path):
     assert "0 decisions" in str(report)
 
 
+def tell_decisions(path, is_serving, answers):
+    """Reads a report in another process, and tells how many decisions it has."""
+    assert is_serving.wait(60.0)
+    answers.put(read_report(path).decisions)
+
+
+@pytest.mark.posix
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 def test_a_report_changes_nothing_and_is_read_while_another_process_serves(tmp_path):
-    code = f"from bandit_envs.serving import read_report; print(read_report({str(tmp_path)!r}"
+    context = multiprocessing.get_context("fork")
+    answers = context.SimpleQueue()
+    is_serving = context.Event()
+    arguments = (tmp_path / "shop.sqlite", is_serving, answers)
+    process = context.Process(target=tell_decisions, args=arguments)
+    process.start()  # before there is a connection that it would inherit
     with open_arms(tmp_path) as service:
         serve(service, 10)
         before = service.log()
-        command = [sys.executable, "-c", f"{code} + '/shop.sqlite').decisions)"]
-        found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-        assert found.stdout.strip() == "10"
+        is_serving.set()
+        process.join(60.0)
+        assert process.exitcode == 0
+        assert answers.get() == 10
         assert service.log() == before
 
 
@@ -386,6 +400,7 @@ def test_a_page_has_tables_and_charts_or_pictures_of_names_as_they_are(
     if has_charts:
         pytest.importorskip("plotly")
     else:
+        monkeypatch.undo()  # so that figures are drawn
         monkeypatch.setattr("bandit_envs.showing.page.find_spec", lambda name: None)
     names = ["<b>red</b>", "$green", "blue"]
     with DecisionService(tmp_path / "a.db", arms(), names, features=FEATURES) as service:

@@ -268,8 +268,12 @@ class Estimate:
     def influence_sums(self) -> InfluenceSums:
         """Returns the sums of rows whose mean is the estimate, without any change of weights.
 
-        Of ratios of many slots, they take another pass over the rows.
+        Of ratios of many slots, they take another pass over the rows, once.
         """
+        return self._influences
+
+    @functools.cached_property
+    def _influences(self) -> InfluenceSums:
         found = self.sums.influence_sums()
         if found is not None:
             return found
