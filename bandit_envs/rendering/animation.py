@@ -14,7 +14,6 @@ from matplotlib import rc_context
 from matplotlib.animation import FFMpegWriter, FuncAnimation
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from PIL import Image
 
 DPI = 100
 
@@ -64,42 +63,27 @@ def write_animation(images: Iterable[NDArray[np.uint8]], file: Path, rate: int) 
     """
     check_animation_file(file)
     kept = list(images)
-    if file.suffix == ".gif":
-        _write_gif(kept, file, rate)
-    else:
-        _draw_again(kept, file, rate)
-    return len(kept)
-
-
-def _write_gif(images: list[NDArray[np.uint8]], file: Path, rate: int) -> None:
-    """Writes images as they are: they need no second drawing."""
-    pictures = [Image.fromarray(image) for image in images]
-    durations = [1000 // rate] * len(pictures)
-    durations[-1] *= 1 + math.ceil(PAUSE * rate)
-    pictures[0].save(file, save_all=True, append_images=pictures[1:], duration=durations, loop=0)
-
-
-def _draw_again(images: list[NDArray[np.uint8]], file: Path, rate: int) -> None:
-    """Draws images into a figure, of which matplotlib makes films and pages."""
-    height, width = images[0].shape[:2]
+    height, width = kept[0].shape[:2]
     figure = Figure(figsize=(width / DPI, height / DPI), dpi=DPI)
     axis = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     axis.set_axis_off()
-    shown = axis.imshow(images[0], aspect="auto", interpolation="none")
+    shown = axis.imshow(kept[0], aspect="auto", interpolation="none")
 
     def draw(image: NDArray[np.uint8]) -> tuple[Any]:
         shown.set_data(image)
         return (shown,)
 
-    last = itertools.repeat(images[-1], math.ceil(PAUSE * rate))
-    frames = [*images, *(last if file.suffix != ".html" else ())]
+    last = itertools.repeat(kept[-1], math.ceil(PAUSE * rate))
+    frames = [*kept, *(last if file.suffix != ".html" else ())]
     animation = FuncAnimation(figure, draw, frames=frames, interval=1000.0 / rate, blit=False)
     if file.suffix == ".html":
         with rc_context({"animation.embed_limit": 1000.0}):
             page = animation.to_jshtml(fps=rate, default_mode="once")
         file.write_text(_without_network(page), "utf-8")
     else:
-        animation.save(file, writer="ffmpeg", fps=rate, dpi=DPI)
+        writer = "ffmpeg" if file.suffix == ".mp4" else "pillow"
+        animation.save(file, writer=writer, fps=rate, dpi=DPI)
+    return len(kept)
 
 
 def _without_network(page: str) -> str:
