@@ -31,10 +31,11 @@ RUNS = {
     "garivier-cappe-2011": 100,
     "garivier-moulines-2011": 300,
     "krishnamurthy-2024": 2000,  # with few runs, rare plays do not happen
-    "wheel": 10,
+    "wheel": 4,
     "lin-ucb-alpha": 2,
     "riquelme-2018-wheel": 2,
-    "riquelme-2018-data": 4,
+    "riquelme-2018-data": 2,
+    "xia-2015": 40,
     "tf-agents": 2,
     "tf-agents-ranking": 2,
 }
