@@ -31,7 +31,7 @@ from bandit_envs.adapters.torch import (
     NeuralLinear,
     presets,
 )
-from bandit_envs.base.foreign_models import EncodedModel
+from bandit_envs.base.saving import EncodedModel
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.logged import LogRecorder, learn_from_log
 from bandit_envs.policies.models import Contexts, ModelSizes, TrainingRows

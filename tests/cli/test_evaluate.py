@@ -19,8 +19,7 @@ from bandit_envs import (
 )
 from bandit_envs.environments import logistic_context
 from bandit_envs.evaluations import logs
-from bandit_envs.evaluations.observer import LogObserver
-from bandit_envs.evaluations.passes import PassesHere
+from bandit_envs.evaluations.passes import LogObserver, PassesHere
 from bandit_envs.logged import (
     BanditLog,
     DoublyRobust,

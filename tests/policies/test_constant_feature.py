@@ -93,16 +93,22 @@ def test_a_study_of_a_table_warns(tmp_path):
     frame = pandas.DataFrame({"x": AGES[:, 0], "one": 1.0, "a": 0.0, "b": 1.0})
     frame.to_csv(tmp_path / "t.csv", index=False)
 
-    def make(features, policy="lin_ucb:intercept=false"):
+    def make(features, *policies):
         table = f'outcomes:path="{tmp_path / "t.csv"}",features="{features}",reward="a,b"'
-        values = {"environment": [table], "policy": [policy, "random"], "runs": 1, "steps": 1}
+        values = {"environment": [table], "policy": [*policies, "random"], "runs": 1, "steps": 1}
         return Study.from_dict({"title": "A table", **values})
 
     with pytest.warns(UserWarning, match=f"policy lin_ucb:.* in environment outcomes.* {SAID}"):
-        make("x")
+        make("x", "lin_ucb:intercept=false")
+    several = [f"lin_ucb:alpha={alpha},intercept=false" for alpha in (1, 2)]
+    with pytest.warns(
+        UserWarning, match=f"^Each of policy {several[0]} .*{several[1]} .* {SAID}"
+    ) as caught:
+        make("x", *several)
+    assert len(caught) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        make("x,one")
+        make("x,one", "lin_ucb:intercept=false")
         make("x", "lin_ucb")
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from bandit_envs import Policy, load_state, save_state
-from bandit_envs.base.foreign_models import EncodedModel
+from bandit_envs.base.saving import EncodedModel
 from bandit_envs.logged import IPSLearner, read_policy, write_log, write_policy
 from bandit_envs.policies.scikit_learn.model import ScikitLearnModel, fit_weighted, predict_means
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator

@@ -132,6 +132,7 @@ def test_no_text_of_a_study_is_a_formula_of_a_spreadsheet(label, tmp_path):
     with (tmp_path / "comparison.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert rows[0]["policy"] == f"'{label}"
+    assert f"'{label}" in (tmp_path / "summary.csv").read_text("utf-8")
     assert rows[0]["expected"].startswith("-9.5")
 
 

@@ -1,5 +1,6 @@
 """The page of a study: what is in it."""
 
+import html
 import re
 import sys
 from types import SimpleNamespace
@@ -47,7 +48,8 @@ def page(folder):
     """The file of the page that the command writes."""
     pytest.importorskip("plotly", reason="plotly is not installed")
     outcome = command_line.run("show", folder)
-    assert outcome == (0, f"Page: {folder / 'study.html'}\n", "")
+    lines = [*load(folder).headline(), f"Page: {folder / 'study.html'}", ""]
+    assert outcome == (0, "\n".join(lines), "")
     return folder / "study.html"
 
 
@@ -56,7 +58,12 @@ def test_a_page_has_all_that_it_needs_in_itself(page):
     assert re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"http[^\"]*", text) == []
     assert text.count('"showSendToCloud": false') == 1
     assert "<h1>Greed &amp; &lt;optimism&gt;</h1>" in text
-    for part in ("20 runs of 60 steps", "Expected values", "UCB (2)", "k-armed testbed, k=5"):
+    sentences = load(page.parent).headline()
+    assert len(sentences) == 2
+    parts = [*map(html.escape, sentences), "20 runs of 60 steps", "<h2>Results"]
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+    for part in ("Expected values", "UCB (2)", "k-armed testbed, k=5"):
         assert part in text
 
 
