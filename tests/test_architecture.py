@@ -37,6 +37,7 @@ STOREYS = (
     {"studies", "evaluations", "text", "serving", "adapters", "cli", "__main__"},
 )
 ROOMS_OF_LIBRARIES = {
+    "PIL": {"rendering"},
     "cycler": {"studies.showing"},
     "distributed": {"running"},
     "filelock": {"studies.results", "studies.running"},

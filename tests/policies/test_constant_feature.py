@@ -15,6 +15,7 @@ from bandit_envs.policies.models.constant_feature import share_of_constant
 from bandit_envs.policies.rules import EpsilonGreedy, Greedy
 from bandit_envs.serving import DecisionService
 from bandit_envs.studies import Study
+from tests.cases import for_each
 
 AGES = np.random.default_rng(0).uniform(18.0, 80.0, (400, 1))
 WITH_ONE = np.column_stack([AGES, np.ones(400)])
@@ -37,7 +38,7 @@ def test_the_share_of_a_constant_is_that_which_features_explain():
     assert share_of_constant(WITH_ONE) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "model",
     [
         Ridge(),
