@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import random
 from typing import Any
 
 from bandit_envs.base.checks import short_repr
@@ -48,7 +49,9 @@ def make_estimator(text: str) -> Any:
 @functools.cache
 def _entries() -> dict[str, ScikitLearnEntry]:
     """Returns the classes of scikit-learn by name. To find them, it looks through all its files."""
+    state = random.getstate()
     known = import_extra("sklearn.utils", "scikit-learn").all_estimators()
+    random.setstate(state)  # what these files import may draw numbers, as rich does
     return {each: ScikitLearnEntry(id=each, title=each, make=made) for each, made in known}
 
 
