@@ -33,6 +33,12 @@ MISSING = re.compile(
 )
 
 
+def pytest_configure(config):
+    """Leaves out what gathers the log messages of each test, which no test looks at."""
+    for name in ("logging", "logging-plugin"):
+        config.pluginmanager.set_blocked(name)
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_collection():
     """Looks for garbage never while tests are collected, which stay, and rarely while they run."""
