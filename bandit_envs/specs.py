@@ -109,12 +109,13 @@ class BoundedArraySpec(ArraySpec):
         low, high = _dtype_range(self.dtype)
         for bound, value, default in (("minimum", minimum, low), ("maximum", maximum, high)):
             array = cast(f"{bound} is", default if value is None else value, self.dtype)
-            try:
-                np.broadcast_to(array, self.shape)
-            except ValueError as error:
-                raise ValueError(f"{bound} does not fit shape {self.shape}: {error}") from error
+            if array.ndim > 0:
+                try:
+                    np.broadcast_to(array, self.shape)
+                except ValueError as error:
+                    raise ValueError(f"{bound} does not fit shape {self.shape}: {error}") from error
             # Infinity stands for the largest finite number.
-            vars(self)[bound] = np.array(np.clip(array, low, high), self.dtype)
+            vars(self)[bound] = np.array(np.minimum(np.maximum(array, low), high), self.dtype)
         if not np.all(self.minimum <= self.maximum):
             raise ValueError(f"minimum is {self.minimum}; expected at most {self.maximum}")
 
@@ -243,10 +244,12 @@ def sample_spec_nest(rng: np.random.Generator, spec: Nest, outer_dims: Iterable[
 
     An unbounded spec is drawn from its dtype's whole range.
     """
+    outer = tuple(outer_dims)
 
-    def sample(leaf: ArraySpec) -> NDArray[Any]:
-        bounded = BoundedArraySpec.from_spec(leaf)
-        low, high, shape, dtype = bounded.minimum, bounded.maximum, bounded.shape, bounded.dtype
+    def sample(leaf: Any) -> NDArray[Any]:
+        bounded = BoundedArraySpec.from_spec(_spec(leaf))
+        low, high, dtype = bounded.minimum, bounded.maximum, bounded.dtype
+        shape = outer + bounded.shape
         if isinstance(bounded, SlateSpec):
             keys = rng.random((*shape[:-1], int(high.max()) + 1))
             return keys.argsort(axis=-1)[..., : shape[-1]].astype(dtype)
@@ -255,7 +258,7 @@ def sample_spec_nest(rng: np.random.Generator, spec: Nest, outer_dims: Iterable[
         share = rng.random(shape)  # so weighted, the widest interval does not overflow
         return np.asarray(np.clip((1.0 - share) * low + share * high, low, high), dtype)
 
-    return map_structure(sample, add_outer_dims_nest(spec, outer_dims))
+    return map_structure(sample, spec)
 
 
 def _spec(leaf: Any) -> ArraySpec:

@@ -89,7 +89,7 @@ batch_size = 2
 name = "random"
 
 [[policy]]
-name = "linear_epsilon_greedy"
+name = "epsilon_greedy"
 epsilon = [0, 0.25, 0.5, 1]
 """
 
@@ -178,7 +178,7 @@ def wait_for(condition, process, seconds=60):
     while not condition():
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
-        time.sleep(0.005)
+        time.sleep(0.02)
 
 
 def gallery():

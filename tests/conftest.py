@@ -70,12 +70,24 @@ def pytest_collection_modifyitems(config, items):
 
 
 def spread_cases(items, at_most):
-    """Returns at most this number of quick cases of each test, spread evenly over them."""
+    """Returns at most this number of quick cases of each test, spread evenly over them.
+
+    Parameters make cases of a test, and so do the classes of a file that inherit it. The first case
+    of each test is another one, so that tests with the same cases run all of them together.
+    """
     cases = defaultdict(list)
     for item in items:
-        test = item.nodeid if item.get_closest_marker("slow") else item.nodeid.partition("[")[0]
+        if item.get_closest_marker("slow"):
+            test = item.nodeid
+        else:
+            file = item.nodeid.partition("::")[0]
+            test = file, getattr(item, "function", item.nodeid)
         cases[test].append(item)
-    return [each for all_of in cases.values() for each in all_of[:: -(-len(all_of) // at_most)]]
+    kept = set()
+    for number, all_of in enumerate(cases.values()):
+        every = -(-len(all_of) // at_most)
+        kept.update(map(id, all_of[number % every :: every]))
+    return [item for item in items if id(item) in kept]
 
 
 @pytest.hookimpl(tryfirst=True)

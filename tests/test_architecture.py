@@ -38,6 +38,7 @@ STOREYS = (
     {"studies", "evaluations", "text", "serving", "adapters", "cli", "__main__"},
 )
 ROOMS_OF_LIBRARIES = {
+    "PIL": {"rendering"},
     "cycler": {"studies.showing"},
     "distributed": {"running"},
     "filelock": {"studies.results", "studies.running"},
@@ -370,6 +371,11 @@ def test_no_two_classes_have_one_name():
 def test_no_two_files_have_one_name():
     files = [(path.stem, module) for module, path in MODULES.items()]
     assert named_twice(files) <= OF_ONE_KIND
+
+
+def test_a_room_holds_at_most_16_files():
+    rooms = collections.Counter(path.parent for path in MODULES.values())
+    assert not [f"{room} has {count}" for room, count in rooms.items() if count > 16]
 
 
 BELOW_STUDIES = [name for name in MODULES if storey(name) < storey("bandit_envs.studies")]

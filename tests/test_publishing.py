@@ -51,18 +51,27 @@ def test_slow_tests_have_their_mark_in_their_files_by_which_the_job_finds_them()
 
 
 def test_a_job_may_run_a_few_cases_of_each_quick_test_spread_over_all_of_them():
-    def items(name, count, marks=()):
+    def items(function, count, file="test_a.py", marks=()):
         mark = dict.fromkeys(marks, True).get
         return [
-            types.SimpleNamespace(nodeid=f"{name}[{number}]", get_closest_marker=mark)
+            types.SimpleNamespace(
+                nodeid=f"{file}::Test{number}::{function}",
+                function=function,
+                get_closest_marker=mark,
+            )
             for number in range(count)
         ]
 
-    cases = items("test_a", 7)
-    others = [*items("test_b", 1), *items("test_c", 9, marks=["slow"])]
-    assert spread_cases([*cases, *others], at_most=3) == [cases[0], cases[3], cases[6], *others]
-    assert spread_cases([*cases, *others], at_most=2) == [cases[0], cases[4], *others]
-    assert spread_cases([*cases, *others], at_most=7) == [*cases, *others]
+    first = items("first", 7)
+    second = items("second", 7)
+    others = [*items("third", 1), *items("slow", 9, marks=["slow"])]
+    found = spread_cases([*first, *second, *others], at_most=3)
+    assert found == [first[0], first[3], first[6], second[1], second[4], *others]
+    found = spread_cases([*first, *second, *others], at_most=1)
+    assert found == [first[0], second[1], *others]
+    assert spread_cases([*first, *others], at_most=7) == [*first, *others]
+    elsewhere = items("first", 1, file="test_b.py")
+    assert spread_cases([*first, *elsewhere], at_most=1) == [first[0], *elsewhere]
 
 
 def test_the_workflow_has_every_job_with_the_pythons_that_it_needs():

@@ -13,8 +13,8 @@ from bandit_envs.logged import (
     SelfNormalizedDR,
     combine_estimates,
 )
-from bandit_envs.logged.estimators.bandwidths import NumberSums
 from bandit_envs.logged.estimators.gains import estimate_logged, gain_over, p_value_of
+from bandit_envs.logged.estimators.kernel_estimators import NumberSums
 from bandit_envs.logged.intervals.tails import TailSums
 from bandit_envs.metrics import MetricResult, Statistics, compare
 from bandit_envs.rounding import is_constant, is_rounding, merge_ties, spread_of, subtract

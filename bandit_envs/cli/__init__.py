@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # ± and ε are not in every encoding
         sys.stdout.reconfigure(errors="replace")
     given = sys.argv[1:] if arguments is None else arguments
-    options, unknown = make_parser().parse_known_args(given)
+    options, unknown = make_parser(given[0] if given else None).parse_known_args(given)
     options.line = shlex.join(["bandit-envs", *given])
     try:
         if unknown:

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 from rich.text import Text
 
-from bandit_envs.evaluations.observer import LogObserver
+from bandit_envs.evaluations.passes import LogObserver
 from bandit_envs.names.visible import visible, visible_lines
 from bandit_envs.showing.tables import Grid
 

@@ -1,7 +1,7 @@
 """The help texts of the command: what one needs first, and all options."""
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 FIRST = ("positional arguments", "options")
@@ -81,23 +81,41 @@ class Subcommands:
     Args:
         parser: the parser.
         examples: of each subcommand.
+        called: the only subcommand to add; all are added if this is the name of none.
     """
 
-    def __init__(self, parser: Parser, examples: Mapping[str, Sequence[str]]) -> None:
+    def __init__(
+        self,
+        parser: Parser,
+        examples: Mapping[str, Sequence[str]],
+        called: str | None,
+    ) -> None:
         self._examples = examples
+        self._added = [called] if called in examples else [*examples]
         self._subparsers = parser.add_subparsers(
             required=True, dest="command", metavar="COMMAND", parser_class=Parser
         )
 
-    def add(self, name: str, needed: str, text: str, function: str) -> Parser:
-        """Returns the parser of a new subcommand.
+    def add(
+        self,
+        name: str,
+        *,
+        needed: str,
+        text: str,
+        function: str,
+        add_options: Callable[[Parser], None],
+    ) -> None:
+        """Adds a subcommand, unless only another one is called.
 
         Args:
             name: of the subcommand.
             needed: what the user has to write after it.
             text: says what it does.
             function: does it, as `module:function`.
+            add_options: adds its options to a parser.
         """
+        if name not in self._added:
+            return
         examples = self._examples[name]
         usage = " ".join(["bandit-envs", name, *needed.split(), "[OPTION]..."])
         more = f"bandit-envs {name} --help {ALL} shows all options and examples."
@@ -122,4 +140,4 @@ class Subcommands:
             help=f"show the first options, or {ALL}, and exit",
         )
         parser.set_defaults(func=function, parser=parser)
-        return parser
+        add_options(parser)

@@ -39,8 +39,12 @@ FIRST_COMMANDS = ("reproduce", "run", "evaluate", "list")
 """The commands of which the help text has an example."""
 
 
-def make_parser() -> Parser:
-    """Returns the parser of the command."""
+def make_parser(called: str | None = None) -> Parser:
+    """Returns the parser of the command.
+
+    Args:
+        called: the only subcommand that it needs; it has all if this is the name of none.
+    """
     parser = Parser(
         "bandit-envs",
         description=DESCRIPTION,
@@ -51,28 +55,92 @@ def make_parser() -> Parser:
         formatter_class=FirstHelp,
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    subcommands = Subcommands(parser, EXAMPLES)
-    _add_reproduce(subcommands)
-    _add_run(subcommands)
-    _add_sweep(subcommands)
-    _add_report(subcommands)
-    _add_show(subcommands)
-    _add_watch(subcommands)
-    _add_evaluate(subcommands)
-    _add_learn(subcommands)
-    _add_apply(subcommands)
-    _add_route(subcommands)
-    _add_list(subcommands)
+    _add_subcommands(Subcommands(parser, EXAMPLES, called))
     return parser
 
 
-def _add_run(subcommands: Subcommands) -> None:
-    parser = subcommands.add(
-        "run",
-        "ENV [--policy SPEC]...",
-        "compare policies in an environment",
-        "bandit_envs.cli.studies:run",
+def _add_subcommands(subcommands: Subcommands) -> None:
+    """Adds all subcommands, in the order in which the help text has them."""
+    subcommands.add(
+        "reproduce",
+        needed="[NAME]",
+        text="run a published figure, and compare the values",
+        function="bandit_envs.cli.studies:reproduce",
+        add_options=_add_reproduce,
     )
+    subcommands.add(
+        "run",
+        needed="ENV [--policy SPEC]...",
+        text="compare policies in an environment",
+        function="bandit_envs.cli.studies:run",
+        add_options=_add_run,
+    )
+    subcommands.add(
+        "sweep",
+        needed="STUDY.toml",
+        text="run every combination in a study file",
+        function="bandit_envs.cli.studies:sweep",
+        add_options=_add_sweep,
+    )
+    subcommands.add(
+        "report",
+        needed="DIR",
+        text="summarise a results folder as tables and a figure",
+        function="bandit_envs.cli.studies:report",
+        add_options=_add_report,
+    )
+    subcommands.add(
+        "show",
+        needed="DIR",
+        text="write results, a service's decisions or a test of variants as a page of HTML",
+        function="bandit_envs.cli.show:show",
+        add_options=_add_show,
+    )
+    subcommands.add(
+        "watch",
+        needed="ENV --policy SPEC",
+        text="animate a policy, and what it knows of the arms",
+        function="bandit_envs.cli.watch:watch",
+        add_options=_add_watch,
+    )
+    subcommands.add(
+        "evaluate",
+        needed="LOG --policy SPEC...",
+        text="estimate from a log what policies would have earned",
+        function="bandit_envs.cli.evaluate:evaluate",
+        add_options=_add_evaluate,
+    )
+    subcommands.add(
+        "learn",
+        needed="LOG --output FILE",
+        text="learn a policy from a log alone",
+        function="bandit_envs.cli.learn:learn",
+        add_options=_add_learn,
+    )
+    subcommands.add(
+        "apply",
+        needed="POLICY TABLE --output FILE",
+        text="decide by a learned policy",
+        function="bandit_envs.cli.learn:apply",
+        add_options=_add_apply,
+    )
+    subcommands.add(
+        "route",
+        needed="TABLE --policy SPEC...",
+        text="compare routers of requests by score and cost",
+        function="bandit_envs.cli.route:route",
+        add_options=_add_route,
+    )
+    subcommands.add(
+        "list",
+        needed="[ID | environments [KIND] | policies [KIND]]",
+        text="list environments and policies with their parameters",
+        function="bandit_envs.cli.listing:show_list",
+        add_options=_add_list,
+    )
+
+
+def _add_run(parser: Parser) -> None:
     parser.add_argument("environment", metavar="ENV", help="the environment, with its parameters")
     text = (
         "also write a log of one policy's run: a file ending in .parquet, .csv or .npz, or a folder"
@@ -86,13 +154,7 @@ def _add_run(subcommands: Subcommands) -> None:
     add_workers(parser, "run tasks")
 
 
-def _add_sweep(subcommands: Subcommands) -> None:
-    parser = subcommands.add(
-        "sweep",
-        "STUDY.toml",
-        "run every combination in a study file",
-        "bandit_envs.cli.studies:sweep",
-    )
+def _add_sweep(parser: Parser) -> None:
     parser.add_argument("study", type=Path, metavar="STUDY.toml", help="the study's file")
     add_output(parser)
     add_overwrite(parser)
@@ -101,13 +163,7 @@ def _add_sweep(subcommands: Subcommands) -> None:
     parser.add_argument("--dry-run", action="store_true", help=text)
 
 
-def _add_reproduce(subcommands: Subcommands) -> None:
-    parser = subcommands.add(
-        "reproduce",
-        "[NAME]",
-        "run a published figure, and compare the values",
-        "bandit_envs.cli.studies:reproduce",
-    )
+def _add_reproduce(parser: Parser) -> None:
     text = "the figure; without it, all are listed"
     parser.add_argument("name", metavar="NAME", nargs="?", help=text)
     text = "independent runs (default: as published)"
@@ -116,13 +172,7 @@ def _add_reproduce(subcommands: Subcommands) -> None:
     parser.set_defaults(workers=one_per_core(), overwrite=False)
 
 
-def _add_report(subcommands: Subcommands) -> None:
-    parser = subcommands.add(
-        "report",
-        "DIR",
-        "summarise a results folder as tables and a figure",
-        "bandit_envs.cli.studies:report",
-    )
+def _add_report(parser: Parser) -> None:
     parser.add_argument("folder", type=Path, metavar="DIR", help="a folder of results")
     text = "the figure's file, ending in .png, .svg or .pdf (default: one in the folder)"
     parser.add_argument("--figure", type=Path, metavar="FILE", help=text)
@@ -133,13 +183,7 @@ def _add_report(subcommands: Subcommands) -> None:
     add_latex(parser)
 
 
-def _add_show(subcommands: Subcommands) -> None:
-    parser = subcommands.add(
-        "show",
-        "DIR",
-        "write results, a service's decisions or a test of variants as a page of HTML",
-        "bandit_envs.cli.show:show",
-    )
+def _add_show(parser: Parser) -> None:
     text = (
         "a folder of results; or a .sqlite file of decisions, which may be in use; or with "
         "--variant, a CSV or Parquet file with a row for each user of a test, or a folder of such"
@@ -179,13 +223,7 @@ def _add_test(parser: Parser, group: argparse._ArgumentGroup) -> None:
     group.add_argument("--control", metavar="VARIANT", help=text)
 
 
-def _add_watch(subcommands: Subcommands) -> None:
-    parser = subcommands.add(
-        "watch",
-        "ENV --policy SPEC",
-        "animate a policy, and what it knows of the arms",
-        "bandit_envs.cli.watch:watch",
-    )
+def _add_watch(parser: Parser) -> None:
     parser.add_argument("environment", metavar="ENV", help="the environment, with its parameters")
     parser.add_argument("--policy", required=True, metavar="SPEC", help="the policy")
     text = "steps, with a picture each (default: 50)"
@@ -194,13 +232,7 @@ def _add_watch(subcommands: Subcommands) -> None:
     parser.add_argument("--output", type=Path, default="lesson.gif", metavar="FILE", help=text)
 
 
-def _add_evaluate(subcommands: Subcommands) -> None:
-    parser = subcommands.add(
-        "evaluate",
-        "LOG --policy SPEC...",
-        "estimate from a log what policies would have earned",
-        "bandit_envs.cli.evaluate:evaluate",
-    )
+def _add_evaluate(parser: Parser) -> None:
     text = "a policy to be evaluated, or a file that `learn` wrote; may be repeated"
     parser.add_argument("--policy", action="append", required=True, metavar="SPEC", help=text)
     text = (
@@ -236,13 +268,7 @@ def _add_evaluate(subcommands: Subcommands) -> None:
     add_output(parser)
 
 
-def _add_learn(subcommands: Subcommands) -> None:
-    parser = subcommands.add(
-        "learn",
-        "LOG --output FILE",
-        "learn a policy from a log alone",
-        "bandit_envs.cli.learn:learn",
-    )
+def _add_learn(parser: Parser) -> None:
     add_log(parser, "1 is all of them")
     text = f"one of {', '.join(LEARNERS)} (default: doubly_robust)"
     parser.add_argument("--learner", default="doubly_robust", metavar="NAME", help=text)
@@ -252,13 +278,7 @@ def _add_learn(subcommands: Subcommands) -> None:
     parser.add_argument("--overwrite", action="store_true", help=text)
 
 
-def _add_apply(subcommands: Subcommands) -> None:
-    parser = subcommands.add(
-        "apply",
-        "POLICY TABLE --output FILE",
-        "decide by a learned policy",
-        "bandit_envs.cli.learn:apply",
-    )
+def _add_apply(parser: Parser) -> None:
     parser.add_argument("policy", type=Path, metavar="POLICY", help="a file that `learn` wrote")
     text = (
         "a CSV or Parquet file of decisions that are still to be made, or a folder of such files, "
@@ -281,13 +301,7 @@ def _add_apply(subcommands: Subcommands) -> None:
     parser.add_argument("--overwrite", action="store_true", help=text)
 
 
-def _add_route(subcommands: Subcommands) -> None:
-    parser = subcommands.add(
-        "route",
-        "TABLE --policy SPEC...",
-        "compare routers of requests by score and cost",
-        "bandit_envs.cli.route:route",
-    )
+def _add_route(parser: Parser) -> None:
     text = "a CSV or Parquet file of what all models score and cost on requests, or a folder"
     parser.add_argument("table", type=Path, metavar="TABLE", help=text)
     _add_outcomes(parser)
@@ -340,13 +354,7 @@ def _add_outcomes(parser: Parser) -> None:
     parser.group("the table").add_argument("--drop-missing", action="store_true", help=text)
 
 
-def _add_list(subcommands: Subcommands) -> None:
-    parser = subcommands.add(
-        "list",
-        "[ID | environments [KIND] | policies [KIND]]",
-        "list environments and policies with their parameters",
-        "bandit_envs.cli.listing:show_list",
-    )
+def _add_list(parser: Parser) -> None:
     text = (
         "an id or your own class, to show all about it; or environments or policies, and one of "
         "their kinds if you like (default: the ids of all kinds)"

@@ -9,17 +9,16 @@ from bandit_envs.evaluations import Evaluation
 from bandit_envs.evaluations.estimate_rows import EstimateRow, count_comparisons
 from bandit_envs.evaluations.evaluation import PAGE, SEGMENTS
 from bandit_envs.evaluations.showing.estimate_tables import (
-    count_first,
     estimates_table,
-    find_warnings,
     items_grid,
-    number_texts,
     title_of_items,
 )
-from bandit_envs.evaluations.showing.headline import explain_correction
+from bandit_envs.evaluations.showing.reasons import Reasons
 from bandit_envs.names.visible import visible
 from bandit_envs.showing.tables import Cell, p_text, with_decimals
+from bandit_envs.showing.who_wins import explain_correction
 from bandit_envs.studies import LoadedStudy
+from bandit_envs.studies.definition.given_labels import TableNames
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.results.differences import (
     compare_to,
@@ -49,8 +48,9 @@ def show_summary(found: LoadedStudy) -> None:
             label += f" ({pair.runs} runs so far)"
         cells = [_cell(study, pair, name) for name in study.summary]
         table.add_row(label, *cells, end_section=_ends_group(study, pair, following))
-    for policy in study.failed:
-        table.add_row(f"{policy} (failed)")
+    names = TableNames.of(study).policies
+    for text in study.failed:
+        table.add_row(f"{names[text]} (failed)")
     OUT.print(table)
     if any(_goes_on(study, pair) for pair in pairs):
         problem = f"Some runs have not stopped within {study.steps} steps"
@@ -136,8 +136,8 @@ def show_estimates(found: Evaluation) -> None:
         OUT.print(found.headline(), soft_wrap=True)
     in_segments = [row for rows in found.segments.values() for row in rows]
     is_long = len(in_segments) > MAX_ROWS
-    warnings = find_warnings(found)
-    table = estimates_table(found, warnings)
+    reasons = Reasons.of(found.rows, found.segments)
+    table = estimates_table(found, reasons)
     for group in table.groups[: 1 if is_long else None]:
         tested = in_segments if group.heading else found.rows
         print_grid(group.heading, table.grid(group), _caption_of_gains(tested))
@@ -145,7 +145,7 @@ def show_estimates(found: Evaluation) -> None:
         OUT.print(
             f"{SEGMENTS} and {PAGE} have the tables of all values of {visible(found.by or '')}"
         )
-    for text in number_texts(warnings)[: count_first(found) if is_long else None]:
+    for text in reasons.lines()[: len(reasons.of_all) if is_long else None]:
         OUT.print(text, soft_wrap=True)
     items = items_grid(found.summary)
     if items:
@@ -154,7 +154,8 @@ def show_estimates(found: Evaluation) -> None:
 
 def _caption_of_gains(rows: Sequence[EstimateRow]) -> str | None:
     """Returns what the p-values of gains are; None without any."""
-    return f"p: of a gain of 0{explain_correction(rows)}" if count_comparisons(rows) else None
+    number = count_comparisons(rows)
+    return f"p: of a gain of 0{explain_correction(number)}" if number else None
 
 
 def _caption(found: LoadedStudy) -> str:

@@ -45,7 +45,10 @@ def show(options: argparse.Namespace) -> int:
         raise ValueError(_describe_folder(options.folder))
     file = options.output or options.folder / PAGE
     _check_page(file)
-    load(options.folder).write_page(file)
+    study = load(options.folder)
+    for sentence in study.headline():
+        OUT.print(sentence, soft_wrap=True, highlight=False)
+    study.write_page(file)
     _say_where(file)
     return 0
 

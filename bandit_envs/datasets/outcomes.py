@@ -267,15 +267,15 @@ def _number_units(named: DataFrame, described: DataFrame) -> Indices:
     if not len(columns.columns):
         return np.arange(len(columns))
     codes = [pandas.factorize(columns[name])[0] for name in columns]
-    return number_rows(np.column_stack(codes))
+    return number_equal_rows(np.column_stack(codes))
 
 
-def number_rows(table: Array) -> Indices:
+def number_equal_rows(table: Array) -> Indices:
     """Returns the numbers [n] of the rows of a table [n, d]; equal rows share one.
 
     They count from 0, in the order in which rows first appear.
 
-    >>> number_rows(np.array([[0.5], [2.0], [0.5]]))
+    >>> number_equal_rows(np.array([[0.5], [2.0], [0.5]]))
     array([0, 1, 0])
     """
     numbers: dict[bytes, int] = {}

@@ -18,7 +18,7 @@ from bandit_envs.evaluations.segments import Segmentation
 from bandit_envs.logged import BanditLog, RewardSums
 from bandit_envs.logged.estimators.gains import subtract_terms
 from bandit_envs.logged.estimators.terms import Terms
-from bandit_envs.logged.intervals.blocks import number_rows
+from bandit_envs.logged.intervals.blocks import find_row_numbers
 from bandit_envs.logged.moments import add_sums, merge_tables
 from bandit_envs.logged.reward_models.reward_sums import CrossFittedRidge
 from bandit_envs.names.users_code import name_in_errors, users_modules
@@ -219,7 +219,7 @@ class Contest:
             gains=gains,
             weights=self.kind.weights(rows, answer, estimates),
             means=self.kind.means(rows, answer),
-            numbers=number_rows(scene.count_before(candidate.start), len(rows)),
+            numbers=find_row_numbers(scene.count_before(candidate.start), len(rows)),
             action=rows.action,
             table=self.kind.table(answer),
         )
@@ -231,7 +231,7 @@ class Contest:
             gains={},
             weights=np.ones(len(rows)),
             means=self.kind.means(rows, None),
-            numbers=number_rows(first_row, len(rows)),
+            numbers=find_row_numbers(first_row, len(rows)),
             action=rows.action,
             table=None,
         )

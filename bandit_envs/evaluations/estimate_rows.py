@@ -17,6 +17,7 @@ from bandit_envs.logged.estimators import Estimate
 from bandit_envs.logged.estimators.estimate import EstimateSums
 from bandit_envs.logged.estimators.gains import p_value_of
 from bandit_envs.metrics.holm import holm
+from bandit_envs.showing.who_wins import sign_of
 
 
 class EstimateRow(NamedTuple):
@@ -32,7 +33,7 @@ class EstimateRow(NamedTuple):
     effective_sample_size: float
     max_weight: float
     share_of_large_weights: float
-    pareto_k: float  # of weighted rewards, or errors; above 0.7, a few rows decide
+    pareto_k: float  # of weighted rewards, or errors; above 0.7, a few rows decide; -1 without tail
     warnings: str  # reasons to distrust the estimate
     truth: float  # by the log's expected rewards; NaN if it has none
     gain: float  # over the baseline, from the same rows; NaN of the baseline, as all that follows
@@ -145,9 +146,7 @@ class Evaluated:
 
 def sign_of_gain(row: EstimateRow, confidence: float) -> int:
     """Returns 1 if a policy gains, -1 if it loses; 0 if its corrected p-value is too high."""
-    if not row.p_value < 1.0 - confidence:
-        return 0
-    return 1 if row.gain > 0.0 else -1
+    return sign_of(row.gain, row.p_value, confidence)
 
 
 def count_comparisons(rows: Iterable[EstimateRow]) -> int:

@@ -34,8 +34,7 @@ from bandit_envs.evaluations.kinds.single_kind import SingleActions
 from bandit_envs.evaluations.kinds.slate_kind import Slates, open_slates
 from bandit_envs.evaluations.logs import AnyLog, OpenLog, as_source, open_log
 from bandit_envs.evaluations.named import collect
-from bandit_envs.evaluations.observer import LogObserver
-from bandit_envs.evaluations.passes import LogPart, Passes, check_readers, start_passes
+from bandit_envs.evaluations.passes import LogObserver, LogPart, Passes, check_readers, start_passes
 from bandit_envs.evaluations.segments import Segmentation, TimePeriods
 from bandit_envs.evaluations.training import AUTO, Training
 from bandit_envs.logged import RewardSums

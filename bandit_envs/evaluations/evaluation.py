@@ -19,10 +19,11 @@ from bandit_envs.evaluations.estimate_rows import (
 from bandit_envs.evaluations.policy_sums import FEWEST, Found, Key
 from bandit_envs.evaluations.segments import order_names
 from bandit_envs.evaluations.showing.estimate_tables import latex_of_estimates
-from bandit_envs.evaluations.showing.headline import say_who_wins
+from bandit_envs.evaluations.showing.headline import say_who_gains
 from bandit_envs.logged.summary import ItemRow, LogSummary
 from bandit_envs.names.visible import visible
 from bandit_envs.policies import Policy
+from bandit_envs.showing.merged_texts import merge_texts, say_of_each
 from bandit_envs.showing.tables import csv_table
 from bandit_envs.tables.errors import name_some
 
@@ -161,7 +162,7 @@ class Evaluation:
         """
         return [
             *self._notes_of_parts(),
-            *(f"{each.name} {text}." for each in self._candidates for text in each.remarks),
+            *self._notes_of_policies(),
             *self._notes_of_segments(),
             *([self._others] if self._others else []),
         ]
@@ -171,7 +172,7 @@ class Evaluation:
 
         It is "" if no policy is compared with the baseline.
         """
-        return say_who_wins(self.rows, self.baseline, self.confidence)
+        return say_who_gains(self.rows, self.baseline, self.confidence)
 
     def plot(self) -> Figure:
         """Returns a figure of the estimates and the gains, with their intervals."""
@@ -269,6 +270,12 @@ class Evaluation:
             return
         yield "Each policy is evaluated on the rows from which it has not learned itself."
         yield f"Gains are of the rows from which neither it nor {self.baseline} has learned."
+
+    def _notes_of_policies(self) -> Iterator[str]:
+        """Yields what policies lack, and what was chosen for them; the same of several once."""
+        said = [(each.name, text) for each in self._candidates for text in each.remarks]
+        for merged in merge_texts([text for _, text in said]):
+            yield f"{say_of_each([said[place][0] for place in merged.places], merged.text)}."
 
     def _notes_of_segments(self) -> Iterator[str]:
         """Yields where policies gain and lose, and which segments have too few rows."""

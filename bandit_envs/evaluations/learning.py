@@ -18,8 +18,7 @@ from bandit_envs.evaluations.logs import (
     require_rows,
 )
 from bandit_envs.evaluations.named import describe_type
-from bandit_envs.evaluations.observer import LogObserver
-from bandit_envs.evaluations.passes import check_readers, needs_workers, start_passes
+from bandit_envs.evaluations.passes import LogObserver, check_readers, needs_workers, start_passes
 from bandit_envs.evaluations.training import AUTO, Training
 from bandit_envs.logged import write_policy
 from bandit_envs.logged.learners.learner import Learner

@@ -10,8 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from bandit_envs.evaluations.observer import LogObserver
-from bandit_envs.evaluations.passes import LogPart, Passes
+from bandit_envs.evaluations.passes import LogObserver, LogPart, Passes
 from bandit_envs.evaluations.sources import Source, count_bytes
 from bandit_envs.logged import BanditLog, scan_log
 from bandit_envs.logged.again import Again

@@ -1,4 +1,4 @@
-"""Passes over the parts of a log: in this process, by workers, or on a cluster."""
+"""Passes over the parts of a log, here, by workers or on a cluster, and what sees them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 from bandit_envs.evaluations.named import describe_type
-from bandit_envs.evaluations.observer import LogObserver, observed_pass
 from bandit_envs.logged import BanditLog
 from bandit_envs.logged.again import Again
 from bandit_envs.logged.reward_models.reward_sums import number_batches
@@ -21,6 +20,37 @@ from bandit_envs.running.apply import Apply
 from bandit_envs.running.backends import check_backend, start_workers
 
 Result = TypeVar("Result")
+
+
+class LogObserver:
+    """Sees how a log is read. Its methods do nothing; subclasses override some."""
+
+    def start_pass(self, text: str, rows: int) -> None:
+        """Is called before a pass over rows of the log.
+
+        Args:
+            text: says what the pass does.
+            rows: how many it reads; 0 if that is not known.
+        """
+
+    def read_rows(self, rows: int) -> None:
+        """Is called when so many more rows of the pass were read."""
+
+    def end_pass(self) -> None:
+        """Is called when the pass ends, also by an error."""
+
+    def note(self, text: str) -> None:
+        """Is called with what one should know before it is done."""
+
+
+@contextlib.contextmanager
+def observed_pass(observer: LogObserver, text: str, rows: int) -> Iterator[Callable[[int], object]]:
+    """Tells an observer of a pass. Yields a function that tells it how many rows were read."""
+    observer.start_pass(text, rows)
+    try:
+        yield observer.read_rows
+    finally:
+        observer.end_pass()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,7 +8,7 @@ import functools
 from typing import Any
 
 from bandit_envs import logged
-from bandit_envs.logged.estimators.bandwidths import (
+from bandit_envs.logged.estimators.kernel_estimators import (
     KernelOfLog,
     make_kernel_ips,
     make_kernel_snips,

@@ -10,7 +10,7 @@ import numpy as np
 
 from bandit_envs.arrays import Indices, Mask, Rng
 from bandit_envs.base.checks import MAX_REWARD, short_repr
-from bandit_envs.base.foreign_models import decode_models
+from bandit_envs.base.saving import decode_models
 from bandit_envs.nests import Nest
 from bandit_envs.policies.learned import (
     Servable,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from matplotlib import rc_context
 from matplotlib.animation import FFMpegWriter, FuncAnimation
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
+from PIL import Image
 
 DPI = 100
 
@@ -63,6 +64,24 @@ def write_animation(images: Iterable[NDArray[np.uint8]], file: Path, rate: int) 
     """
     check_animation_file(file)
     kept = list(images)
+    if file.suffix == ".gif":
+        _write_gif(kept, file, rate)
+    else:
+        _write_page_or_movie(kept, file, rate)
+    return len(kept)
+
+
+def _write_gif(images: Sequence[NDArray[np.uint8]], file: Path, rate: int) -> None:
+    """Writes a GIF. It has each image once: the last one is shown for longer."""
+    first, *others = map(Image.fromarray, images)
+    milliseconds = 1000 // rate
+    shown = [milliseconds] * len(images)
+    shown[-1] += milliseconds * math.ceil(PAUSE * rate)
+    first.save(file, save_all=True, append_images=others, duration=shown, loop=0)
+
+
+def _write_page_or_movie(kept: Sequence[NDArray[np.uint8]], file: Path, rate: int) -> None:
+    """Writes a page of HTML or a movie."""
     height, width = kept[0].shape[:2]
     figure = Figure(figsize=(width / DPI, height / DPI), dpi=DPI)
     axis = figure.add_axes((0.0, 0.0, 1.0, 1.0))
@@ -81,9 +100,7 @@ def write_animation(images: Iterable[NDArray[np.uint8]], file: Path, rate: int) 
             page = animation.to_jshtml(fps=rate, default_mode="once")
         file.write_text(_without_network(page), "utf-8")
     else:
-        writer = "ffmpeg" if file.suffix == ".mp4" else "pillow"
-        animation.save(file, writer=writer, fps=rate, dpi=DPI)
-    return len(kept)
+        animation.save(file, writer="ffmpeg", fps=rate, dpi=DPI)
 
 
 def _without_network(page: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.policies import Policy
+from bandit_envs.policies import Policy, SplitTestPolicy
 from bandit_envs.serving.action_table import check_id
 from bandit_envs.serving.contexts import FirstContexts
 from bandit_envs.serving.offers import Available, ItemSets, one_each
@@ -42,7 +42,8 @@ class Decider:
     def __init__(self, session: Session, policy: Policy) -> None:
         self._session = session
         self._first_contexts = FirstContexts(policy)
-        self._was_certain = False  # an action had the probability 1, though others were offered
+        # An action had the probability 1, though others were offered, and no test was over.
+        self._was_certain = False
         self._is_warned = False
 
     def decide(
@@ -103,7 +104,7 @@ class Decider:
         )
         session.store.add_decision(row)
         if choice.probability == 1.0 and np.count_nonzero(offer.mask) > 1:
-            self._was_certain = True
+            self._was_certain |= not _is_over(session.keeper.policy)
         return Decision(name, offer.names[choice.action], choice.probability)
 
     def _warn_of_certainty(self) -> None:
@@ -112,3 +113,8 @@ class Decider:
             self._is_warned = True
             problem = "an action was drawn with the probability 1: the log tells nothing of others"
             warnings.warn(f"{problem}; epsilon=0.05 gives each a chance", stacklevel=4)
+
+
+def _is_over(policy: Policy) -> bool:
+    """Returns whether a policy is a test of variants that has stopped, so all see its winner."""
+    return isinstance(policy, SplitTestPolicy) and policy.has_stopped

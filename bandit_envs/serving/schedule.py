@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 from bandit_envs.base.checks import check_integer, check_number
 
@@ -36,7 +37,11 @@ class Schedule:
 
     def is_over(self, since: float, now: float) -> bool:
         """Returns whether a decision of some time waits for its reward no more."""
-        return self.timeout is not None and since <= now - self.timeout
+        return since <= self.last_over(now)
+
+    def last_over(self, now: float) -> float:
+        """Returns up to which time decisions wait for their rewards no more; -inf for none."""
+        return -math.inf if self.timeout is None else now - self.timeout
 
     def is_due(self, waiting: int, since: float, now: float) -> bool:
         """Returns whether it is time to learn.

@@ -21,7 +21,7 @@ from bandit_envs.serving.opening import (
     warn_if_alike,
     warn_if_frozen,
 )
-from bandit_envs.serving.reports.reading import read_report
+from bandit_envs.serving.reports.reading import make_report
 from bandit_envs.serving.reports.report import ServiceReport
 from bandit_envs.serving.rewards import add_measures, add_rewards
 from bandit_envs.serving.schedule import Schedule
@@ -339,12 +339,15 @@ class DecisionService:
     def report(self, policies: Any = None, estimators: Any = None, **options: Any) -> ServiceReport:
         """Returns what the file tells so far, as `read_report` does: `print` shows it.
 
+        A decision whose timeout has passed does not wait any more, whatever was called since.
+
         Args:
             policies: whose value on this log is estimated, as `evaluate` takes them; None for none.
             estimators: as `evaluate` takes them.
             options: others of `read_report`.
         """
-        return read_report(self.path, policies, estimators, **options)
+        schedule = self._session.schedule
+        return make_report(self.path, policies, estimators, schedule=schedule, **options)
 
     def close(self) -> None:
         """Saves the policy and closes the file. Whoever does not call it loses nothing."""

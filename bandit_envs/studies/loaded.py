@@ -14,6 +14,7 @@ from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.running.tracking import Track, track_nothing
 from bandit_envs.showing.tables import csv_rows, text_cell
 from bandit_envs.studies.definition.changing import describe_regret
+from bandit_envs.studies.definition.given_labels import TableNames
 from bandit_envs.studies.definition.rows_in_turn import Pair, describe_row_by_row
 from bandit_envs.studies.definition.study import Study, View
 from bandit_envs.studies.results.differences import (
@@ -22,6 +23,7 @@ from bandit_envs.studies.results.differences import (
     describe_differences,
 )
 from bandit_envs.studies.results.expected import Comparison, compare_with_expected
+from bandit_envs.studies.showing.study_headline import say_who_leads
 from bandit_envs.studies.showing.study_latex import latex_table
 from bandit_envs.studies.showing.study_tables import study_tables, write_tables
 
@@ -37,7 +39,8 @@ class LoadedStudy:
     """What has finished of a study; `load` and `run` return one.
 
     The frames have a row or more for each policy in each environment that has finished all runs.
-    They need pandas. Columns ending in `_se` are standard errors.
+    They need pandas. A label that a study gives an environment or a policy names it; others have
+    their ids with parameters. Columns ending in `_se` are standard errors.
 
     Results above 256 MB stay in the folder: those of a policy in an environment are read when they
     are asked for.
@@ -137,8 +140,22 @@ class LoadedStudy:
             resamples: how often the bootstrap draws all runs anew.
         """
         found = compare_to(self.find_policy(baseline), self.study, self.pairs)
-        rows = describe_differences(found, confidence, resamples)
+        names = TableNames.of(self.study)
+        rows = describe_differences(found, names, confidence, resamples)
         return _pandas().DataFrame(rows, columns=Difference._fields)
+
+    def headline(self, baseline: str | None = None) -> list[str]:
+        """Returns which policies are better than one of them by mean reward.
+
+        There is a sentence for each environment; of more than three environments, one says in how
+        many. P-values are `p_t_holm` of `differences`. There is none if runs are not compared, or
+        if policies stop.
+
+        Args:
+            baseline: the policy that the others are compared with, as for `differences`.
+        """
+        policy = self.find_policy(baseline)
+        return say_who_leads(self.study, policy, compare_to(policy, self.study, self.pairs))
 
     def find_policy(self, text: str | None, name: str = "baseline") -> PolicyChoice:
         """Returns the policy that a text names, or without one the first of the study.
@@ -296,12 +313,13 @@ class LoadedStudy:
     def _frame(self, name: str) -> DataFrame:
         pandas = _pandas()
         table = study_tables(self.study)[name]
+        names = TableNames.of(self.study)
         frames = []
         for pair in self.pairs:
             if pair.runs == self.study.runs:
                 columns = {
-                    "environment": str(pair.environment),
-                    "policy": str(pair.policy),
+                    "environment": names.environments[str(pair.environment)],
+                    "policy": names.policies[str(pair.policy)],
                     table.counter: list(table.numbers),
                     **table.columns(pair),
                 }

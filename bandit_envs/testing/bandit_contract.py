@@ -60,8 +60,8 @@ class BanditContract(ContractPart):
         for index, view in enumerate(rollout.views):
             name = f"optimal_action() after {index} steps"
             most = view["optimal_reward"]
-            fits = check_arrays_nest(view["optimal_action"], spec)
-            require(fits, f"{name} is {view['optimal_action']}; expected {spec}")
+            if not check_arrays_nest(view["optimal_action"], spec):
+                raise AssertionError(f"{name} is {view['optimal_action']}; expected {spec}")
             if indexed:
                 means = view["expected_rewards"]
                 shape = (len(most), environment.num_actions)
@@ -70,8 +70,8 @@ class BanditContract(ContractPart):
             environment.set_state(rollout.states[index])
             if not environment.step(view["optimal_action"]).is_first().all():
                 reward = environment.get_info()["expected_reward"]
-                close = np.allclose(reward, most, 1e-5, 1e-6)
-                require(close, f"{name} earns {reward} on average; expected {most}")
+                if not np.allclose(reward, most, 1e-5, 1e-6):
+                    raise AssertionError(f"{name} earns {reward} on average; expected {most}")
 
     def test_info_describes_the_last_step(self) -> None:
         known = self._bandit_rollout("optimal_action")
@@ -83,7 +83,8 @@ class BanditContract(ContractPart):
             expected = dict(rollout.views[index])
             info = rollout.views[index + 1]["get_info"]
             if rollout.time_steps[index + 1].is_first().all():
-                require(info is None, f"{name} is {info}; expected None after a reset")
+                if info is not None:
+                    raise AssertionError(f"{name} is {info}; expected None after a reset")
                 continue
             if indexed:
                 rows = np.arange(len(action))
@@ -93,7 +94,8 @@ class BanditContract(ContractPart):
                     assert_identical(info.get(key), expected[key], f"{name}[{key!r}]")
             most = info["optimal_reward"]
             surplus = info["expected_reward"] - most
-            require((surplus <= 1e-5 * (1.0 + np.abs(most))).all(), f"{name} is {info}")
+            if not (surplus <= 1e-5 * (1.0 + np.abs(most))).all():
+                raise AssertionError(f"{name} is {info}")
 
     def test_rows_of_one_problem_have_one_mean_where_they_look_alike(self) -> None:
         """Compares the means after a reset: later, users may have states of their own.
@@ -128,7 +130,9 @@ class BanditContract(ContractPart):
                 continue
             means = rollout.views[index].get("expected_rewards", np.where(available, 0, -np.inf))
             agree = np.isneginf(means).reshape(*available.shape, -1) == ~available[..., np.newaxis]
-            require(agree.all(), f"available are {available}, but expected_rewards() is {means}")
+            if not agree.all():
+                found = f"available are {available}"
+                raise AssertionError(f"{found}, but expected_rewards() is {means}")
             for row, unavailable in np.argwhere(~available)[:1]:
                 bad = action.copy()
                 bad[(row, 0)[: bad.ndim]] = unavailable
@@ -189,8 +193,9 @@ class BanditContract(ContractPart):
             error = earned.std(axis=0) / np.sqrt(len(earned))
             excess = earned.mean(axis=0) - optimum.earned
             bound = STANDARD_ERRORS * error + 1e-5 * (1.0 + np.abs(optimum.earned))
-            found = f"{name} is {optimum.earned}, and a policy earns {excess} more"
-            require((excess <= bound).all(), f"{found}; expected at most {bound}")
+            if not (excess <= bound).all():
+                found = f"{name} is {optimum.earned}, and a policy earns {excess} more"
+                raise AssertionError(f"{found}; expected at most {bound}")
 
     def _earn(self, environment: Any, rule: int | None, steps: int) -> Array:
         """Returns what each run is expected to earn in its first steps: [n, T].
@@ -209,10 +214,11 @@ class BanditContract(ContractPart):
             for _ in range(steps):
                 table = environment.expected_rewards()
                 table = table.reshape(*table.shape[:2], -1)[..., 0]
-                action = self.draw_action(rng, environment)
-                if rule is not None:
-                    wanted = table.argmax(axis=1) if rule == -1 else np.full(len(rows), rule)
-                    action = np.where(np.isneginf(table[rows, wanted]), action, wanted)
+                action = table.argmax(axis=1) if rule in (None, -1) else np.full(len(rows), rule)
+                is_open = ~np.isneginf(table[rows, action])
+                if rule is None or not is_open.all():
+                    drawn = self.draw_action(rng, environment)
+                    action = drawn if rule is None else np.where(is_open, action, drawn)
                 means.append(table[rows, action].astype(float))
                 environment.step(action)
             runs.append(np.cumsum(means, axis=0).T)
@@ -251,9 +257,9 @@ class BanditContract(ContractPart):
             spread = np.maximum(values.std(axis=0), draws.errors.std())
             bound = STANDARD_ERRORS * spread / np.sqrt(len(values)) + rounding
             means = values.mean(axis=0)
-            found = f"{means} above the expected on average, over {len(values)}"
-            close = (np.abs(means) <= bound).all()
-            require(close, f"rewards of {name} are {found}; expected at most {bound}")
+            if not (np.abs(means) <= bound).all():
+                found = f"{means} above the expected on average, over {len(values)}"
+                raise AssertionError(f"rewards of {name} are {found}; expected at most {bound}")
 
     def _bandit_rollout(self, *known: str) -> BanditRollout | None:
         """Returns a bandit and its rollout.

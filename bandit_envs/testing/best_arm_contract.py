@@ -16,7 +16,7 @@ from bandit_envs.base.saving import load_state, save_state
 from bandit_envs.policies import BestArmPolicy, Policy
 from bandit_envs.testing.comparison import assert_identical, require
 from bandit_envs.testing.policy_contract import PolicyContract
-from bandit_envs.testing.policy_run import learned_of, rows_of, run_policy
+from bandit_envs.testing.policy_run import learned_of, rows_of
 from bandit_envs.trajectories import TimeStep
 
 
@@ -33,10 +33,9 @@ class BestArmContract(PolicyContract):
     """
 
     def test_recommended_actions_are_available(self) -> None:
-        for env, policy in [self._pair(), *self._with_masks()]:
+        after = self._policy_after(self.num_steps)
+        for policy, time_step in [after, *self._after_masked_runs()]:
             search = _best_arm_policy(policy)
-            run = run_policy(search, env, self.num_steps)
-            time_step = run.time_steps[-1]
             recommended = search.recommend(copy.deepcopy(time_step))
             shape = (self.num_rows,)
             _require_array("recommend()", recommended, shape, np.dtype(np.int32))
@@ -75,17 +74,19 @@ class BestArmContract(PolicyContract):
 
     def test_a_restored_state_recommends_the_same(self) -> None:
         """Restores states of the shared run, the last one first, to one and the same policy."""
-        run = self._run()
+        states = self._run().states
         policy = _best_arm_policy(self._fresh(self.num_rows, seed=2))
+        steps = (self.num_steps, self.num_steps // 2, 0)
         with tempfile.TemporaryDirectory() as folder:
-            for step in (self.num_steps, self.num_steps // 2, 0):
-                new, time_step = self._policy_after(step)
-                path = Path(folder) / f"{step}.npz"
-                save_state(path, run.states[step])
-                policy.set_state(load_state(path))
-                name = f"the answers of a policy with the state after step {step} from a file"
-                expected = _answers(_best_arm_policy(new), time_step)
-                assert_identical(_answers(policy, time_step), expected, name)
+            path = Path(folder) / "states.npz"
+            save_state(path, [states[step] for step in steps])
+            restored = load_state(path)
+        for step, state in zip(steps, restored):
+            new, time_step = self._policy_after(step)
+            policy.set_state(state)
+            name = f"the answers of a policy with the state after step {step} from a file"
+            expected = _answers(_best_arm_policy(new), time_step)
+            assert_identical(_answers(policy, time_step), expected, name)
 
 
 def _best_arm_policy(policy: Policy) -> BestArmPolicy:

@@ -9,7 +9,7 @@ from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.policies import Policy
 from bandit_envs.testing.comparison import require
 from bandit_envs.testing.policy_contract_part import PolicyContractPart
-from bandit_envs.testing.policy_run import require_close, run_policy
+from bandit_envs.testing.policy_run import require_close
 from bandit_envs.trajectories import TimeStep
 
 STANDARD_ERRORS = 6.0
@@ -20,20 +20,18 @@ class ChoiceContract(PolicyContractPart):
     """What a policy chooses is available, and agrees with its probabilities."""
 
     def test_only_available_actions_are_chosen(self) -> None:
-        for env, policy in self._with_masks():
-            run_policy(policy, env, self.num_steps)
+        """Makes the runs with masks that tests share; each of their actions must be available."""
+        self._masked_runs()
 
     def test_probabilities_sum_to_one_over_the_available_actions(self) -> None:
-        env, policy = self._pair()
+        policy, last = self._policy_after(self.num_steps)
         if not _knows_table(policy):
             return
-        for place, masked in [(env, policy), *self._with_masks()]:
-            run = run_policy(masked, place, self.num_steps)
-            time_step = run.time_steps[-1]
-            table = masked.probabilities(time_step)
-            _require_distributions(masked, time_step, table)
-            action = masked.action(time_step)
-            told = masked.info_of(time_step, action).log_probability
+        for asked, time_step in [(policy, last), *self._after_masked_runs()]:
+            table = asked.probabilities(time_step)
+            _require_distributions(asked, time_step, table)
+            action = asked.action(time_step)
+            told = asked.info_of(time_step, action).log_probability
             expected = np.log(table[np.arange(self.num_rows), action])
             require_close(told, expected, "info_of(...).log_probability of actions chosen")
 

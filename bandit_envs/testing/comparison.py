@@ -2,7 +2,7 @@
 
 import types
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -108,7 +108,7 @@ def _compare_parts(
 def _parts(value: object, name: str) -> dict[str, object]:
     """Returns the items of a container, or what pickle would save of another object."""
     if isinstance(value, dict):
-        return {f"[{key!r}]": item for key, item in value.items()}
+        return dict(_items(value))
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return {f".{field}": item for field, item in zip(value._fields, value)}
     if isinstance(value, np.random.Generator):
@@ -117,7 +117,7 @@ def _parts(value: object, name: str) -> dict[str, object]:
         return {".state": value.state}
     if isinstance(value, (list, tuple)):
         return {f"[{index}]": item for index, item in enumerate(value)}
-    if hasattr(value, "detach") and hasattr(value, "numpy"):  # PyTorch would save an address, too
+    if _is_tensor(value):  # PyTorch would save an address, too
         return {".numpy()": value.detach().cpu().numpy()}
     try:
         reduced = value.__reduce_ex__(4)
@@ -127,3 +127,21 @@ def _parts(value: object, name: str) -> dict[str, object]:
         return {"": reduced}
     found = zip(("made_by", "arguments", "state", "items", "pairs"), reduced)
     return {f"[{key!r}]": list(x) if isinstance(x, Iterator) else x for key, x in found}
+
+
+def _items(value: dict[Any, object]) -> Iterator[tuple[str, object]]:
+    """Yields the items of a dict, and its keys if they are tensors, as those of optimizers.
+
+    The text of a tensor takes long to write, and leaves out numbers.
+    """
+    for number, (key, item) in enumerate(value.items()):
+        if _is_tensor(key):
+            yield f".keys()[{number}]", key
+            yield f".values()[{number}]", item
+        else:
+            yield f"[{key!r}]", item
+
+
+def _is_tensor(value: object) -> TypeGuard[Any]:
+    """Returns whether an object is a tensor of PyTorch, which need not be installed."""
+    return hasattr(value, "detach") and hasattr(value, "numpy")

@@ -6,7 +6,6 @@ import copy
 import functools
 import multiprocessing
 import pickle
-import random
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -63,10 +62,11 @@ class EnvironmentContract(BanditContract):
             assert_identical(rollout.views[index]["current_time_step"], time_step, name)
             require(isinstance(time_step, TimeStep), f"{name} is a {type(time_step)}")
             fits = check_arrays_nest(time_step, spec) and np.isin(time_step.step_type, (0, 1, 2))
-            require(np.all(fits), f"{name} does not fit time_step_spec(): {time_step}")
+            if not np.all(fits):
+                raise AssertionError(f"{name} does not fit time_step_spec(): {time_step}")
             for array in flatten((time_step.reward, time_step.observation)):
-                is_nan = array.dtype.kind in "fc" and np.isnan(array).any()
-                require(not is_nan, f"{name} has NaN in its reward or observation: {array}")
+                if array.dtype.kind in "fc" and np.isnan(array).any():
+                    raise AssertionError(f"{name} has NaN in its reward or observation: {array}")
 
     def test_reset_and_the_first_step_start_an_episode(self) -> None:
         environment = self.make_environment(1)
@@ -110,8 +110,10 @@ class EnvironmentContract(BanditContract):
         for index, time_step in enumerate(rollout.time_steps):
             step_type, discount = _end_of_episodes(horizon, index)
             fits = (time_step.step_type == step_type) & (time_step.discount == discount)
-            expected = f"expected step_type {step_type} and discount {discount}"
-            require(fits.all(), f"step {index} with horizon {horizon} is {time_step}; {expected}")
+            if not fits.all():
+                expected = f"expected step_type {step_type} and discount {discount}"
+                found = f"step {index} with horizon {horizon} is {time_step}"
+                raise AssertionError(f"{found}; {expected}")
 
     def test_equal_seeds_give_equal_runs_whatever_is_looked_at(self) -> None:
         twin = self.make_environment(1)
@@ -123,20 +125,17 @@ class EnvironmentContract(BanditContract):
         _require_equal_runs(self.roll_out(other, looks=False), self.roll_out(one))
 
     def test_global_randomness_is_neither_used_nor_moved(self) -> None:
-        before = (random.getstate(), np.random.get_state(legacy=False))
-        self.roll_out(self.make_environment(1))
-        after = (random.getstate(), np.random.get_state(legacy=False))
+        before, after = self._life().randomness
         assert_identical(after, before, "the states of random and numpy.random")
 
     def test_only_the_state_changes(self) -> None:
-        environment = self.make_environment(1)
-        before = copy.deepcopy(environment)
-        state = environment.get_state()
-        rollout = self.roll_out(environment)
+        new = self._life().new
+        environment = copy.deepcopy(self._life().environment)
         environment.seed(3)
-        environment.set_state(state)
-        assert_identical(environment, before, "the environment after a run and set_state")
-        assert_identical(environment.reset(), rollout.time_steps[0], "the reset after set_state")
+        environment.set_state(new.get_state())
+        assert_identical(environment, new, "the environment after a run and set_state")
+        first = self._rollout().time_steps[0]
+        assert_identical(environment.reset(), first, "the reset after set_state")
 
     def test_restored_states_and_copies_repeat_the_run(self) -> None:
         """Restores each state and takes a step from it; the rest of the run from two of them."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import functools
 import pickle
-import random
 import tempfile
 from pathlib import Path
 
@@ -21,13 +20,13 @@ from bandit_envs.testing.choice_contract import ChoiceContract
 from bandit_envs.testing.comparison import assert_identical, require
 from bandit_envs.testing.more_actions_contract import MoreActionsContract
 from bandit_envs.testing.pending_contract import PendingContract
+from bandit_envs.testing.policy_contract_part import constants_of
 from bandit_envs.testing.policy_run import (
     SHARED,
     learned_of,
     put_learned,
     require_close,
     require_no_writing,
-    run_policy,
 )
 from bandit_envs.testing.rollout import frozen, require_refusal
 
@@ -73,17 +72,13 @@ class PolicyContract(ChoiceContract, PendingContract, MoreActionsContract):
         run.replay(policy, "a policy of the same seed")
 
     def test_global_randomness_is_neither_used_nor_moved(self) -> None:
-        before = (random.getstate(), np.random.get_state(legacy=False))
-        env = self.make_environment(self.num_rows, 1)
-        run_policy(self.make_policy(env, 1), env, self.num_steps)
-        after = (random.getstate(), np.random.get_state(legacy=False))
+        before, after = self._life().randomness
         assert_identical(after, before, "the states of random and numpy.random")
 
     def test_all_that_changes_is_in_learned(self) -> None:
-        env, policy = self._pair()
-        before = copy.deepcopy(_constants(policy))
-        run_policy(policy, env, self.num_steps)
-        after = _constants(policy)
+        policy = self._life().policy
+        before = self._life().constants
+        after = constants_of(policy)
         for name in {**before, **after}:
             place = f"{type(policy).__name__}.{name}"
             require(name in before, f"{place} was added in a run. {HIDDEN}")
@@ -128,8 +123,7 @@ class PolicyContract(ChoiceContract, PendingContract, MoreActionsContract):
             require_refusal(policy, policy.set_state, wrong, f"a bad state, {short_repr(wrong)},")
 
     def test_reset_forgets_and_goes_on_drawing(self) -> None:
-        env, policy = self._pair()
-        run_policy(policy, env, self.num_steps)
+        policy = copy.deepcopy(self._life().policy)
         before = _rng_state(policy)
         policy.reset()
         assert_identical(_rng_state(policy), before, "the generator after reset()")
@@ -248,11 +242,6 @@ class PolicyContract(ChoiceContract, PendingContract, MoreActionsContract):
                 name = "probabilities() of rows after replicate()"
                 told = wide.probabilities(asked)
                 require_close(told, expected, name, REPLICATED, rounding=self.rounding)
-
-
-def _constants(policy: Policy) -> dict[str, object]:
-    """Returns the attributes of a policy that must not change."""
-    return {name: value for name, value in vars(policy).items() if name != "_state"}
 
 
 def _rng_state(policy: Policy) -> object:

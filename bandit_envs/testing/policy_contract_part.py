@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
-from typing import ClassVar
+from collections.abc import Callable, Hashable
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from bandit_envs.arrays import Indices
 from bandit_envs.base.py_environment import PyEnvironment
@@ -20,17 +20,39 @@ from bandit_envs.testing.policy_run import (
     rows_of,
     run_policy,
 )
+from bandit_envs.testing.rollout import global_randomness
 from bandit_envs.trajectories import TimeStep, Trajectory
+
+Made = TypeVar("Made")
+
+
+class PolicyLife(NamedTuple):
+    """A policy of seed 1, and its only run.
+
+    Fields:
+        run: what was seen of it.
+        policy: after the run.
+        constants: copies of what must not change in it, from before the run.
+        randomness: the global states of random numbers before the policy was made, and after.
+    """
+
+    run: PolicyRun
+    policy: Policy
+    constants: dict[str, object]
+    randomness: tuple[Any, Any]
 
 
 class PolicyContractPart:
-    """Base of the parts of `PolicyContract`, which documents these members."""
+    """Base of the parts of `PolicyContract`, which documents these members.
+
+    All tests of a class share what takes time to make: they copy what they change.
+    """
 
     num_rows: int = 5
     num_steps: int = 20
     num_choices: int = 1000
     rounding: float = 1e-9
-    _shared_run: ClassVar[PolicyRun]
+    _shared_run: ClassVar[dict[Hashable, Any]]
 
     def make_policy(self, env: PyEnvironment, seed: int) -> Policy:
         """Returns a new policy that fits `env`; two of them may differ in their `seed` alone."""
@@ -40,13 +62,30 @@ class PolicyContractPart:
         """Returns a new environment to act in: by default, four arms that pay 0 or 1."""
         return BernoulliPyEnvironment([0.2, 0.4, 0.6, 0.8], batch_size, seed=seed)
 
-    def _run(self) -> PolicyRun:
-        """Returns the run of a policy of seed 1, which all tests of the class share."""
+    def _once(self, name: Hashable, make: Callable[[], Made]) -> Made:
+        """Returns what `make` made when the first test of the class asked for this name."""
         kind = type(self)
         if "_shared_run" not in vars(kind):
-            env = self.make_environment(self.num_rows, 1)
-            kind._shared_run = run_policy(self.make_policy(env, 1), env, self.num_steps)
-        return kind._shared_run
+            kind._shared_run = {}
+        if name not in kind._shared_run:
+            kind._shared_run[name] = make()
+        found: Made = kind._shared_run[name]
+        return found
+
+    def _life(self) -> PolicyLife:
+        """Returns the policy of seed 1 with its run, which all tests of the class share."""
+        return self._once("life", self._live)
+
+    def _live(self) -> PolicyLife:
+        before = global_randomness()
+        env, policy = self._pair()
+        constants = copy.deepcopy(constants_of(policy))
+        run = run_policy(policy, env, self.num_steps)
+        return PolicyLife(run, policy, constants, (before, global_randomness()))
+
+    def _run(self) -> PolicyRun:
+        """Returns the run of a policy of seed 1, which all tests of the class share."""
+        return self._life().run
 
     def _trajectory(self) -> Trajectory:
         """Returns a copy of the last trajectory of the shared run."""
@@ -55,13 +94,19 @@ class PolicyContractPart:
     def _policy_after(self, num_steps: int) -> tuple[Policy, TimeStep]:
         """Returns a policy after so many steps of the shared run, and a time step of it."""
         run = self._run()
-        policy = self._fresh(self.num_rows)
-        policy.set_state(run.states[num_steps])
-        return policy, copy.deepcopy(run.time_steps[-1])
+
+        def make() -> Policy:
+            policy = self._fresh(self.num_rows)
+            policy.set_state(run.states[num_steps])
+            return policy
+
+        policy = self._once(("after", num_steps), make)
+        return copy.deepcopy(policy), copy.deepcopy(run.time_steps[-1])
 
     def _policy_of_rows(self, policy: Policy, rows: Indices) -> Policy:
         """Returns a policy that has learned what a larger one has in some of its rows."""
-        fewer = self._fresh(len(rows))
+        size = len(rows)
+        fewer = copy.deepcopy(self._once(("new", size), lambda: self._fresh(size)))
         put_learned(fewer, self._rows(policy, rows))
         return fewer
 
@@ -81,15 +126,27 @@ class PolicyContractPart:
         require(env.batch_size == batch_size, f"{env.name} does not have {batch_size} rows")
         return self.make_policy(env, seed)
 
-    def _with_masks(self) -> list[tuple[PyEnvironment, Policy]]:
-        """Returns environments with masks, if actions can have them, and policies that fit."""
+    def _masked_runs(self) -> list[tuple[Policy, TimeStep]]:
+        """Returns policies after runs with masks, and the last time step that they chose from.
+
+        Actions must be able to have masks, and policies to fit. All tests of the class share them.
+        """
+        return self._once("masked", self._run_with_masks)
+
+    def _run_with_masks(self) -> list[tuple[Policy, TimeStep]]:
         found = []
         for env in environments_with_masks(self.make_environment(self.num_rows, 1)):
             try:
-                found.append((env, self.make_policy(env, 1)))
+                policy = self.make_policy(env, 1)
             except ValueError:  # its observation_spec allows no masks
                 continue
+            run = run_policy(policy, env, self.num_steps)
+            found.append((policy, run.time_steps[-1]))
         return found
+
+    def _after_masked_runs(self) -> list[tuple[Policy, TimeStep]]:
+        """Returns copies of the policies after runs with masks, and of the time steps."""
+        return copy.deepcopy(self._masked_runs())
 
     def _questions(
         self, policy: Policy, time_step: TimeStep, asked: TimeStep | None = None
@@ -112,3 +169,8 @@ class PolicyContractPart:
         if isinstance(policy, BestArmPolicy):
             questions.append(("recommend", lambda: policy.recommend(seen)))
         return questions
+
+
+def constants_of(policy: Policy) -> dict[str, object]:
+    """Returns the attributes of a policy that must not change."""
+    return {name: value for name, value in vars(policy).items() if name != "_state"}

@@ -161,7 +161,7 @@ def require_close(
         if np.asarray(right).dtype.kind != "f":
             assert_identical(left, right, name)
             return
-        close = np.allclose(left, right, rounding, ROUNDING, equal_nan=True)
-        require(close, f"{name} is {left}; expected {right}. {hint}")
+        if not np.allclose(left, right, rounding, ROUNDING, equal_nan=True):
+            raise AssertionError(f"{name} is {left}; expected {right}. {hint}")
 
     map_structure(compare, actual, expected)

@@ -4,6 +4,7 @@ import contextlib
 import copy
 import functools
 import pickle
+import random
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, NamedTuple
 
@@ -53,12 +54,31 @@ class Rollout(NamedTuple):
         assert_identical(look(environment), self.views[index + 1], f"what is seen at {place}")
 
 
+class EnvironmentLife(NamedTuple):
+    """An environment of seed 1, and its only rollout.
+
+    Fields:
+        new: a copy of the environment from before the rollout.
+        rollout: what was seen.
+        environment: after the rollout.
+        randomness: the global states of random numbers before the environment was made, and after.
+    """
+
+    new: PyEnvironment
+    rollout: Rollout
+    environment: PyEnvironment
+    randomness: tuple[Any, Any]
+
+
 class ContractPart:
-    """Base of the parts of `EnvironmentContract`, which documents these members."""
+    """Base of the parts of `EnvironmentContract`, which documents these members.
+
+    All tests of a class share one rollout: they copy what they change.
+    """
 
     num_steps: int = 12
     num_rewards: int = 4000
-    _shared_rollout: ClassVar[Rollout]
+    _shared_life: ClassVar[EnvironmentLife]
 
     def make_environment(self, seed: int) -> PyEnvironment:
         """Returns a new environment; two of them may differ in nothing but their `seed`."""
@@ -87,12 +107,26 @@ class ContractPart:
             rollout.states.append(environment.get_state())
         return rollout
 
+    def _life(self) -> EnvironmentLife:
+        """Returns the environment of seed 1 with its rollout, for all tests of the class."""
+        kind = type(self)
+        if "_shared_life" not in vars(kind):
+            before = global_randomness()
+            environment = self.make_environment(1)
+            new = copy.deepcopy(environment)
+            rollout = self.roll_out(environment)
+            randomness = (before, global_randomness())
+            kind._shared_life = EnvironmentLife(new, rollout, environment, randomness)
+        return kind._shared_life
+
     def _rollout(self) -> Rollout:
         """Returns the rollout of the environment of seed 1, which all tests of the class share."""
-        kind = type(self)
-        if "_shared_rollout" not in vars(kind):
-            kind._shared_rollout = self.roll_out(self.make_environment(1))
-        return kind._shared_rollout
+        return self._life().rollout
+
+
+def global_randomness() -> tuple[Any, Any]:
+    """Returns the states of the global generators of random numbers."""
+    return random.getstate(), np.random.get_state(legacy=False)
 
 
 def frozen(value: Any) -> Any:

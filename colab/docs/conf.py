@@ -1,5 +1,6 @@
 """Settings of the documentation; CONTRIBUTING.md says how to build it."""
 
+import gc
 import importlib.util
 import os
 import re
@@ -17,6 +18,8 @@ from reference import sources
 
 import bandit_envs
 from colab.pages.public import file_of
+
+gc.disable()  # Sphinx keeps what it makes: to look for garbage takes a third of a build
 
 setup_cfg = ConfigParser()
 setup_cfg.read(ROOT / "setup.cfg")

@@ -7,6 +7,27 @@ from tf_agents.networks import q_network
 from bandit_envs.adapters.tf_agents import as_policy, tensor_specs
 
 
+def with_a_shared_agent(make_policy):
+    """Returns a function that makes policies of an agent for each kind of environment.
+
+    They do not disturb each other, and compile the agent, which takes seconds, once.
+
+    Args:
+        make_policy: takes an environment and a seed, and makes a policy of a new agent.
+    """
+    known = []
+
+    def make(env, seed):
+        specs = tensor_specs(env)
+        found = [policy for other, policy in known if other == specs]
+        if not found:
+            found.append(make_policy(env, seed))
+            known.append((specs, found[0]))
+        return type(found[0])(found[0]._model, env.batch_size, seed)
+
+    return make
+
+
 def exp3(env, seed):
     agent = exp3_agent.Exp3Agent(*tensor_specs(env), learning_rate=0.1)
     return as_policy(agent, env.batch_size, seed)

@@ -232,7 +232,7 @@ def static_mixture(specs):
 
 def exp3_mixture(specs):
     """A mixture with an agent that draws by itself."""
-    return Exp3MixtureAgent([linear_ucb(specs), linear_thompson_sampling(specs)])
+    return Exp3MixtureAgent([epsilon_greedy(specs), boltzmann_gumbel(specs)])
 
 
 EVERY_AGENT = {

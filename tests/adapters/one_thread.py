@@ -14,6 +14,7 @@ from tf_agents.drivers.dynamic_step_driver import DynamicStepDriver
 from tf_agents.environments.tf_py_environment import TFPyEnvironment
 from tf_agents.networks.q_network import QNetwork
 from tf_agents.specs import tensor_spec
+from tf_agents.utils import common
 
 from bandit_envs.adapters import tf_agents as adapter
 from bandit_envs.adapters.tf_agents import (
@@ -43,7 +44,7 @@ def made():
 
 
 def run(env, policy, observers=()):
-    tf.function(DynamicStepDriver(env, policy, observers, num_steps=8).run)()
+    common.function(DynamicStepDriver(env, policy, observers, num_steps=8).run)()
 
 
 def log():

@@ -1,4 +1,4 @@
-"""Runs of every agent of TF-Agents, and a program that goes on with them in a new process."""
+"""Runs of every agent of TF-Agents, and a program that goes on with those of one agent."""
 
 import sys
 from pathlib import Path
@@ -8,6 +8,7 @@ import tensorflow as tf
 from tf_agents.bandits.replay_buffers import bandit_replay_buffer
 from tf_agents.drivers import dynamic_step_driver
 from tf_agents.environments import tf_py_environment
+from tf_agents.utils import common
 
 from bandit_envs import StepDriver, load_state, save_state
 from bandit_envs.adapters.tf_agents import (
@@ -89,8 +90,8 @@ class LoopRun:
             environment, self._agent.collect_policy, [self._note], num_steps=B
         )
         draws = TrackableDraws(seed)
-        self._drive = draws.compile(self._driver.run)
-        self._train = draws.compile(self._agent.train)
+        self._drive = draws.compile(common.function(self._driver.run))
+        self._train = draws.compile(common.function(self._agent.train))
         self._checkpoint = tf.train.Checkpoint(
             agent=self._agent, environment=TrackableEnvironment(environment), draws=draws
         )
@@ -119,21 +120,14 @@ class LoopRun:
 
 
 KINDS = {"policy": PolicyRun, "loop": LoopRun}
-"""What goes on, by its name."""
-
-
-def folder_of(root, kind, make):
-    """Returns where a run is saved, and what a new process finds when it goes on."""
-    return Path(root) / kind / make.__name__
+"""What goes on, by the name of its folder."""
 
 
 if __name__ == "__main__":
-    root, kinds, *names = sys.argv[1:]
-    for kind in kinds.split(","):
-        run = KINDS[kind]
-        for make in EVERY_AGENT:
-            if make.__name__ in names:
-                folder = folder_of(root, kind, make)
-                restored = run(make, seed=2)
-                restored.restore(folder)
-                np.savez(folder / "found.npz", *restored.go_on())
+    root, name = sys.argv[1:]
+    (make,) = (make for make in EVERY_AGENT if make.__name__ == name)
+    for kind, run in KINDS.items():
+        folder = Path(root) / kind
+        restored = run(make, seed=2)
+        restored.restore(folder)
+        np.savez(folder / "found.npz", *restored.go_on())

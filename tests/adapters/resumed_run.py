@@ -7,6 +7,7 @@ from tf_agents.bandits.networks import global_and_arm_feature_network
 from tf_agents.drivers import dynamic_step_driver
 from tf_agents.environments import tf_py_environment
 from tf_agents.replay_buffers import tf_uniform_replay_buffer
+from tf_agents.utils import common
 
 from bandit_envs.adapters import tf_agents as adapter
 from bandit_envs.rewards import LinearReward
@@ -74,8 +75,11 @@ class Run:
         )
         self.in_graph = in_graph
         draws = adapter.TrackableDraws(env_seed)
-        self.drive = draws.compile(driver.run) if in_graph else driver.run
-        self.train = draws.compile(self.agent.train) if in_graph else self.agent.train
+        self.drive = driver.run
+        self.train = self.agent.train
+        if in_graph:
+            self.drive = draws.compile(common.function(driver.run))
+            self.train = draws.compile(common.function(self.agent.train))
         self.iteration = tf.Variable(0)
         self.checkpoint = tf.train.Checkpoint(
             agent=self.agent,

@@ -14,6 +14,7 @@ from tf_agents.environments import tf_py_environment
 from tf_agents.metrics import tf_metrics
 from tf_agents.networks import q_network
 from tf_agents.replay_buffers import tf_uniform_replay_buffer
+from tf_agents.utils import common
 
 from bandit_envs import KArmedTestbed
 from bandit_envs.adapters.tf_agents import TrackableDraws, TrackableEnvironment, as_tf_agents
@@ -73,8 +74,8 @@ class Training:
             [self._buffer.add_batch, self._steps],
             num_steps=BATCH_SIZE,
         )
-        self._drive = self._draws.compile(driver.run)
-        self._learn = self._draws.compile(self._agent.train)
+        self._drive = self._draws.compile(common.function(driver.run))
+        self._learn = self._draws.compile(common.function(self._agent.train))
         self.checkpoint = tf.train.Checkpoint(
             agent=self._agent,
             environment=TrackableEnvironment(environment),
@@ -92,21 +93,25 @@ class Training:
 
 
 def train(folder, num_iterations, seed):
-    """Trains until so many iterations are done, by this process and those before it."""
+    """Trains until so many iterations are done, by this call and those before it.
+
+    Yields the number of each iteration, and a digest of all that was seen and learned until then.
+    """
     tf.random.set_seed(seed)
     training = Training(seed)
     iteration = tf.Variable(0)
     checkpoint = tf.train.Checkpoint(iteration=iteration, training=training.checkpoint)
-    manager = tf.train.CheckpointManager(checkpoint, folder, max_to_keep=2)
+    manager = tf.train.CheckpointManager(checkpoint, str(folder), max_to_keep=2)
     manager.restore_or_initialize()
     while iteration < num_iterations:
         digest = training.iterate()
         iteration.assign_add(1)
-        print(int(iteration), digest, flush=True)
+        yield int(iteration), digest
         if int(iteration) % ITERATIONS_PER_CHECKPOINT == 0:
             manager.save()
 
 
 if __name__ == "__main__":
     folder, num_iterations, seed = sys.argv[1:]
-    train(folder, int(num_iterations), int(seed))
+    for number, digest in train(folder, int(num_iterations), int(seed)):
+        print(number, digest)

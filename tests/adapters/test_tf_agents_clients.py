@@ -24,6 +24,7 @@ from tf_agents.metrics import tf_metrics as general_tf_metrics
 from tf_agents.policies import random_tf_policy
 from tf_agents.replay_buffers import tf_uniform_replay_buffer
 from tf_agents.system import system_multiprocessing
+from tf_agents.utils import common
 
 from bandit_envs import KArmedTestbed
 from bandit_envs.adapters import tf_agents as adapter
@@ -77,7 +78,7 @@ def driven(env, driver_class, in_graph, runs=1, **amount):
     environment = tf_py_environment.TFPyEnvironment(env)
     recorder = Recorder(environment)
     driver = driver_class(environment, random_policy(environment), [recorder], **amount)
-    run = tf.function(driver.run) if in_graph else driver.run
+    run = common.function(driver.run) if in_graph else driver.run
     for _ in range(runs):
         run()
     return recorder.trajectories()
@@ -209,9 +210,10 @@ def test_the_trainer_trains_contextual_agents(name, tmp_path):
         str(tmp_path),
         CONTEXTUAL[name](environment),
         environment,
-        training_loops=15,
+        training_loops=15 if name.startswith("neural") else 8,
         steps_per_loop=4,
         additional_metrics=metrics,
+        save_policy=name == "LinUCB",  # which takes longer than all the rest
     )
     # A random choice has a regret of 18.6 on average.
     assert metrics[0].result() < 5.0
@@ -231,11 +233,12 @@ def test_the_trainer_trains_exp3_on_the_testbed(tmp_path):
         str(tmp_path),
         agent,
         environment,
-        training_loops=10,
+        training_loops=3,
         steps_per_loop=2,
         additional_metrics=[steps],
+        save_policy=False,
     )
-    assert steps.result() == 10 * 2 * B
+    assert steps.result() == 3 * 2 * B
 
 
 def users_in_a_process(seed):
@@ -315,7 +318,7 @@ def test_regret_in_a_driver_is_that_of_the_environment(make, in_graph):
     driver = dynamic_step_driver.DynamicStepDriver(
         environment, random_policy(environment), [regret, suboptimal], num_steps=B
     )
-    run = tf.function(driver.run) if in_graph else driver.run
+    run = common.function(driver.run) if in_graph else driver.run
     for _ in range(3):
         run()
         info = env.get_info()
@@ -384,9 +387,9 @@ def in_numpy(theta):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("baseline", [in_tensorflow, in_numpy])
-def test_the_tutorial_runs_with_the_import_changed_and_its_regret_is_the_same(baseline):
+def test_the_tutorial_runs_with_the_import_changed_and_its_regret_is_the_same():
     theirs = regrets_of_a_script(upstream.StationaryStochasticPerArmPyEnvironment, in_tensorflow)
-    ours = regrets_of_a_script(adapter.StationaryStochasticPerArmPyEnvironment, baseline)
-    np.testing.assert_allclose(ours, theirs, atol=1e-3)
-    assert np.mean(ours[-10:]) < 0.2 * np.mean(ours[:2])
+    assert np.mean(theirs[-10:]) < 0.2 * np.mean(theirs[:2])
+    for baseline in (in_tensorflow, in_numpy):
+        ours = regrets_of_a_script(adapter.StationaryStochasticPerArmPyEnvironment, baseline)
+        np.testing.assert_allclose(ours, theirs, atol=1e-3, err_msg=baseline.__name__)

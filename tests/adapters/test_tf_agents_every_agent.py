@@ -1,8 +1,10 @@
 """Every agent of TF-Agents as a policy: its contract, its runs from files, its saved policies."""
 
+import functools
 import os
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 
 import numpy as np
@@ -32,24 +34,34 @@ from tests.adapters.every_agent import (
     bernoulli_thompson_sampling,
     boltzmann,
     boltzmann_gumbel,
+    boltzmann_of_items,
     dropout_thompson_sampling,
     epsilon_greedy,
-    epsilon_greedy_of_items,
     exp3,
     exp3_mixture,
+    falcon,
     greedy_with_constraint,
+    linear_ucb,
+    linear_ucb_of_items,
+    multi_objective,
     network_of_contexts,
     neural_linucb,
     ranking_by_distance,
     static_mixture,
 )
 
+
+def slow(*makes):
+    """Returns cases of a test that are slow."""
+    return [pytest.param(make, marks=pytest.mark.slow) for make in makes]
+
+
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 B = 5
 QUICK = [bernoulli_thompson_sampling, dropout_thompson_sampling, static_mixture, exp3_mixture]
 OTHERS = [make for make in EVERY_AGENT if make not in QUICK]
-AGENTS = [*QUICK, *(pytest.param(make, marks=pytest.mark.slow) for make in OTHERS)]
+AGENTS = [*QUICK, *slow(*OTHERS)]
 OTHER_CHECKPOINTS = [
     neural_linucb,
     boltzmann_gumbel,
@@ -60,24 +72,39 @@ OTHER_CHECKPOINTS = [
 ]
 """Agents that have together all kinds of variables and of draws: linear models and networks."""
 
-NEED_IT = [epsilon_greedy, epsilon_greedy_of_items, static_mixture]
-"""Those whose probabilities TF-Agents does not save without `with_distribution`."""
+EACH_TABLE = [epsilon_greedy, static_mixture, *slow(linear_ucb, boltzmann_of_items)]
+"""Agents whose probabilities have together all tables: of greedy choices, of draws, of both."""
+
+EACH_DISTRIBUTION = [boltzmann, exp3, *slow(falcon, linear_ucb_of_items, multi_objective)]
+"""Those whose distributions, which TF-Agents saves by itself, are of different classes."""
 
 
 def name_of(make):
     return make.__name__
 
 
-def knowing(quick, without=()):
-    """Returns the agents that know their probabilities; all but the quick ones are slow."""
-    makes = [make for make in EVERY_AGENT if make in KNOW_THEIR_PROBABILITIES]
-    others = [make for make in makes if make not in [*quick, *without]]
-    return [*quick, *(pytest.param(make, marks=pytest.mark.slow) for make in others)]
+def a_policy(make, seed):
+    """Returns an environment, and a policy of a new agent with other weights for each seed."""
+    env = EVERY_AGENT[make](B, 0)
+    tf.random.set_seed(seed)
+    return env, as_policy(make(tensor_specs(env)), B, seed)
+
+
+@functools.cache
+def known_policy(make):
+    """Returns a policy of the one agent that tests share, as it takes seconds to compile it."""
+    return a_policy(make, 1)[1]
+
+
+def a_policy_of_the_known_agent(make):
+    """Returns an environment, and a policy that has learned nothing."""
+    known = known_policy(make)
+    return EVERY_AGENT[make](B, 0), type(known)(known._model, B, 1)
 
 
 @pytest.mark.slow
 class TestEveryAgent(PolicyContract):
-    """The contract of each agent; its policies share the agent, which takes seconds to compile."""
+    """The contract of each agent."""
 
     num_steps = 4
     num_choices = 500
@@ -86,9 +113,8 @@ class TestEveryAgent(PolicyContract):
     @pytest.fixture(autouse=True, scope="class", params=EVERY_AGENT, ids=name_of)
     def _set_agent(self, request):
         request.cls.make_environment = staticmethod(EVERY_AGENT[request.param])
-        env = request.cls.make_environment(B, 0)
-        request.cls.specs = tensor_specs(env)
-        request.cls.known = as_policy(request.param(request.cls.specs), B, 0)
+        request.cls.specs = tensor_specs(request.cls.make_environment(B, 0))
+        request.cls.known = known_policy(request.param)
         yield
         if "_shared_run" in vars(request.cls):
             del request.cls._shared_run
@@ -99,16 +125,9 @@ class TestEveryAgent(PolicyContract):
         return type(self.known)(self.known._model, env.batch_size, seed)
 
 
-def a_policy(make, seed):
-    """Returns an environment, and a policy of a new agent with other weights for each seed."""
-    env = EVERY_AGENT[make](B, 0)
-    tf.random.set_seed(seed)
-    return env, as_policy(make(tensor_specs(env)), B, seed)
-
-
 @pytest.mark.parametrize("make", AGENTS, ids=name_of)
 def test_a_run_goes_on_from_a_file_without_seeds_of_tensorflow(make, tmp_path):
-    env, policy = a_policy(make, 1)
+    env, policy = a_policy_of_the_known_agent(make)
     seen = []
     driver = StepDriver(env, policy, [policy, seen.append], 3)
     driver.run()
@@ -162,7 +181,7 @@ def test_a_policy_that_draws_is_compiled_once_for_each_number_of_rows():
 
 
 def test_a_mixture_trains_the_agent_that_can_have_chosen_an_action():
-    env, policy = a_policy(static_mixture, 1)
+    env, policy = a_policy_of_the_known_agent(static_mixture)
     agent = policy._model._agent
     time_step = env.reset()
     table = policy.probabilities(time_step)
@@ -181,9 +200,9 @@ def test_a_mixture_trains_the_agent_that_can_have_chosen_an_action():
     assert (abs(frequencies[is_greedy] / 25 - expected) < 0.3).all()
 
 
-@pytest.mark.parametrize("make", knowing([epsilon_greedy, static_mixture]), ids=name_of)
+@pytest.mark.parametrize("make", EACH_TABLE, ids=name_of)
 def test_a_policy_that_is_saved_with_its_distribution_knows_its_probabilities(make, tmp_path):
-    env, policy = a_policy(make, 1)
+    env, policy = a_policy_of_the_known_agent(make)
     StepDriver(env, policy, [policy], 3).run()
     saved = with_distribution(policy._model._agent.collect_policy)
     policy_saver.PolicySaver(saved).save(str(tmp_path))
@@ -197,25 +216,24 @@ def test_a_policy_that_is_saved_with_its_distribution_knows_its_probabilities(ma
         assert np.array_equal(loaded.action(time_step), again.action(time_step))
 
 
-@pytest.mark.parametrize("make", knowing([boltzmann, exp3], NEED_IT), ids=name_of)
+@pytest.mark.parametrize("make", EACH_DISTRIBUTION, ids=name_of)
 def test_a_saved_policy_with_a_distribution_knows_its_probabilities(make, tmp_path):
-    env, policy = a_policy(make, 1)
+    env, policy = a_policy_of_the_known_agent(make)
+    time_step = env.reset()
+    expected = policy.probabilities(time_step)  # with which the variables get the policy's values
     policy_saver.PolicySaver(policy._model._agent.collect_policy).save(str(tmp_path))
     loaded = as_policy(tmp_path, B, seed=1)
-    time_step = env.reset()
-    np.testing.assert_allclose(
-        loaded.probabilities(time_step), policy.probabilities(time_step), rtol=1e-5, atol=1e-7
-    )
+    np.testing.assert_allclose(loaded.probabilities(time_step), expected, rtol=1e-5, atol=1e-7)
 
 
 def test_a_policy_that_draws_a_model_is_saved_without_a_distribution():
-    _env, policy = a_policy(bernoulli_thompson_sampling, 1)
+    policy = known_policy(bernoulli_thompson_sampling)
     with pytest.raises(ValueError, match="draws by itself, or shows slates; expected one whose"):
         with_distribution(policy._model._agent.collect_policy)
 
 
 def test_an_agent_has_no_distribution_to_save():
-    _env, policy = a_policy(bernoulli_thompson_sampling, 1)
+    policy = known_policy(bernoulli_thompson_sampling)
     with pytest.raises(TypeError, match=r"expected a TFPolicy, such as agent\.collect_policy"):
         with_distribution(policy._model._agent)
 
@@ -234,37 +252,36 @@ def test_an_agent_has_the_same_variables_however_many_steps_others_have_trained(
     assert sizes[0] == sizes[1]
 
 
-def assert_goes_on_in_a_new_process(kinds, makes, root):
-    """Saves runs of agents, goes on with them here and in a new process, and compares."""
+def test_runs_of_an_agent_that_draws_go_on_in_a_new_process_without_seeds(tmp_path):
     expected = {}
-    for kind in kinds:
-        run = resumed_agents.KINDS[kind]
-        for make in makes:
-            folder = resumed_agents.folder_of(root, kind, make)
-            folder.mkdir(parents=True)
-            uninterrupted = run(make, seed=1)
-            uninterrupted.go_on()
-            uninterrupted.save(folder)
-            expected[folder] = uninterrupted.go_on()
-    command = [sys.executable, "-m", "tests.adapters.resumed_agents", str(root), ",".join(kinds)]
-    names = [make.__name__ for make in makes]
-    subprocess.run([*command, *names], cwd=ROOT, env=ENVIRONMENT, check=True)
+    for kind, run in resumed_agents.KINDS.items():
+        folder = tmp_path / kind
+        folder.mkdir()
+        uninterrupted = run(bernoulli_thompson_sampling, seed=1)
+        uninterrupted.go_on()
+        uninterrupted.save(folder)
+        expected[folder] = uninterrupted.go_on()
+    command = [sys.executable, "-m", "tests.adapters.resumed_agents", str(tmp_path)]
+    name = bernoulli_thompson_sampling.__name__
+    subprocess.run([*command, name], cwd=ROOT, env=ENVIRONMENT, check=True)
     for folder, arrays in expected.items():
         found = list(np.load(folder / "found.npz").values())
         assert len(found) == len(arrays), folder
         assert all(map(np.array_equal, found, arrays)), folder
 
 
-def test_runs_of_an_agent_that_draws_go_on_in_a_new_process_without_seeds(tmp_path):
-    kinds = list(resumed_agents.KINDS)
-    assert_goes_on_in_a_new_process(kinds, [bernoulli_thompson_sampling], tmp_path)
-
-
 @pytest.mark.slow
-def test_loops_of_agents_go_on_in_a_new_process_without_seeds(tmp_path):
-    # It compiles each agent twice, which takes half a minute. As policies, all agents go on from
-    # files in a test above.
-    assert_goes_on_in_a_new_process(["loop"], OTHER_CHECKPOINTS, tmp_path)
+@pytest.mark.parametrize("make", OTHER_CHECKPOINTS, ids=name_of)
+def test_a_loop_of_an_agent_goes_on_in_new_objects_without_seeds(make, tmp_path):
+    uninterrupted = resumed_agents.LoopRun(make, seed=1)
+    uninterrupted.go_on()
+    uninterrupted.save(tmp_path)
+    expected = uninterrupted.go_on()
+    restored = resumed_agents.LoopRun(make, seed=2)
+    restored.restore(tmp_path)
+    found = restored.go_on()
+    assert len(found) == len(expected)
+    assert all(map(np.array_equal, found, expected))
 
 
 class NothingIsFeasible(constraints.BaseConstraint):
@@ -365,6 +382,18 @@ def test_draws_within_loops_and_branches_are_replaced_too():
     draws.state.assign(before)
     assert np.array_equal(first, np.array(walk_anew()).ravel())
     assert len(set(first)) == 5
+
+
+@pytest.mark.parametrize("autograph", [True, False])
+def test_a_function_that_is_compiled_without_autograph_stays_without_it(autograph):
+    files = set()
+
+    def draw():
+        files.update(frame.filename for frame in traceback.extract_stack())
+        return tf.random.uniform([3])
+
+    TrackableDraws(seed=0).compile(tf.function(draw, autograph=autograph))()
+    assert any("autograph_generated" in name for name in files) == autograph
 
 
 def test_a_draw_that_nobody_can_save_is_refused():

@@ -26,6 +26,7 @@ from tf_agents.policies import (
 )
 from tf_agents.policies.utils import PolicyInfo
 from tf_agents.trajectories import policy_step
+from tf_agents.utils import common
 
 from bandit_envs import EpsilonGreedyPolicy, KArmedTestbed
 from bandit_envs.adapters.tf_agents import (
@@ -97,7 +98,7 @@ def test_a_driver_is_recorded(in_graph):
     if not in_graph:
         keep.append(seen.append)
     driver = dynamic_step_driver.DynamicStepDriver(environment, policy, keep, num_steps=5 * B)
-    run = tf.function(driver.run) if in_graph else driver.run
+    run = common.function(driver.run) if in_graph else driver.run
     run(time_step)  # else TF-Agents' graph sometimes asks for it while the environment steps
     log = recorder.log()
     assert len(log) == 5 * B

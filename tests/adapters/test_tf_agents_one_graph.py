@@ -60,6 +60,7 @@ class Run:
             draws=self.draws,
         )
 
+    @tf.autograph.experimental.do_not_convert  # AutoGraph takes long, and the loop alone needs it
     def iterate(self):
         self.driver.run()
         self.agent.train(self.buffer.gather_all())
@@ -75,15 +76,25 @@ class Run:
         return variables, self.regrets.numpy()
 
 
-@pytest.mark.parametrize("compiler", [tf.function, TrackableDraws(seed=1).compile])
-@pytest.mark.parametrize(
-    "make", [as_tf_environment, lambda env: TFPyEnvironment(as_tf_agents(env))]
-)
-def test_a_loop_in_one_graph_does_what_single_calls_do(compiler, make):
-    apart = Run(LinearUCBAgent, emit_log_probability=True)
-    iterate = tf.function(apart.iterate)
+@pytest.fixture(scope="module")
+def apart():
+    """A run whose steps are calls of one graph each."""
+    run = Run(LinearUCBAgent, emit_log_probability=True)
+    iterate = tf.function(run.iterate)
     for _ in range(STEPS):
         iterate()
+    return run
+
+
+@pytest.mark.parametrize(
+    ("compiler", "make"),
+    [
+        (tf.function, lambda env: TFPyEnvironment(as_tf_agents(env))),
+        (TrackableDraws(seed=1).compile, as_tf_environment),
+    ],
+    ids=["TFPyEnvironment", "as_tf_environment"],
+)
+def test_a_loop_in_one_graph_does_what_single_calls_do(compiler, make, apart):
     run = Run(LinearUCBAgent, make, emit_log_probability=True)
     compiler(run.loop)(STEPS)
     assert_identical(run.found(), apart.found())
@@ -93,17 +104,16 @@ def test_a_loop_in_one_graph_does_what_single_calls_do(compiler, make):
         np.testing.assert_array_equal(getattr(log, name), getattr(expected, name))
 
 
-@pytest.mark.parametrize("decorate", [lambda function: function, tf.function])
-def test_a_loop_over_tensors_that_draws_goes_on_from_a_checkpoint(decorate, tmp_path):
+def test_a_loop_over_tensors_that_draws_goes_on_from_a_checkpoint(tmp_path):
     run = Run(LinearThompsonSamplingAgent)
-    loop = run.draws.compile(decorate(run.loop))
+    loop = run.draws.compile(run.loop)
     loop(STEPS)
     path = run.checkpoint.save(str(tmp_path / "run"))
     seen = len(run.regrets.numpy())
     loop(STEPS)
     resumed = Run(LinearThompsonSamplingAgent)
     resumed.checkpoint.restore(path).assert_existing_objects_matched()
-    resumed.draws.compile(decorate(resumed.loop))(STEPS)
+    resumed.draws.compile(tf.function(resumed.loop))(STEPS)
     variables, regrets = resumed.found()
     assert_identical(variables, run.found()[0])
     np.testing.assert_array_equal(regrets, run.found()[1][seen:])

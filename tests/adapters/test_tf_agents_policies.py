@@ -54,7 +54,7 @@ from bandit_envs.environments.slates.ranking import ranking as ranking_env
 from bandit_envs.logged import LogRecorder, probabilities_of
 from bandit_envs.sampling import Normal
 from bandit_envs.testing import PolicyContract
-from bandit_envs.wrappers import RandomActionMask
+from bandit_envs.wrappers import OneProblem, RandomActionMask
 from tests.adapters import agents
 from tests.adapters.agents import context_and_mask
 from tests.adapters.examples import TwoRewards
@@ -68,19 +68,18 @@ def items(batch_size=B, seed=0, **options):
     return per_arm(batch_size=batch_size, seed=seed, **sizes)
 
 
-class AgentContract(PolicyContract):
+class TestLinearUCB(PolicyContract):
     """The contract of policies, of an agent for items with features."""
 
     num_steps = 12
     num_choices = 500
+    make_policy = staticmethod(agents.with_a_shared_agent(examples.linear_ucb_agent))
 
     def make_environment(self, batch_size, seed):
         return items(batch_size, seed)
 
 
-class TestLinearUCB(AgentContract):
-    def make_policy(self, env, seed):
-        return examples.linear_ucb_agent(env, seed)
+neural_with_masks = agents.with_a_shared_agent(agents.neural_with_masks)
 
 
 @pytest.mark.slow
@@ -92,7 +91,7 @@ class TestNeuralAgentWithMasks(PolicyContract):
         spec = env.observation_spec()
         if isinstance(spec, dict) and "num_actions" in spec:
             raise ValueError("it takes masks only")
-        return agents.neural_with_masks(env, seed)
+        return neural_with_masks(env, seed)
 
     def make_environment(self, batch_size, seed):
         return logistic_context(4, 3, batch_size, seed=seed)
@@ -155,10 +154,10 @@ def test_a_run_in_a_driver_continues_from_a_file(tmp_path):
 
 
 def test_each_row_of_independent_problems_has_what_an_agent_learned_for_itself(tmp_path):
-    agent = lin_ucb_agent.LinearUCBAgent(*tensor_specs(KArmedTestbed(2)))
-    assert_rows_learn_alone_and_go_on_from_a_file(
-        lambda env, seed: as_policy(agent, seed=seed), tmp_path
+    make_policy = agents.with_a_shared_agent(
+        lambda env, seed: as_policy(lin_ucb_agent.LinearUCBAgent(*tensor_specs(env)))
     )
+    assert_rows_learn_alone_and_go_on_from_a_file(make_policy, tmp_path)
 
 
 def test_two_policies_of_one_agent_do_not_disturb_each_other():
@@ -183,12 +182,12 @@ def test_agents_that_share_the_global_step_train_as_if_they_were_alone():
 
 @pytest.mark.slow
 def test_an_agent_learns_from_the_probabilities_that_a_trajectory_tells():
-    env = BernoulliPyEnvironment([0.1, 0.9], seed=0)
+    env = OneProblem(BernoulliPyEnvironment([0.1, 0.9], batch_size=8, seed=0))
     policy = agents.exp3(env, 1)
-    StepDriver(env, policy, [policy], 800, emit_log_probability=True).run()
+    StepDriver(env, policy, [policy], 100, emit_log_probability=True).run()
     assert (policy.probabilities(env.current_time_step())[:, 1] > 0.9).all()
     uniform = agents.exp3(env, 1)
-    StepDriver(env, uniform, [uniform], 800).run()
+    StepDriver(env, uniform, [uniform], 100).run()
     assert (uniform.probabilities(env.current_time_step())[:, 1] > 0.9).all()
 
 

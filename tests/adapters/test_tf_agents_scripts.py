@@ -17,23 +17,29 @@ from tf_agents.bandits.metrics import tf_metrics
 
 from tests.adapters.changed_imports import change_imports, run_sed
 
-MOVIELENS = {"RANK_K": 2, "NUM_ACTIONS": 4, "TRAINING_LOOPS": 30, "STEPS_PER_LOOP": 2}
+MANY_ROWS = {"BATCH_SIZE": 32, "TRAINING_LOOPS": 5}
+MOVIELENS = {"RANK_K": 2, "NUM_ACTIONS": 4}
 
 SCRIPTS = {
-    "bernoulli": {"TRAINING_LOOPS": 8, "STEPS_PER_LOOP": 16},
+    "bernoulli": {"BATCH_SIZE": 32, "TRAINING_LOOPS": 4, "STEPS_PER_LOOP": 12},
     "wheel": {},
     "stationary_linear --num_disabled_actions=2": {},
-    "structured_linear": {"CONTEXT_DIM": 10, "NUM_ACTIONS": 3},
-    "sparse_features --agent=NeuralLinUCB": {"TRAINING_LOOPS": 2},
+    "structured_linear": {**MANY_ROWS, "CONTEXT_DIM": 10, "NUM_ACTIONS": 3},
+    "sparse_features --agent=NeuralLinUCB": {"TRAINING_LOOPS": 2, "STEPS_PER_LOOP": 2},
     "dqn": {"TRAINING_LOOPS": 4, "STEPS_PER_LOOP": 2},  # it takes two steps at a time
-    "per_arm_stationary_linear": {},
+    "per_arm_stationary_linear": {"TRAINING_LOOPS": 4},
     "ranking": {"NUM_ITEMS": 20, "TRAINING_LOOPS": 2, "STEPS_PER_LOOP": 2},
-    "movielens": MOVIELENS,
-    "movielens --per_arm": MOVIELENS,
-    "drifting_linear": {"AGENT_ALPHA": 1.0},
-    "piecewise_linear": {"AGENT_ALPHA": 1.0},
-    "mushroom": {"TRAINING_LOOPS": 20, "AGENT_ALPHA": 1.0},
-    "covertype --agent=LinUCB": {"TRAINING_LOOPS": 20, "AGENT_ALPHA": 1.0},
+    "movielens": {**MOVIELENS, "TRAINING_LOOPS": 30, "STEPS_PER_LOOP": 2},
+    "movielens --per_arm": {**MOVIELENS, **MANY_ROWS},
+    "drifting_linear": {**MANY_ROWS, "AGENT_ALPHA": 1.0},
+    "piecewise_linear": {**MANY_ROWS, "AGENT_ALPHA": 1.0},
+    "mushroom": {**MANY_ROWS, "AGENT_ALPHA": 1.0},
+    "covertype --agent=LinUCB": {
+        "BATCH_SIZE": 32,
+        "TRAINING_LOOPS": 20,
+        "STEPS_PER_LOOP": 2,
+        "AGENT_ALPHA": 1.0,
+    },
 }
 """A script with flags, and the constants that make it less work."""
 

@@ -31,7 +31,7 @@ from bandit_envs.adapters.torch import (
     NeuralLinear,
     presets,
 )
-from bandit_envs.base.foreign_models import EncodedModel
+from bandit_envs.base.saving import EncodedModel
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.logged import LogRecorder, learn_from_log
 from bandit_envs.policies.models import Contexts, ModelSizes, TrainingRows
@@ -441,6 +441,26 @@ def test_a_file_of_a_network_holds_no_objects_and_another_one_is_refused(part, t
     with pytest.raises(TypeError, match=r"state holds a .*Marks"):
         save_state(tmp_path / "state.npz", {"object": Marks(path)})
     assert not path.exists()
+
+
+def test_every_number_of_what_an_optimizer_knows_is_compared():
+    """The state of an optimizer is a dict whose keys are the parameters."""
+
+    def known():
+        parameter = torch.nn.Parameter(torch.zeros(2000))
+        return {parameter: {"step": torch.tensor(1.0)}}
+
+    assert_identical(known(), known())
+    changed = known()
+    next(iter(changed)).data[1000] = 1.0
+    with pytest.raises(
+        AssertionError, match=r"value\.keys\(\)\[0\].*\[1000\] is 1\.0; expected 0\.0"
+    ):
+        assert_identical(changed, known())
+    changed = known()
+    next(iter(changed.values()))["step"] += 1.0
+    with pytest.raises(AssertionError, match=r"value\.values\(\)\[0\]\['step'\].* is 2\.0"):
+        assert_identical(changed, known())
 
 
 def test_a_model_is_compared_copied_and_written_out_by_its_parameters():

@@ -47,7 +47,7 @@ RULES = (
     rules.EliminationSquareCB(),
     rules.OptimisticRegCB(),
     rules.EliminationRegCB(),
-    rules.AdaptiveGreedy(window=20),
+    rules.AdaptiveGreedy(window=8),
     rules.Mixed(rules.FirstPulls(rules.Softmax()), 0.1),
 )
 
@@ -87,6 +87,7 @@ def contract_of(model, rule, has_items):
     class Pair(PolicyContract):
         rounding = 1e-4
         num_choices = 2000
+        num_steps = 10
 
         def make_environment(self, batch_size, seed):
             sizes = {"batch_size": batch_size, "seed": seed}

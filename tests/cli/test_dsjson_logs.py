@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from bandit_envs.evaluations import logs
-from bandit_envs.evaluations.observer import LogObserver
-from bandit_envs.evaluations.passes import PassesHere
+from bandit_envs.evaluations.passes import LogObserver, PassesHere
 from tests.command_line import rows, run
 
 pytest.importorskip("joblib")

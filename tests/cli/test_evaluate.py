@@ -19,8 +19,7 @@ from bandit_envs import (
 )
 from bandit_envs.environments import logistic_context
 from bandit_envs.evaluations import logs
-from bandit_envs.evaluations.observer import LogObserver
-from bandit_envs.evaluations.passes import PassesHere
+from bandit_envs.evaluations.passes import LogObserver, PassesHere
 from bandit_envs.logged import (
     BanditLog,
     DoublyRobust,
@@ -34,6 +33,7 @@ from bandit_envs.logged import (
 )
 from bandit_envs.logged.estimators import estimate_logged
 from bandit_envs.trajectories import restart, termination
+from tests.cases import for_each
 from tests.command_line import rows, run
 from tests.logged.items import long_frame
 
@@ -267,7 +267,8 @@ def test_figures_show_dots_intervals_the_logged_mean_and_weights(evaluate, recor
 
     def keep(figure, *arguments, **options):
         figures.append(figure)
-        return savefig(figure, *arguments, **options)
+        if len(figures) <= 2:  # the page has the same figures again
+            savefig(figure, *arguments, **options)
 
     monkeypatch.undo()
     monkeypatch.setattr(matplotlib_figure.Figure, "savefig", keep)
@@ -359,15 +360,13 @@ def check_same_estimates(found, expected, rel):
             assert float(row[name]) == pytest.approx(float(same[name]), rel=rel)
 
 
-@pytest.mark.parametrize("limits", [{}, {"IN_MEMORY": 0, "BATCH_NUMBERS": 99}])
-def test_a_log_in_a_folder_has_the_estimates_of_one_file(
-    evaluate, recorded, parts, monkeypatch, limits
-):
+def test_a_log_in_a_folder_has_the_estimates_of_one_file(evaluate, recorded, parts, monkeypatch):
     _, expected = evaluate(recorded, *POLICIES)
-    for name, limit in limits.items():
-        monkeypatch.setattr(f"bandit_envs.evaluations.logs.{name}", limit)
-    _, found = evaluate(parts, *POLICIES)
-    check_same_estimates(found, expected, rel=1e-9)
+    for limits in ({}, {"IN_MEMORY": 0, "BATCH_NUMBERS": 99}):
+        for name, limit in limits.items():
+            monkeypatch.setattr(f"bandit_envs.evaluations.logs.{name}", limit)
+        _, found = evaluate(parts, *POLICIES)
+        check_same_estimates(found, expected, rel=1e-9)
 
 
 def test_what_is_left_out_of_a_folder_is_named(parts, tmp_path):
@@ -491,7 +490,7 @@ def test_a_recorded_log_is_cut_at_a_step(evaluate, recorded):
     assert int(row["rows"]) == 900
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("limit", "message"),
     [
         ("day=2024-01-11", "day is 2024-01-02 in line 1022 of clicks.csv, after .* sort the log"),
@@ -515,7 +514,7 @@ def test_a_time_that_cuts_no_log_in_two_is_refused(table, tmp_path, limit, messa
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "message"),
     [
         (["--policy", "thomson"], "did you mean thompson"),
@@ -740,21 +739,22 @@ def test_a_classifier_of_propensities_says_which_rows_are_left_out(tmp_path):
     assert "1 of 400 rows miss values, and are left out" in out
 
 
-def test_tables_of_many_segments_are_in_files_and_notes_sum_them_up(table, tmp_path):
+def test_tables_of_many_segments_are_in_files_and_notes_sum_them_up(table, tmp_path, monkeypatch):
+    monkeypatch.setattr("bandit_envs.cli.printed_tables.MAX_ROWS", 12)
     count = len(table)
-    log = dataclasses.replace(table, step=np.arange(count) * 30 // count)
+    log = dataclasses.replace(table, step=np.arange(count) * 6 // count)
     write_log(tmp_path / "log.npz", log)
     arguments = ("evaluate", tmp_path / "log.npz", "--policy", "random", "--estimator", "snips")
     outcome = run(*arguments, "--by", "step", "--output", tmp_path / "few")
     assert outcome.code == 0, outcome.err
-    assert "step: 29" in outcome.out
+    assert "step: 5" in outcome.out
     outcome = run(*arguments, "--estimator", "ips", "--by", "step", "--output", tmp_path / "many")
     assert outcome.code == 0, outcome.err
-    assert "step: 29" not in outcome.out
+    assert "step: 5" not in outcome.out
     assert "segments.csv and evaluation.html have the tables of all values of step" in outcome.out
     assert "By step, random" in outcome.out
     assert len(outcome.out.splitlines()) < 40
-    assert len(rows(tmp_path / "many" / "segments.csv")) == 90
+    assert len(rows(tmp_path / "many" / "segments.csv")) == 18
 
 
 def test_a_table_with_a_row_for_each_candidate_is_evaluated(tmp_path):

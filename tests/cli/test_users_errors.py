@@ -100,7 +100,7 @@ COMMANDS = [
     ("arguments", "error"),
     [
         pytest.param(
-            *pair, marks=[pytest.mark.slow] * (pair[0] != COMMANDS[0] and pair[1] != "division")
+            *pair, marks=[pytest.mark.slow] * (pair[0] != COMMANDS[3] and pair[1] != "division")
         )
         for pair in itertools.product(COMMANDS, ERRORS)
     ],

@@ -1,6 +1,7 @@
 """What data sets refuse: each message says where the mistake is."""
 
 import gzip
+import itertools
 import sys
 import tracemalloc
 import zipfile
@@ -8,6 +9,7 @@ import zipfile
 import pytest
 
 from bandit_envs import datasets
+from tests.cases import for_each
 from tests.datasets.test_published import ADULTS, DECISIONS, ITEMS, MUSHROOMS
 
 COLUMNS = {"size": [1.0, 2.0, 3.0], "colour": ["red", "blue", "red"], "kind": ["b", "a", "b"]}
@@ -33,7 +35,7 @@ REFUSALS = [
 ]
 
 
-@pytest.mark.parametrize(("columns", "label", "features", "message"), REFUSALS)
+@for_each(("columns", "label", "features", "message"), REFUSALS)
 def test_columns_that_are_no_data_set_are_refused(columns, label, features, message):
     data = pytest.importorskip("pandas").DataFrame(columns)
     with pytest.raises(ValueError, match=message):
@@ -51,8 +53,9 @@ def test_ratings_need_users_items_and_ratings():
         datasets.ratings_matrix([[0, 0]])
 
 
-@pytest.mark.parametrize("dtype", ["object", "string", "Int64", "boolean"])
-@pytest.mark.parametrize("label", ["a", "b"])
+@for_each(
+    ("dtype", "label"), itertools.product(["object", "string", "Int64", "boolean"], ["a", "b"])
+)
 def test_a_missing_value_of_a_frame_is_named_by_its_index(dtype, label):
     pandas = pytest.importorskip("pandas")
     users = pandas.Index([7, 8], name="user")
@@ -66,7 +69,7 @@ def test_a_column_twice_does_not_matter_where_it_is_not_used():
     assert data.contexts.tolist() == [[5.0], [6.0]]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("lines", "place"),
     [
         ("1,2\n3,4,5\n", "line 3"),
@@ -88,7 +91,7 @@ def test_a_bad_csv_file_is_refused_with_its_line_and_column(tmp_path, lines, pla
         datasets.read_dataset(path, "b")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("load", "lines", "message"),
     [
         (datasets.load_mushroom, [MUSHROOMS[0], MUSHROOMS[1] + ",u"], "line 2, saw 24"),
@@ -182,7 +185,7 @@ def test_a_small_archive_of_a_large_file_is_refused_before_it_fills_the_memory(t
     tracemalloc.stop()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new", "message"),
     [
         ("propensity_score", "action_prob", "all.csv.* no column propensity_score"),

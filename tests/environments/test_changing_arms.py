@@ -8,6 +8,7 @@ import pytest
 
 from bandit_envs import AdversarialBandit, RestedBandit, RestlessMarkovBandit
 from bandit_envs.environments import rising, rotting
+from tests.cases import for_each
 from tests.statistical import is_near, is_near_std
 
 CHAINS = [[[0.9, 0.1], [0.3, 0.7]], [[0.5, 0.5], [0.2, 0.8]]]
@@ -32,7 +33,7 @@ def test_rewards_of_rested_arms_scatter_about_their_means():
         assert is_near_std(reward, 0.5)
 
 
-@pytest.mark.parametrize(("make", "sign"), [(rotting, -1), (rising, 1)])
+@for_each(("make", "sign"), [(rotting, -1), (rising, 1)])
 def test_arms_rot_and_rise(make, sign):
     env = make(std=0.0, seed=0)
     assert type(pickle.loads(pickle.dumps(env))) is RestedBandit
@@ -65,7 +66,7 @@ def test_the_optimal_actions_of_rotting_arms_are_optimal_in_the_long_run():
     assert earned == pytest.approx([most(means, steps) for steps in range(1, 10)], abs=1e-5)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "steps", "optimum"),
     [
         (rising, 100, 48.376350928),
@@ -94,7 +95,7 @@ def test_rested_arms_that_rise_and_fall_share_the_pulls_of_a_run():
     assert env.optimum_of_run(8).earned.tolist() == [1.0, 1.75, 2.5, 4.0, 7.0, 10.0, 13.0, 16.0]
 
 
-@pytest.mark.parametrize("seed", range(6))
+@for_each("seed", range(6))
 def test_the_optimum_of_a_run_is_that_of_all_ways_to_share_its_pulls(seed):
     means = np.random.default_rng(seed).normal(size=(3, 7)).astype(np.float32)
     if seed % 2:
@@ -141,7 +142,7 @@ def test_chains_with_many_states_together_have_the_optimum_of_the_best_fixed_arm
     assert found.earned == pytest.approx([1.5, 3.0, 4.5, 6.0])
 
 
-@pytest.mark.parametrize("env", [RestlessMarkovBandit(), AdversarialBandit([[0.5, 1.0]])])
+@for_each("env", [RestlessMarkovBandit(), AdversarialBandit([[0.5, 1.0]])])
 def test_arms_that_change_by_themselves_need_no_optimum_of_a_run(env):
     assert not env.actions_change_state
     with pytest.raises(NotImplementedError, match="the optimum of a whole run is unknown"):
@@ -154,7 +155,7 @@ def test_stationary_means_are_those_of_the_literature():
     assert env.stationary_means == pytest.approx([0.375, 0.571], abs=5e-4)
 
 
-@pytest.mark.parametrize("rested", [False, True])
+@for_each("rested", [False, True])
 def test_an_arm_pays_its_stationary_mean_in_the_long_run(rested):
     env = RestlessMarkovBandit(CHAINS, PAYS, rested, batch_size=2000, seed=0)
     env.reset()

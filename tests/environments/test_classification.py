@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from bandit_envs import ClassificationBandit, rewards
+from tests.cases import for_each
 from tests.statistical import has_probabilities, is_near
 
 CONTEXTS = np.arange(10.0)[:, np.newaxis]
@@ -11,7 +12,7 @@ LABELS = np.array([0, 1, 2, 0, 1, 2, 0, 1, 2, 0])
 OF_LABELS = rewards.NormalReward([[0.0, -1.0], [1.0, 3.0], [2.0, 0.5]], 0.5)
 
 
-@pytest.mark.parametrize("batch_size", [1, 2, 5, 10, 20])
+@for_each("batch_size", [1, 2, 5, 10, 20])
 def test_an_epoch_shows_each_example_once_also_through_resets(batch_size):
     env = ClassificationBandit(CONTEXTS, LABELS, batch_size=batch_size, seed=0, horizon=2)
     seen = [env.reset().observation]

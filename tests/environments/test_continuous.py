@@ -7,6 +7,8 @@ from bandit_envs import RegretMetric, StepDriver
 from bandit_envs.environments import ContinuousBandit
 from bandit_envs.policies import RandomNumberPolicy
 from bandit_envs.testing import EnvironmentContract
+from tests.cases import for_each
+from tests.contracts import one_test
 
 B = 5000
 
@@ -50,6 +52,7 @@ def test_regret_is_measured_in_a_run():
     assert metric.result().mean.mean == pytest.approx(expected, abs=0.01)
 
 
+@one_test
 class TestOfAnotherInterval(EnvironmentContract):
     num_rewards = 400
 
@@ -67,7 +70,7 @@ def test_evenly_spaced_actions_are_shown():
     np.testing.assert_allclose(arms.values[[5, 20]], [1.0, 1.0 - 0.75**2])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "match"),
     [
         ({"coefficients": [0.5]}, "coefficients has 1 numbers; expected at least 2"),

@@ -9,6 +9,7 @@ import pytest
 from bandit_envs import environments, rewards, sampling
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.testing import EnvironmentContract
+from tests.contracts import one_test
 from tests.environments import per_arm
 
 ARGUMENTS = {
@@ -38,8 +39,8 @@ def add_contract(name, make, num_rewards=0, slow=False):
 
     Contract.num_rewards = num_rewards
     Contract.__name__ = f"Test {name}"
-    Contract.__qualname__ = Contract.__name__
-    globals()[Contract.__name__] = pytest.mark.slow(Contract) if slow else Contract
+    test = one_test(Contract)
+    globals()[Contract.__name__] = pytest.mark.slow(test) if slow else test
 
 
 def maker(entry, **sizes):

@@ -7,6 +7,7 @@ from bandit_envs import DriftingLinearBandit
 from bandit_envs.environments.contexts.drifting_linear import rotated
 from bandit_envs.sampling import BatchFunction, Normal
 from bandit_envs.testing import assert_identical
+from tests.cases import for_each
 from tests.statistical import has_probabilities, is_near, is_near_std
 
 D, K, B = 5, 3, 4
@@ -30,7 +31,7 @@ def givens(dim, first, angle):
     return matrix
 
 
-@pytest.mark.parametrize("first", range(D - 1))
+@for_each("first", range(D - 1))
 def test_a_rotation_is_that_of_the_matrix(first):
     weights = np.random.default_rng(0).normal(size=(D, K))
     expected = givens(D, first, 0.7) @ weights

@@ -3,10 +3,11 @@ import pytest
 
 from bandit_envs import KArmedBandit, RandomActionMask, RescaleReward, rewards
 from bandit_envs.environments.registry import ENVIRONMENTS
+from tests.cases import for_each
 from tests.statistical import is_near
 
 
-@pytest.mark.parametrize(
+@for_each(
     "distribution",
     [
         rewards.Bernoulli([0.2, 0.9]),

@@ -1,10 +1,10 @@
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bandit_envs import KArmedTestbed
 from bandit_envs.testing import assert_identical
+from tests.cases import for_each
 from tests.statistical import is_near, is_near_std
 
 
@@ -52,14 +52,14 @@ def is_normal(values, mean, std):
     return is_near(values.ravel(), mean, std) and is_near_std(values.ravel(), std)
 
 
-@pytest.mark.parametrize(("mean", "std"), [(0.0, 1.0), (3.0, 0.5)])
+@for_each(("mean", "std"), [(0.0, 1.0), (3.0, 0.5)])
 def test_arm_values_are_normal(mean, std):
     env = KArmedTestbed(batch_size=2000, value_mean=mean, value_std=std, seed=0)
     env.reset()
     assert is_normal(env.expected_rewards(), mean, std)
 
 
-@pytest.mark.parametrize("std", [1.0, 2.5])
+@for_each("std", [1.0, 2.5])
 def test_rewards_are_normal_about_their_arms_values(std):
     env = KArmedTestbed(batch_size=20_000, reward_std=std, seed=0)
     env.reset()

@@ -6,6 +6,7 @@ import pytest
 from bandit_envs import LinUCBPolicy, RegretMetric, StepDriver
 from bandit_envs.environments import neural_context
 from bandit_envs.rewards import FunctionReward
+from tests.cases import for_each
 from tests.statistical import has_probabilities, is_near, is_near_std
 
 SIZE = 5_000
@@ -15,7 +16,7 @@ def features(env):
     return env.current_time_step().observation["per_arm"].astype(np.float64)
 
 
-@pytest.mark.parametrize("function", ["square", "quadratic", "cosine"])
+@for_each("function", ["square", "quadratic", "cosine"])
 def test_one_function_of_the_features_explains_all_expected_rewards(function):
     env = neural_context(function, dim=3, num_actions=2, batch_size=200, seed=0)
     env.reset()

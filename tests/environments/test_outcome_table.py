@@ -13,6 +13,7 @@ from bandit_envs import (
 from bandit_envs.metrics import AverageRewardMetric, RegretMetric
 from bandit_envs.policies import Policy
 from bandit_envs.wrappers import Budget, LinearScalarization
+from tests.cases import for_each
 
 CONTEXTS = np.arange(12.0).reshape(6, 2)
 REWARDS = np.random.default_rng(0).random((6, 3))
@@ -47,7 +48,7 @@ def mean_reward(env, policy, steps):
     return metric.result().mean.mean.item()
 
 
-@pytest.mark.parametrize("action", range(3))
+@for_each("action", range(3))
 def test_an_action_earns_the_mean_of_its_column(action):
     env = OutcomeTableBandit(CONTEXTS, REWARDS, batch_size=2, replace=False, seed=0)
     found = mean_reward(env, Always(action, num_actions=3, batch_size=2), 3)
@@ -152,7 +153,7 @@ def test_contexts_may_be_nests():
     assert observation["items"].shape == (4, 3, 2)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "message"),
     [
         ({"rewards": REWARDS[:, 0]}, "rewards has shape"),

@@ -8,6 +8,7 @@ import pytest
 from bandit_envs import ArraySpec, PiecewiseBernoulliPyEnvironment, load_state, save_state
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.sampling import Integers
+from tests.cases import for_each
 from tests.statistical import is_near
 
 pytestmark = pytest.mark.filterwarnings("ignore:Pickle, copy, and deepcopy support")
@@ -24,7 +25,7 @@ def pieces(env, steps):
     return found
 
 
-@pytest.mark.parametrize(
+@for_each(
     "durations", [3, [3] * 9, np.full(9, 3), itertools.repeat(3), iter([3] * 9), Integers(1, 3, 4)]
 )
 def test_pieces_last_as_long_as_their_durations_say(durations):
@@ -71,7 +72,7 @@ def test_time_goes_on_through_resets():
         env.step(np.zeros(4, int))
 
 
-@pytest.mark.parametrize("durations", [2, [2, 1, 9], iter([2, 1, 9]), Integers(1, 0, 4)])
+@for_each("durations", [2, [2, 1, 9], iter([2, 1, 9]), Integers(1, 0, 4)])
 def test_with_restart_on_reset_each_episode_starts_with_the_first_piece(durations):
     env = PiecewiseBernoulliPyEnvironment(MEANS, durations, restart_on_reset=True, seed=0)
     found = []

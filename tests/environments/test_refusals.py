@@ -10,6 +10,7 @@ from bandit_envs import environments, rewards
 from bandit_envs.datasets import ratings_matrix
 from bandit_envs.environments import ClickModel, registry
 from bandit_envs.sampling import Catalog, Integers, Normal
+from tests.cases import for_each
 from tests.environments import per_arm
 
 PRESETS = {name: entry.make for name, entry in registry.ENVIRONMENTS.items()}
@@ -216,7 +217,7 @@ for name, parameter in WRONG_PARAMETERS:
     ]
 
 
-@pytest.mark.parametrize(("make", "arguments", "error", "message"), REFUSALS)
+@for_each(("make", "arguments", "error", "message"), REFUSALS)
 def test_wrong_arguments_are_refused_by_name(make, arguments, error, message):
     by_name = arguments if isinstance(arguments, dict) else {}
     in_order = () if by_name else arguments

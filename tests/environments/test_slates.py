@@ -14,6 +14,7 @@ from bandit_envs import (
 from bandit_envs.environments import ClickModel, FeedbackModel
 from bandit_envs.rewards import LogisticReward
 from bandit_envs.sampling import BatchFunction, Catalog, Normal
+from tests.cases import for_each
 from tests.statistical import is_near
 
 ATTRACTIONS = [0.1, 0.6, 0.3, 0.5]
@@ -64,7 +65,7 @@ def means_of_all_slates(env):
     return np.array(means)
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@for_each("name", MAKERS)
 def test_the_mean_number_of_clicks_is_the_expected_reward(name):
     env = MAKERS[name](batch_size=2, seed=0)
     env.reset()
@@ -79,7 +80,7 @@ def test_the_mean_number_of_clicks_is_the_expected_reward(name):
     assert is_near(drawn, expected[11])
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@for_each("name", MAKERS)
 def test_the_optimal_slate_has_the_largest_expected_reward_of_all(name):
     env = MAKERS[name](batch_size=20, seed=0)
     env.reset()
@@ -91,7 +92,7 @@ def test_clicks_are_from_0_to_1():
         assert MAKERS[name]().reward_range == (0.0, 1.0)
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@for_each("name", MAKERS)
 def test_a_slate_with_an_item_twice_is_refused_and_changes_nothing(name):
     env = MAKERS[name](batch_size=2, seed=0)
     twin = MAKERS[name](batch_size=2, seed=0)
@@ -109,7 +110,7 @@ def test_a_cascade_ends_at_the_first_item_that_attracts():
     assert env.step([[1, 2, 0], [0, 1, 2]]).reward.tolist() == [[0, 1, 0], [1, 0, 0]]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "expected"),
     [("cascade", [0.6, 0.4 * 0.1, 0.4 * 0.9 * 0.5]), ("position", [0.4 * 0.6, 0.9 * 0.1, 0.3])],
 )

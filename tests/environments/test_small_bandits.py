@@ -23,6 +23,7 @@ from bandit_envs import (
     save_state,
 )
 from bandit_envs.testing import EnvironmentContract, assert_identical
+from tests.contracts import one_test
 
 
 class Slates(BanditPyEnvironment):
@@ -164,8 +165,10 @@ def slate(rng, environment):
     return ranks[:, : environment.action_spec().shape[0]].astype(np.int32)
 
 
+@one_test
 class TestSlates(EnvironmentContract):
     num_steps = 7
+    num_rewards = 2000
 
     def make_environment(self, seed):
         return Slates(seed=seed, horizon=3)
@@ -174,13 +177,16 @@ class TestSlates(EnvironmentContract):
         return slate(rng, environment)
 
 
+@one_test
 class TestTwoObjectives(EnvironmentContract):
     num_steps = 7
+    num_rewards = 2000
 
     def make_environment(self, seed):
         return TwoObjectives(seed=seed)
 
 
+@one_test
 class TestOffers(EnvironmentContract):
     num_steps = 5
     num_rewards = 0  # the expected reward is of one of the two
@@ -189,15 +195,19 @@ class TestOffers(EnvironmentContract):
         return Offers(seed=seed)
 
 
+@one_test
 class TestSleepers(EnvironmentContract):
     num_steps = 7
+    num_rewards = 2000
 
     def make_environment(self, seed):
         return Sleepers(seed=seed)
 
 
+@one_test
 class TestSeasons(EnvironmentContract):
     num_steps = 12
+    num_rewards = 2000
 
     def make_environment(self, seed):
         return Seasons(seed=seed, horizon=4)

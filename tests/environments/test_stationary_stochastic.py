@@ -7,6 +7,7 @@ from bandit_envs import StationaryStochasticPyEnvironment
 from bandit_envs.environments.registry import find_environment
 from bandit_envs.rewards import LinearActionReward, sliding_thetas
 from bandit_envs.sampling import Integers, Normal
+from tests.cases import for_each
 from tests.statistical import is_near
 
 B, K, D = 4, 3, 2
@@ -125,7 +126,7 @@ def test_with_constraints_the_means_are_those_of_the_reward():
     np.testing.assert_array_equal(reward["constraint"], -expected)
 
 
-@pytest.mark.parametrize("bad", [np.nan, [1.0, 2.0], None, "1"])
+@for_each("bad", [np.nan, [1.0, 2.0], None, "1"])
 def test_a_bad_reward_is_refused(bad):
     def fails(context):
         return bad if context[0] == 3.0 else 1.0

@@ -6,6 +6,7 @@ import pytest
 
 from bandit_envs.rewards import LinearReward, LogisticReward
 from bandit_envs.sampling import BatchFunction, Catalog, Integers, Normal, Uniform
+from tests.cases import for_each
 from tests.environments.per_arm import THETA, B, G, K, P, make, means
 
 
@@ -77,7 +78,7 @@ def test_the_reward_spec_is_that_of_the_reward_model():
     assert make(reward=sum).reward_spec().dtype == np.float32
 
 
-@pytest.mark.parametrize("rows", [1, 3, B])
+@for_each("rows", [1, 3, B])
 def test_expected_rewards_for_any_observation(rows):
     env = make(num_actions=Integers(1, 1, K + 1))
     other = make(num_actions=Integers(1, 1, K + 1), batch_size=rows, seed=9)
@@ -97,7 +98,7 @@ def peak_of_a_step(env, action):
     return peak / sum(array.nbytes for array in time_step.observation.values())
 
 
-@pytest.mark.parametrize(
+@for_each(
     "items",
     [
         Normal(50),
@@ -106,7 +107,6 @@ def peak_of_a_step(env, action):
         Catalog(np.ones((1000, 50), np.float32)),
         BatchFunction(lambda rng, size: rng.standard_normal((*size, 50), np.float32), 50),
     ],
-    ids=lambda sampler: type(sampler).__name__,
 )
 def test_a_step_takes_at_most_twice_the_memory_of_its_observation(items):
     reward = LinearReward(np.ones(90))

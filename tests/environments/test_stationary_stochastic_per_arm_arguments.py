@@ -8,6 +8,7 @@ import pytest
 from bandit_envs.environments import StationaryStochasticPerArmPyEnvironment
 from bandit_envs.rewards import LinearReward, RewardModel
 from bandit_envs.sampling import BatchFunction, Integers, Normal
+from tests.cases import for_each
 from tests.environments.per_arm import THETA, B, G, K, P, make, means
 
 
@@ -31,7 +32,7 @@ def test_the_signature_is_that_of_tf_agents_with_keywords_added():
     assert parameters["seed"].kind is parameters["horizon"].kind is inspect.Parameter.KEYWORD_ONLY
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("numbers", "num_arms", "clipped"),
     [
         ([-5, 0, 1, 2], K, [1, 1, 1, 2]),
@@ -128,7 +129,7 @@ def iter_of(users):
     return lambda: [next(numbers), 0]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("observation", "error", "message"),
     [
         (np.zeros((B, G)), TypeError, "observation does not fit .*: found a ndarray"),

@@ -9,6 +9,7 @@ from bandit_envs.environments.registry import find_environment
 from bandit_envs.rewards import FlatReward, LinearReward, RewardModel
 from bandit_envs.sampling import Catalog, Integers, Normal, Uniform
 from bandit_envs.testing import assert_identical
+from tests.cases import for_each
 
 B, K = 3, 4
 USERS = {"taste": Normal(2), "visits": {"today": Integers(1, 0, 5)}}
@@ -122,7 +123,7 @@ def test_a_saved_state_holds_strings(tmp_path):
     assert_identical(other.current_time_step(), env.current_time_step())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("contexts", "message"),
     [
         ([{"a": np.zeros(2)}, {"a": np.zeros(3)}], "global_context_sampling_fn"),

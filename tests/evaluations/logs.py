@@ -1,17 +1,12 @@
 """Logs that evaluations are tested on."""
 
 import numpy as np
-import pytest
 
 from bandit_envs import EpsilonGreedyPolicy, StepDriver
 from bandit_envs.environments import logistic_context
 from bandit_envs.logged import LogRecorder, write_log
 
-KINDS_OF_LOG = [
-    "files",
-    "batches",
-    *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("log", "iterable")),
-]
+KINDS_OF_LOG = ["files", "batches", "log", "iterable"]
 """What workers are given a log as: workers read files; this process sends them all others."""
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bandit_envs.evaluations.routing import arena_score
+from tests.cases import for_each
 
 LEADERBOARD = [  # arena, accuracy, dollars of 1,000 requests, as published with two digits
     (75.27, 76.40, 0.18),
@@ -29,7 +30,7 @@ def test_the_score_is_the_one_that_is_published_with_all_digits():
     assert score_of_means(0.7518957671, 8.5434721952) == pytest.approx(0.6586468316, abs=1e-10)
 
 
-@pytest.mark.parametrize(("arena", "accuracy", "cost"), LEADERBOARD)
+@for_each(("arena", "accuracy", "cost"), LEADERBOARD)
 def test_rows_of_the_leaderboard_are_met_up_to_their_digits(arena, accuracy, cost):
     highest = score_of_means((accuracy + 0.005) / 100, cost - 0.005)
     lowest = score_of_means((accuracy - 0.005) / 100, cost + 0.005)
@@ -59,7 +60,7 @@ def test_costs_beyond_the_limits_count_as_the_limits():
     assert np.isnan(arena_score([1.0], [0.001])[1:]).all()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("scores", "costs", "message"),
     [
         ([75.0, 80.0], [0.1, 0.1], "the mean of scores is 77.5; expected at most 1"),

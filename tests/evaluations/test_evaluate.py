@@ -19,7 +19,7 @@ from bandit_envs import (
 from bandit_envs.evaluations import evaluate, learn
 from bandit_envs.evaluations.estimate_rows import EstimateRow
 from bandit_envs.evaluations.logs import LogError
-from bandit_envs.evaluations.observer import LogObserver
+from bandit_envs.evaluations.passes import LogObserver
 from bandit_envs.logged import (
     BanditLog,
     DirectMethodLearner,
@@ -41,6 +41,7 @@ from bandit_envs.logged.estimators import estimate_logged, gain_over
 from bandit_envs.metrics.holm import holm
 from bandit_envs.policies.models import Ridge
 from bandit_envs.policies.rules import Greedy
+from tests.cases import for_each
 from tests.evaluations.logs import KINDS_OF_LOG, Batches, Unread, record_log, split_log, write_parts
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*the estimate is unreliable")
@@ -60,9 +61,30 @@ def table(log):
     return log.drop("row", "step", "expected_rewards")
 
 
+@pytest.fixture(scope="module")
+def of_a_file(log, tmp_path_factory):
+    """A file of the log, and what is found in it."""
+    file = tmp_path_factory.mktemp("file") / "log.npz"
+    write_log(file, log)
+    return file, evaluate(file, TEXTS, ["ips", "dr"])
+
+
 @pytest.fixture
 def folder(log, tmp_path):
     return write_parts(tmp_path / "parts", log)
+
+
+def evaluate_kinds(log, is_over_learner, **options):
+    """Evaluates policies that learn in all ways that there are."""
+    policies = {
+        "text": "lin_ucb",
+        "counted": "thompson:prior_std=1",
+        "object": EpsilonGreedyPolicy(0.2, num_actions=3, batch_size=20),
+        "learner": DirectMethodLearner(),
+    }
+    if is_over_learner:
+        options |= {"baseline": "learner", "all_rows": True}
+    return evaluate(log, policies, ["dr", "snips"], **options)
 
 
 def check_same_rows(found, expected, rel):
@@ -89,6 +111,7 @@ def test_the_library_writes_the_table_of_the_command(log, folder, tmp_path, opti
         pytest.importorskip(package)
     from tests.command_line import run  # noqa: PLC0415 - needs packages of the command
 
+    texts = TEXTS if not options else TEXTS[:2]
     names = {"until": "train"}
     words = ["evaluate", folder, "--output", tmp_path / "command"]
     for key, value in options.items():
@@ -96,13 +119,13 @@ def test_the_library_writes_the_table_of_the_command(log, folder, tmp_path, opti
     if "workers" in options:
         words[-1] = "threading:2"
         options = {**options, "backend": "threading"}
-    for text in TEXTS:
+    for text in texts:
         words += ["--policy", text]
     for estimator in ("dr", "switch_dr:threshold=10"):
         words += ["--estimator", estimator]
     outcome = run(*words)
     assert outcome.code == 0, outcome.err
-    found = evaluate(folder, TEXTS, ["dr", "switch_dr:threshold=10"], **options)
+    found = evaluate(folder, texts, ["dr", "switch_dr:threshold=10"], **options)
     found.write(tmp_path / "library")
     for name in ("estimates.csv", "estimates.png", "weights.png"):
         written = (tmp_path / "library" / name).read_bytes()
@@ -112,9 +135,8 @@ def test_the_library_writes_the_table_of_the_command(log, folder, tmp_path, opti
 
 
 @pytest.mark.parametrize("kind", ["log", "batches", "iterable", "path", "scan", "later rows"])
-def test_a_log_may_be_in_memory_in_batches_or_in_files(log, tmp_path, kind):
-    file = tmp_path / "log.npz"
-    write_log(file, log)
+def test_a_log_may_be_in_memory_in_batches_or_in_files(log, of_a_file, kind):
+    file, expected = of_a_file
     given = {
         "log": log,
         "batches": split_log(log),
@@ -123,8 +145,7 @@ def test_a_log_may_be_in_memory_in_batches_or_in_files(log, tmp_path, kind):
         "scan": scan_log(file, batch_rows=100),
         "later rows": scan_log(file, time="step").split("0")[1],
     }[kind]
-    found = evaluate(given, TEXTS, ["ips", "dr"])
-    check_same_rows(found, evaluate(file, TEXTS, ["ips", "dr"]), rel=1e-12)
+    check_same_rows(evaluate(given, TEXTS, ["ips", "dr"]), expected, rel=1e-12)
 
 
 def test_several_policies_and_estimators_in_one_pass_equal_single_ones(log):
@@ -224,7 +245,7 @@ def test_what_rounding_alone_tells_apart_is_no_gain():
 
 
 def test_p_values_are_corrected_for_the_number_of_policies(log):
-    texts = ["random", "constant:number=0", "constant:number=1", "constant:number=2"]
+    texts = ["random", "constant:number=0", "constant:number=1"]
     found = evaluate(log, texts, ["ips", "snips"])
     for estimator in ("ips", "snips"):
         rows = [row for row in found.rows if row.estimator == estimator]
@@ -232,9 +253,21 @@ def test_p_values_are_corrected_for_the_number_of_policies(log):
         assert [row.p_value for row in rows] == pytest.approx(holm(alone))
 
 
-@pytest.mark.parametrize("backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("kind", KINDS_OF_LOG)
-def test_two_workers_find_what_one_process_finds(log, folder, monkeypatch, backend, kind):
+@pytest.mark.parametrize(
+    ("kind", "backend", "is_over_learner"),
+    [
+        ("files", "threading", True),
+        ("batches", "threading", False),
+        *(
+            pytest.param(kind, "threading", True, marks=pytest.mark.slow)
+            for kind in ("log", "iterable")
+        ),
+        *(pytest.param(kind, "loky", False, marks=pytest.mark.slow) for kind in KINDS_OF_LOG),
+    ],
+)
+def test_two_workers_find_what_one_process_finds(
+    log, folder, monkeypatch, *, kind, backend, is_over_learner
+):
     pytest.importorskip("joblib")
     monkeypatch.setattr("bandit_envs.evaluations.logs.BATCH_ROWS", 500)
     given = {
@@ -243,16 +276,8 @@ def test_two_workers_find_what_one_process_finds(log, folder, monkeypatch, backe
         "batches": split_log(log),
         "iterable": Batches(split_log(log)),
     }[kind]
-    policies = {
-        "text": "lin_ucb",
-        "counted": "thompson:prior_std=1",
-        "object": EpsilonGreedyPolicy(0.2, num_actions=3, batch_size=20),
-        "learner": DirectMethodLearner(),
-    }
-    for options in ({}, {"baseline": "learner", "all_rows": True}):
-        expected = evaluate(given, policies, ["dr", "snips"], **options)
-        found = evaluate(given, policies, ["dr", "snips"], workers=2, backend=backend, **options)
-        check_same_rows(found, expected, rel=1e-12)
+    found = evaluate_kinds(given, is_over_learner, workers=2, backend=backend)
+    check_same_rows(found, evaluate_kinds(given, is_over_learner), rel=1e-12)
 
 
 @pytest.mark.slow
@@ -270,7 +295,7 @@ def test_a_cluster_finds_and_learns_what_one_process_does(folder, backend):
     assert np.allclose(there, here, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("policies", "options", "error", "message"),
     [
         ("thomson", {}, ValueError, "did you mean thompson"),
@@ -385,7 +410,7 @@ def test_objects_without_names_get_short_ones(log):
     assert repr(found) == "Evaluation(policies=2, estimates=2, log_rows=1200)"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "error", "message"),
     [
         (3, TypeError, "log is of type int; expected a BanditLog, its batches"),
@@ -399,7 +424,7 @@ def test_what_is_no_log_is_refused(given, error, message):
         evaluate(given, "random")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("policy", "options", "message"),
     [
         (RandomPolicy(2), {}, "policy mine: policy has 2 actions; expected 3"),
@@ -440,8 +465,11 @@ class Notebook(LogObserver):
         self.passes[-1][3] = True
 
 
-@pytest.mark.parametrize("options", [{}, {"workers": 2, "backend": "threading"}], ids=str)
-@pytest.mark.parametrize(("all_rows", "size"), [(True, 1200), (False, 684)])
+@pytest.mark.parametrize(
+    ("options", "all_rows", "size"),
+    [({}, True, 1200), ({"workers": 2, "backend": "threading"}, False, 684)],
+    ids=str,
+)
 def test_an_observer_is_told_of_all_passes(folder, options, all_rows, size):
     if options:
         pytest.importorskip("joblib")
@@ -529,8 +557,7 @@ def test_rows_that_are_left_to_learning_are_left_out_of_all_estimates(log, tmp_p
         evaluate(later, "random", "ips", all_rows=True, **rows)
 
 
-@pytest.mark.parametrize("learned_in", [1, 4])
-@pytest.mark.parametrize("evaluated_in", [1, 7])
+@pytest.mark.parametrize(("learned_in", "evaluated_in"), [(1, 1), (1, 7), (4, 1)])
 def test_a_policy_that_has_learned_from_rows_of_the_log_is_warned_of(log, learned_in, evaluated_in):
     policy = DirectMethodLearner().fit_batches(split_log(log[:600], learned_in))
     with pytest.warns(UserWarning, match="has learned from rows of this log") as caught:
@@ -639,7 +666,7 @@ def test_a_missing_library_names_its_extra(log, tmp_path, monkeypatch, missing, 
     assert not (tmp_path / "found").exists()
 
 
-@pytest.mark.parametrize("backend", ["x", "multiprocessing", "sequential", None])
+@for_each("backend", ["x", "multiprocessing", "sequential", None])
 def test_other_backends_are_refused_before_the_log_is_read(backend):
     message = f"backend is {backend!r}; expected loky, threading, dask or ray"
     with pytest.raises(ValueError, match=message):

@@ -1,10 +1,9 @@
 """The sentence that says who wins."""
 
-import pytest
-
 from bandit_envs.evaluations import evaluate
 from bandit_envs.evaluations.estimate_rows import EstimateRow
-from bandit_envs.evaluations.showing.headline import say_who_wins
+from bandit_envs.evaluations.showing.headline import say_who_gains
+from tests.cases import for_each
 from tests.evaluations.logs import record_log
 
 GAINS = {
@@ -23,7 +22,7 @@ def row_of(policy, kind, estimator="dr"):
     return row._replace(gain=gain, gain_rows=900, p_value=p_value, **ends)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("rows", "sentence"),
     [
         ([("a", "wins")], "a is better than the logged policy: gain +0.0900 "),
@@ -61,17 +60,16 @@ def row_of(policy, kind, estimator="dr"):
         ([("\x1b[2J", "wins")], r"\x1b[2J is better"),
         ([], ""),
     ],
-    ids=lambda each: each[:40] if isinstance(each, str) else "",
 )
 def test_the_headline_says_who_wins_by_corrected_p_values(rows, sentence):
-    found = say_who_wins([row_of(*each) for each in rows], "logged", 0.95)
+    found = say_who_gains([row_of(*each) for each in rows], "logged", 0.95)
     assert found.startswith(sentence)
     assert bool(found) == bool(sentence)
 
 
 def test_the_headline_says_for_how_many_comparisons_p_values_are_corrected_and_who_warns():
     row = row_of("a", "wins")._replace(warnings="few rows")
-    found = say_who_wins([row, row_of("b", "loses")], "c", 0.9)
+    found = say_who_gains([row, row_of("b", "loses")], "c", 0.9)
     assert "1 of 2 policies is better than c; it is a: gain +0.0900 " in found
     assert "(90% interval +0.0800 to +0.1000; p 0.01, corrected by Holm for 2 " in found
     assert found.endswith("by dr. A warning says why to distrust it.")

@@ -170,12 +170,12 @@ def test_a_regressor_of_items_that_fails_is_not_said_to_be_of_an_action(log):
 
 def test_a_gradient_of_sets_that_change_is_that_of_available_actions():
     rng = np.random.default_rng(0)
-    available = rng.random((3000, 3)) < [0.5, 0.5, 1.0]
+    available = rng.random((1000, 3)) < [0.5, 0.5, 1.0]
     action = np.array([rng.choice(np.flatnonzero(each)) for each in available])
     table = available / available.sum(axis=1, keepdims=True)
     reward = np.array([1.0, 0.5, 0.0])[action]
     log = BanditLog(
-        np.zeros((3000, 0)), action, reward, table[np.arange(3000), action], available=available
+        np.zeros((1000, 0)), action, reward, table[np.arange(1000), action], available=available
     )
     policy = learn(log, "policy_gradient", train=1).policy
     weights = policy.model.weights[:, 0]

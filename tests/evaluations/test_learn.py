@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bandit_envs.evaluations import evaluate, learn
-from bandit_envs.evaluations.observer import LogObserver
+from bandit_envs.evaluations.passes import LogObserver
 from bandit_envs.logged import (
     DirectMethodLearner,
     DoublyRobustLearner,
@@ -12,7 +12,8 @@ from bandit_envs.logged import (
     probabilities_of,
     read_policy,
 )
-from tests.evaluations.logs import KINDS_OF_LOG, Batches, Unread, record_log, split_log, write_parts
+from tests.cases import for_each
+from tests.evaluations.logs import Batches, Unread, record_log, split_log, write_parts
 
 LEARNERS = ["direct_method", "doubly_robust"]
 
@@ -65,15 +66,22 @@ def test_what_is_learned_is_what_the_learner_learns_from_the_first_rows(log, tex
         assert (found.learned_from.size, found.summary.size) == (900, 1200)
 
 
-@pytest.mark.parametrize("kind", KINDS_OF_LOG)
-@pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize(
-    ("backend", "options"),
+    ("backend", "options", "kind", "learner"),
     [
-        ("threading", {}),
-        pytest.param("threading", {"train": 1.0}, marks=pytest.mark.slow),
-        ("threading", {"until": "step=13"}),
-        pytest.param("loky", {"until": "step=13"}, marks=pytest.mark.slow),
+        ("threading", {}, "files", "doubly_robust"),
+        ("threading", {"until": "step=13"}, "files", "direct_method"),
+        ("threading", {"until": "step=13"}, "batches", "doubly_robust"),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (
+                ("threading", {"train": 1.0}, "files", "doubly_robust"),
+                ("threading", {}, "log", "doubly_robust"),
+                ("threading", {}, "iterable", "direct_method"),
+                ("loky", {}, "batches", "doubly_robust"),
+                ("loky", {"until": "step=13"}, "files", "direct_method"),
+            )
+        ),
     ],
     ids=str,
 )
@@ -96,7 +104,7 @@ def test_two_workers_learn_what_one_process_learns(
         evaluate(split_log(log), found.policy, "ips")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("learner", "options", "error", "message"),
     [
         (

@@ -75,15 +75,15 @@ def test_a_bandwidth_with_which_the_estimate_moves_is_told():
 
 
 def test_slope_chooses_among_bandwidths_and_says_which():
-    widths = [0.8, 0.4, 0.2, 0.1, 0.05]
+    widths = [0.4, 0.1, 0.05]
     given = evaluate(priced(), WIDE, kernels(*widths, "slope"))
-    assert [row.estimator for row in given.rows[1:7]] == [
+    assert [row.estimator for row in given.rows[1:5]] == [
         *(f"kernel_ips:bandwidth={width}" for width in widths),
         "kernel_ips:bandwidth=slope",
     ]
-    chosen = given.rows[6]
+    chosen = given.rows[4]
     assert abs(chosen.value - 1.0) < 0.1
-    (row,) = [row for row in given.rows[1:6] if row.value == chosen.value]
+    (row,) = [row for row in given.rows[1:4] if row.value == chosen.value]
     assert row._replace(estimator=chosen.estimator) == chosen._replace(p_value=row.p_value)
     width = row.estimator.partition("=")[2]
     assert f"{WIDE} has the bandwidth {width} for kernel_ips:bandwidth=slope and" in given.notes[0]
@@ -174,15 +174,15 @@ def test_the_command_evaluates_a_table_of_prices(tmp_path):
 
 
 def test_gains_and_segments_are_those_of_the_rows_alone():
-    log = priced(4000)
-    half = dataclasses.replace(log, observation=np.arange(4000.0)[:, np.newaxis] % 2)
+    log = priced(2000)
+    half = dataclasses.replace(log, observation=np.arange(2000.0)[:, np.newaxis] % 2)
     named = dataclasses.replace(half, encoding=TableEncoding((), (NumberColumn("new"),)))
     found = evaluate(named, {"it": WIDE}, kernels(0.1, 0.05), by="new")
     assert list(found.segments) == ["0", "1"]
     for name, rows in found.segments.items():
         part = named[named.observation[:, 0] == int(name)]
         alone = evaluate(part, {"it": WIDE}, kernels(0.1, 0.05)).rows
-        assert [row.rows for row in rows] == [2000] * 5
+        assert [row.rows for row in rows] == [1000] * 5
         assert rows[0].value == pytest.approx(alone[0].value)
         assert rows[1].gain == pytest.approx(rows[1].value - rows[0].value)
         assert all(0.0 <= row.p_value <= 1.0 for row in rows[1:])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from bandit_envs.evaluations import evaluate
+from bandit_envs.evaluations.showing.reasons import Reasons
 from bandit_envs.logged import DirectMethodLearner
 from tests.evaluations.logs import record_log
 
@@ -45,6 +46,8 @@ def test_the_page_has_estimates_gains_weights_and_notes(log, tmp_path):
         "gain over logged",
         "Weights and overlap",
         "<h3>action: 2</h3>",
+        ">-1.00<",  # a Pareto k
+        "is -1 if the weights have no tail",
         *map(html.escape, found.notes),
     ):
         assert text in page
@@ -70,13 +73,19 @@ def test_a_chart_has_estimators_that_have_no_gains(log):
 
 
 def test_the_page_lists_each_warning_once(log, tmp_path):
-    found = evaluate(log[:60], ["random", "constant:number=1"], ["ips", "snips"], train=None)
+    policies = ["random", *(f"constant:number={number}" for number in range(3))]
+    found = evaluate(log[:60], policies, ["ips", "snips"], train=None)
     page = read_page(found, tmp_path)
+    reasons = Reasons.of(found.rows, found.segments)
     texts = {row.warnings for row in found.rows if row.warnings}
-    assert texts
-    for text in texts:
+    assert 1 <= len(reasons.of_all) < len(texts)
+    for text in reasons.of_all:
         assert page.count(f"] {text}</p>") == 1
-    assert "[1]" in page
+    (merged,) = [text for text in reasons.of_all if " to " in text]
+    number = reasons.of_all.index(merged) + 1
+    own = [row for row in found.rows if reasons.number(row, is_of_segment=False) == number]
+    sizes = sorted(row.effective_sample_size for row in own)
+    assert f"sample size is {sizes[0]:.1f} to {sizes[-1]:.1f}; " in merged
 
 
 def test_the_page_has_pictures_without_plotly(log, tmp_path, monkeypatch):

@@ -18,11 +18,12 @@ from bandit_envs.logged import (
 from bandit_envs.logged.slate_log import SlateLog
 from bandit_envs.tables.encoding import NumberColumn, TableEncoding
 from bandit_envs.trajectories import restart
+from tests.cases import for_each
 
 MEANS = np.array([0.1, 0.2, 0.4, 0.8])
 
 
-def random_log(size=20_000, seed=0, slots=2, **propensity):
+def random_log(size=6_000, seed=0, slots=2, **propensity):
     """A log of random slates of some of four items, whose rewards depend on the item alone."""
     rng = np.random.default_rng(seed)
     items = np.argsort(rng.random((size, 4)), axis=1)[:, :slots]
@@ -51,8 +52,8 @@ def test_estimates_of_all_kinds_are_near_the_truth():
         assert abs(row.value - truth) < 5 * row.standard_error
         assert row.low < row.value < row.high
         assert row.gain == pytest.approx(row.value - logged.value, abs=1e-12)
-    assert (logged.policy, logged.estimator, logged.rows) == ("logged", "mean", 20_000)
-    assert "20000 slates of 2 slots, 4 items" in found.title
+    assert (logged.policy, logged.estimator, logged.rows) == ("logged", "mean", 6_000)
+    assert "6000 slates of 2 slots, 4 items" in found.title
 
 
 @pytest.mark.parametrize("slots", [2, 3])
@@ -93,19 +94,20 @@ def test_the_policy_that_made_the_log_has_no_gain(slots):
 
 
 def test_gains_may_be_over_another_policy_and_within_segments():
-    log = random_log(4000)
+    log = random_log(1000)
     encoding = TableEncoding((), (NumberColumn("new"),))
     log = dataclasses.replace(
-        log, observation=np.arange(4000.0)[:, np.newaxis] % 2, encoding=encoding
+        log, observation=np.arange(1000.0)[:, np.newaxis] % 2, encoding=encoding
     )
     policies = {"all": "random_slate", "best": BestFirst(2, num_actions=4)}
-    found = evaluate(log, policies, baseline="all", by="new")
+    estimators = ["slate_ips", "slot_snips"]
+    found = evaluate(log, policies, estimators, baseline="all", by="new")
     assert list(found.segments) == ["0", "1"]
     for name, rows in found.segments.items():
         part = log[log.observation[:, 0] == int(name)]
-        alone = evaluate(part, policies, baseline="all").rows
+        alone = evaluate(part, policies, estimators, baseline="all").rows
         assert [row.value for row in rows] == pytest.approx([row.value for row in alone])
-        assert [row.rows for row in rows] == [2000] * 13
+        assert [row.rows for row in rows] == [500] * 5
         gains = [row.gain for row in rows if row.policy == "best"]
         assert gains == pytest.approx([row.gain for row in alone if row.policy == "best"])
     assert all(np.isnan(row.gain) for row in found.rows if row.policy == "all")
@@ -168,9 +170,7 @@ def test_a_log_without_slates_and_estimators_of_other_actions_are_refused():
         evaluate(random_log(100), "random_slate", "dr")
 
 
-@pytest.mark.parametrize(
-    "argument", [{"train": 0.3}, {"until": "new=1"}, {"all_rows": True}, {"workers": 2}]
-)
+@for_each("argument", [{"train": 0.3}, {"until": "new=1"}, {"all_rows": True}, {"workers": 2}])
 def test_what_logs_of_slates_do_not_have_is_refused(argument):
     (name,) = argument
     with pytest.raises(ValueError, match=f"^{name} is .*; leave it out"):

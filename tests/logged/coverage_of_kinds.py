@@ -126,7 +126,7 @@ def always_holds(bounds, value):
     return bool(((bounds.lower <= value) & (value <= bounds.upper)).all())
 
 
-def find_held(law, seed):
+def find_held(law, seed, with_obp):
     """Returns whether each interval of one log holds, by estimator and kind."""
     rng = np.random.default_rng(seed)
     pilot, _ = draw_log(law, rng, PILOT_ROWS)
@@ -145,8 +145,9 @@ def find_held(law, seed):
             "normal": estimate.normal_interval(),
             "Bernstein": estimate.bernstein_interval(),
             "bootstrap": estimate.bootstrap_interval(resamples=RESAMPLES, seed=seed),
-            "OBP's bootstrap": obp_interval(log, probabilities, predicted, name, rng),
         }
+        if with_obp:
+            intervals["OBP's bootstrap"] = obp_interval(log, probabilities, predicted, name, rng)
         for kind, (lower, upper) in intervals.items():
             held[name, kind] = lower <= law.value <= upper
     bounds = IPSConfidenceSequence(low=law.low, high=law.high).update(log, probabilities)
@@ -157,11 +158,11 @@ def find_held(law, seed):
     return held
 
 
-def measure(law, num_logs):
+def measure(law, num_logs, with_obp=True):
     """Returns the share of logs, in percent, whose intervals hold, by estimator and kind."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of few effective rows
-        found = [find_held(law, seed) for seed in range(num_logs)]
+        found = [find_held(law, seed, with_obp) for seed in range(num_logs)]
     return {key: 100.0 * np.mean([held[key] for held in found]) for key in found[0]}
 
 

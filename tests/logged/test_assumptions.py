@@ -19,6 +19,7 @@ from bandit_envs.logged import (
 from bandit_envs.logged.estimators import estimate_logged, gain_over
 from bandit_envs.logged.estimators.gains import mean_terms
 from bandit_envs.logged.estimators.terms import sum_terms
+from tests.cases import for_each
 from tests.logged.known_logs import short_log
 
 WRONG = "assumes of rewards seems wrong"
@@ -133,7 +134,7 @@ def of_weights(slots):
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("estimator", "value", "difference", "noise"),
     [
         (SlateIndependentIPS(), 1.333333333, 0.003273116, 0.184232024),

@@ -7,6 +7,7 @@ import pytest
 
 from bandit_envs.base.saving import load_state, save_state
 from bandit_envs.logged import BanditLog, DRConfidenceSequence, IPSConfidenceSequence
+from tests.cases import for_each
 
 VALUES = np.array([0.2, 0.7, 1.0, 0.4, 0.9, 0.6, 0.8, 0.3, 1.0, 0.5])
 WEIGHTS = np.array([2.0, 0.5, 0.0, 2.5, 1.0, 0.25, 1.5, 0.0, 1.5, 0.75])
@@ -151,7 +152,7 @@ def update_dr(predicted=0.5, weight=1.0, max_weight=2.0):
     sequence.update(*log_of(np.full(2, weight), np.full(2, 0.5)), np.full((2, 2), predicted))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("call", "arguments", "message"),
     [
         (update_ips, {"rewards": 1.5}, "reward is 1.5 in row 0; expected 0 to 1"),

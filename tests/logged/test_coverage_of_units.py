@@ -70,7 +70,7 @@ def count(law, size, estimator):
 def test_intervals_by_units_hold_where_those_by_rows_do_not(law, highest_by_rows, estimator):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        (value, gain, by_rows, _), _ = count(law, 3000, estimator)
+        (value, gain, by_rows, _), _ = count(law, 1500, estimator)
     assert value >= LOWEST
     assert gain >= LOWEST
     assert by_rows < highest_by_rows
@@ -80,7 +80,7 @@ def test_intervals_by_units_hold_where_those_by_rows_do_not(law, highest_by_rows
 def test_units_cost_no_width_where_rows_are_independent(estimator):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        (value, gain, _, _), width = count("independent", 3000, estimator)
+        (value, gain, _, _), width = count("independent", 1500, estimator)
     assert value >= LOWEST
     assert gain >= LOWEST
     assert width == pytest.approx(1.0, abs=0.03)

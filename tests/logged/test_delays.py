@@ -22,6 +22,7 @@ from bandit_envs.logged.estimators import (
     estimate_logged,
     gain_over,
 )
+from tests.cases import for_each
 from tests.logged.known_logs import short_log
 from tests.logged.test_more_estimators import POLICY, PREDICTED, table_log
 
@@ -273,7 +274,7 @@ def test_batches_are_corrected_as_the_whole_log():
 
 
 @quiet
-@pytest.mark.parametrize(
+@for_each(
     ("call", "message"),
     [
         (
@@ -298,7 +299,6 @@ def test_batches_are_corrected_as_the_whole_log():
             "units are 0 and 1",
         ),
     ],
-    ids=["no share", "age", "arrived", "delay", "late", "early", "young", "empty", "units"],
 )
 def test_what_does_not_fit_is_refused(call, message):
     with pytest.raises(ValueError, match=message):

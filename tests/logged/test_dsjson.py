@@ -17,6 +17,7 @@ from bandit_envs.logged import (
 from bandit_envs.logged.files.dsjson import line_layout
 from bandit_envs.logged.joining import concatenate
 from bandit_envs.tables.encoding import NumberColumn, TableEncoding
+from tests.cases import for_each
 
 ITEMS = Path(__file__).parent / "items"
 """Six decisions among two to four items each, as files of several formats have them."""
@@ -48,7 +49,7 @@ def read(tmp_path, *lines):
     return read_dsjson(path)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changes", "message"),
     [
         ({"_labelIndex": 0}, "_labelIndex is 0, and _label_Action 2"),

@@ -1,5 +1,7 @@
 """What estimators and models of rewards make of the fixture of items."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -16,6 +18,7 @@ from bandit_envs.logged import (
     probabilities_of,
 )
 from bandit_envs.logged.reward_models.reward_sums import CrossFittedRidge, folds_of
+from tests.cases import for_each
 from tests.logged.item_fixture import ENCODING, make_fixture
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of a log so small
@@ -50,8 +53,7 @@ def probabilities(name, log):
     return np.where(has_b, is_b, probabilities("uniform", log))
 
 
-@pytest.mark.parametrize("size", [4, 9])
-@pytest.mark.parametrize("name", EXPECTED)
+@for_each(("size", "name"), itertools.product([4, 9], EXPECTED))
 def test_estimates_are_those_of_the_items_that_were_offered(name, size):
     log = make_fixture(size)
     predicted = RewardRegression().predict(log)

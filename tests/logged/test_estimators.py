@@ -20,6 +20,7 @@ from bandit_envs.logged import (
     SwitchDR,
     tuned,
 )
+from tests.cases import for_each
 from tests.logged.logs import PREDICTED, PROBABILITIES, drawn, small_log
 from tests.statistical import is_near
 
@@ -54,7 +55,7 @@ def draw_tables(seed, size):
     return log, rng.dirichlet(np.ones(3), size), rng.normal(size=(size, 3))
 
 
-@pytest.mark.parametrize(("estimator", "value"), REFERENCE, ids=name)
+@for_each(("estimator", "value"), REFERENCE)
 def test_estimates_are_those_of_the_reference(estimator, value):
     assert estimate_small(estimator).value == pytest.approx(value, abs=1e-9)
 
@@ -65,7 +66,7 @@ def test_replay_takes_the_mean_of_the_rows_that_match():
     assert ReplayMethod().estimate(log, probabilities).value == 0.75
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("estimator", "same"),
     [
         (SwitchDR(), DoublyRobust()),
@@ -75,7 +76,6 @@ def test_replay_takes_the_mean_of_the_rows_that_match():
         (SubGaussianIPS(), InversePropensityScoring()),
         (SubGaussianDR(), DoublyRobust()),
     ],
-    ids=name,
 )
 def test_estimators_have_others_as_limits(estimator, same):
     limit = estimate_small(same).value
@@ -164,7 +164,7 @@ def test_the_bernstein_interval_is_that_of_maurer_and_pontil():
     assert estimate.bernstein_interval() == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("estimator", ALL, ids=name)
+@for_each("estimator", ALL)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_the_largest_rewards_and_weights_of_a_log_give_finite_numbers(estimator):
     log = BanditLog(np.ones((3, 1)), [0, 1, 0], [1e100, -1e100, 1e100], [1e-40, 0.5, 1.0])
@@ -203,7 +203,7 @@ def test_estimates_are_warned_of_by_their_reasons():
         ips.estimate(log, uniform)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "estimator",
     [
         DirectMethod(),
@@ -213,7 +213,6 @@ def test_estimates_are_warned_of_by_their_reasons():
         DoublyRobust(2.0),
         InversePropensityScoring(2.0),
     ],
-    ids=name,
 )
 def test_weights_that_are_made_smaller_are_warned_of_where_predictions_are_wrong(estimator):
     log, probabilities = shrink_always(drawn(np.random.default_rng(0), 5000))

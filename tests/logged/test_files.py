@@ -27,7 +27,7 @@ from bandit_envs.nests import map_structure
 from tests.datasets.test_published import DECISIONS, ITEMS
 from tests.logged.logs import logs, small_log
 
-anywhere = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+anywhere = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 SUFFIXES = [".npz", ".csv", ".parquet"]
 WRITE_AND_READ = dict.fromkeys(SUFFIXES, (write_log, read_log))
 WRITE_AND_READ[".json"] = (write_dsjson, read_dsjson)

@@ -27,6 +27,7 @@ from bandit_envs.logged.intervals.blocks import RowBlocks
 from bandit_envs.logged.intervals.influence import InfluenceSums, normal_interval
 from bandit_envs.logged.intervals.tails import TailSums
 from bandit_envs.metrics.statistics import student_quantile
+from tests.cases import for_each
 from tests.logged.known_logs import heavy_log, short_log
 
 quiet = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -77,7 +78,7 @@ def with_blocks(sums, low, high):
 
 
 @quiet
-@pytest.mark.parametrize("name", KNOWN)
+@for_each("name", KNOWN)
 def test_an_interval_has_known_ends(name):
     estimate = MADE[name].estimate(*short_log())
     numbers, ends = KNOWN[name]
@@ -100,7 +101,7 @@ def test_an_interval_of_heavy_weights_has_known_ends_and_the_means_of_blocks():
 
 
 @quiet
-@pytest.mark.parametrize(
+@for_each(
     ("estimator", "value", "error", "left_out", "interval"),
     [
         (
@@ -114,7 +115,6 @@ def test_an_interval_of_heavy_weights_has_known_ends_and_the_means_of_blocks():
         (SubGaussianDR(0.1), 0.388384415, 0.073427334, -0.006553296, (0.204200531, 0.564460738)),
         (DirectMethod(), 0.541000000, 0.054638013, -0.159168882, (0.204200531, 0.648088538)),
     ],
-    ids=["DRos", "SwitchDR", "SG-DR", "DM"],
 )
 def test_an_interval_of_changed_weights_has_that_of_unchanged_ones(
     estimator, value, error, left_out, interval
@@ -252,7 +252,7 @@ def test_the_shape_of_a_tail_is_that_of_arviz(size):
     assert estimate.pareto_k == pytest.approx(shape_of_rewards, abs=2e-9)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("values", "shape"),
     [
         (np.zeros(500), -1.0),
@@ -262,7 +262,6 @@ def test_the_shape_of_a_tail_is_that_of_arviz(size):
         (np.array([1.0, 2.0, 3.0, 4.0]), np.inf),
         (np.zeros(0), -1.0),
     ],
-    ids=["zeros", "equal", "half", "few", "short", "none"],
 )
 def test_tails_of_equal_values_are_bounded(values, shape):
     assert TailSums.from_values(values).shape() == shape
@@ -348,7 +347,7 @@ def test_small_weights_of_a_few_kinds_of_users_are_no_heavy_tail():
     assert not sums.find_problems()
 
 
-@pytest.mark.parametrize("estimator", MADE.values(), ids=MADE)
+@for_each("estimator", MADE.values())
 def test_a_log_without_a_click_is_warned_of(estimator):
     log, policy = biased_log(4000, 0.5, True)
     log = BanditLog(log.observation, log.action, np.zeros(4000), log.propensity, 2)

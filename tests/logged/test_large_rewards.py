@@ -18,7 +18,7 @@ from bandit_envs.trajectories import restart
 SHIFT_BY_WEIGHTS = {"ips", "sg_ips", "slate_ips", "slot_ips", "prefix_ips", "kernel_ips"}
 """Estimators without self-normalisation: a shift c adds c times the mean weight."""
 
-SIZE = 600
+SIZE = 300
 
 
 def single_actions(rng):

@@ -39,6 +39,7 @@ from bandit_envs.policies.rules import Softmax
 from bandit_envs.specs import ArraySpec
 from bandit_envs.testing import PolicyContract
 from bandit_envs.trajectories import restart
+from tests.cases import for_each
 from tests.logged.known_logs import ACTION, CONTEXT, PREDICTED, REWARD
 
 PROPENSITY = [0.12, 0.74, 0.54, 0.54, 0.4, 0.66, 0.65, 0.23]
@@ -136,7 +137,7 @@ def value_of(objective, weights, baseline=0.0, variance_penalty=0.0):
     return value, by_score.T @ features
 
 
-@pytest.mark.parametrize(("objective", "value", "gradient"), EXPECTED)
+@for_each(("objective", "value", "gradient"), EXPECTED)
 def test_values_and_gradients_are_those_of_the_formulas(objective, value, gradient):
     found = value_of(objective, WEIGHTS)
 
@@ -334,7 +335,7 @@ def softmax_policy(weights):
     return ContextualPolicy(LinearScores(weights), Softmax(), observation_spec=spec, num_actions=3)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("call", "argument", "message"),
     [
         (PolicyGradientLearner, ReplayMethod(), "objective is ReplayMethod"),

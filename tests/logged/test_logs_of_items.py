@@ -8,6 +8,7 @@ import pytest
 from bandit_envs.logged import BanditLog, read_log, scan_log, write_log
 from bandit_envs.logged.files.log_roles import LogColumns
 from bandit_envs.tables.encoding import NumberColumn, TableEncoding, TextColumn
+from tests.cases import for_each
 
 ENCODING = TableEncoding(
     features=(NumberColumn("hour"),),
@@ -46,7 +47,7 @@ def test_a_file_holds_a_log_of_items(tmp_path, suffix):
     assert read_log(tmp_path / f"log.{suffix}") == log
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changes", "message"),
     [
         ({"action": [1, 1]}, "action is 1 in row 1; expected an available action"),
@@ -71,7 +72,7 @@ OTHERS = {"time", "features", "item", "decision", "chosen", "item_features"}
 GIVEN = {"num_actions": 2, "drop_missing": True, "embedding": ["x"], "gather": True}
 
 
-@pytest.mark.parametrize("name", sorted({*LogColumns.__annotations__} - OTHERS))
+@for_each("name", sorted({*LogColumns.__annotations__} - OTHERS))
 def test_what_says_the_columns_of_a_table_is_refused_for_a_written_log(tmp_path, name):
     write_log(tmp_path / "log.npz", make_log())
     others = {"logger": {"propensity": {"a": "p", "b": "q"}}, "balance": {"logger": "b"}}

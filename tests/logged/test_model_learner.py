@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore:the policy has learned from rows of this log", "ignore:what .* learns is linear"
 )
 
-CONTEXT = np.random.default_rng(99).normal(size=(20_000, 3))
+CONTEXT = np.random.default_rng(99).normal(size=(5_000, 3))
 
 
 def value_of(policy):

@@ -19,6 +19,7 @@ from bandit_envs.logged import (
 )
 from bandit_envs.logged.reward_models import RewardSums, mrdr_weights
 from bandit_envs.logged.reward_models.reward_sums import folds_of
+from tests.cases import for_each
 from tests.logged.logs import PROBABILITIES, drawn, small_log
 from tests.logged.test_more_estimators import POLICY, table_log
 from tests.statistical import has_probabilities
@@ -203,7 +204,7 @@ def test_a_mask_beside_the_context_is_no_feature(model):
     np.testing.assert_array_equal(regression.predict(masked), regression.predict(log))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("weights", "message"),
     [
         (np.full(90, -1.0), "weights is -1.0 in row 0; expected at least 0"),

@@ -15,6 +15,7 @@ from bandit_envs.logged.estimators import kernels
 from bandit_envs.logged.estimators.slate_estimators import SlateMoments
 from bandit_envs.logged.loggers import cochran_test, stratify_estimates
 from bandit_envs.metrics.statistics import exceed_chi_squared
+from tests.cases import for_each
 from tests.logged.known_logs import ACTION, CONTEXT, LOGGER, POLICY, PREDICTED, REWARD
 
 pytestmark = [
@@ -240,7 +241,7 @@ class TestSeveralLoggers:
             assert sums.compared.compare_first()[0] == pytest.approx(0.112635515, abs=1e-9)
 
 
-@pytest.mark.parametrize("freedom", [1, 2, 3, 6, 7])
+@for_each("freedom", [1, 2, 3, 6, 7])
 def test_tails_of_chi_squared_are_those_of_scipy(freedom):
     stats = pytest.importorskip("scipy.stats")
     for value in (0.01, 0.7, 5.0, 40.0):
@@ -437,7 +438,7 @@ def marginalized_ips(likelihoods):
     return logged.MarginalizedIPS().estimate(table_log(), POLICY, likelihoods)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("call", "message"),
     [
         (lambda: kernel_ips(bandwidth=0.0), "bandwidth is 0"),

@@ -32,6 +32,7 @@ from bandit_envs.policies.rules import (
 )
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import restart
+from tests.cases import for_each
 
 SPEC = ArraySpec((2,), np.float64)
 KEY = "bandit_envs.policy"
@@ -266,7 +267,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "message"), BAD)
+@for_each(("changes", "message"), BAD)
 def test_a_file_that_holds_something_else_is_refused(changes, message, tmp_path):
     file = tmp_path / "policy.npz"
     write_policy(file, policy_of(Ridge(), Greedy()))
@@ -312,8 +313,10 @@ def test_no_text_in_a_file_names_code_that_is_imported(name, tmp_path, monkeypat
         pytest.skip(f"{error.name} is not installed")
     file = tmp_path / "policy.npz"
     monkeypatch.delitem(sys.modules, "tests.logged.logs", raising=False)
+    write_policy(file, policy_of(Ridge(), Greedy()))
+    written = file.read_bytes()
     for field in dataclasses.fields(part):
-        write_policy(file, policy_of(Ridge(), Greedy()))
+        file.write_bytes(written)
         hostile = WrittenPart(name, {field.name: "tests.logged.logs:random_log"})
         rewrite(file, **{"model" if name in MODELS else "rule": hostile})
         if field.name == "device":  # any text is one, and names no code

@@ -1,6 +1,7 @@
 """What a policy would have done in the rows of a log."""
 
 import dataclasses
+import itertools
 import operator
 
 import numpy as np
@@ -27,6 +28,7 @@ from bandit_envs.logged import (
 from bandit_envs.logged.learners.saved_policy import SavedPolicy
 from bandit_envs.nests import map_structure
 from bandit_envs.trajectories import Trajectory, restart, termination
+from tests.cases import for_each
 from tests.logged.logs import drawn
 
 pytestmark = pytest.mark.filterwarnings("ignore:the policy has learned from rows of this log")
@@ -82,8 +84,7 @@ class Counting(Policy):
         return (learned + 1.0) / (learned + 1.0).sum(axis=1, keepdims=True)
 
 
-@pytest.mark.parametrize("batch_size", [1, 3, 100])
-@pytest.mark.parametrize("first_row", [0, 2])
+@for_each(("batch_size", "first_row"), itertools.product([1, 3, 100], [0, 2]))
 def test_rows_without_features_have_the_probabilities_of_their_rows_of_the_policy(
     batch_size, first_row
 ):

@@ -25,6 +25,7 @@ from bandit_envs.logged.propensities.estimation import cross_fitted_table
 from bandit_envs.logged.propensities.left_out import LevelCounts
 from bandit_envs.logged.propensities.multinomial import fit_multinomial
 from bandit_envs.logged.replay import ReplayEnvironment
+from tests.cases import for_each
 from tests.logged.known_logs import ACTION, CONTEXT, POLICY, PREDICTED, REWARD
 
 IN_SAMPLE = [
@@ -312,7 +313,7 @@ def test_columns_that_tell_nothing_are_hardly_ever_named():
         assert not estimate_propensities(log, others=others).predictive
 
 
-@pytest.mark.parametrize(
+@for_each(
     "column",
     [
         np.arange(900) % 3,
@@ -321,7 +322,6 @@ def test_columns_that_tell_nothing_are_hardly_ever_named():
         np.where(np.arange(900) % 3 == 0, None, "k"),
         np.where(np.arange(900) % 3 == 0, np.nan, 1.0),
     ],
-    ids=["integers", "numbers", "dates", "gaps", "gaps of numbers"],
 )
 def test_columns_of_all_kinds_are_tested(column):
     action = (np.arange(900) % 3 == 0).astype(int)

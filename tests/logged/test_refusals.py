@@ -1,5 +1,6 @@
 """What logs, estimators and formats refuse, and what their errors name."""
 
+import itertools
 import json
 
 import numpy as np
@@ -37,6 +38,7 @@ from bandit_envs.logged import (
 )
 from bandit_envs.logged.replay import MatchedRows, ReplayEnvironment
 from bandit_envs.trajectories import restart
+from tests.cases import for_each
 from tests.logged.logs import ACTION, PREDICTED, PROBABILITIES, PROPENSITY, REWARD, small_log
 from tests.policies.shared import SharedAverages
 
@@ -46,7 +48,7 @@ def log_with(column, value):
     return BanditLog(**{**good, "propensity": PROPENSITY, column: value}, num_actions=3)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("column", "value", "error", "message"),
     [
         ("action", [0, 1, -1, 0, 1, 2], ValueError, "action is -1 in row 2"),
@@ -91,7 +93,7 @@ def one_row_log():
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize(
+@for_each(
     ("call", "error", "message"),
     [
         (lambda: estimate(np.full((6, 2), 0.5)), ValueError, "probabilities has shape"),
@@ -146,7 +148,7 @@ def test_estimators_refuse_what_they_cannot_weigh(call, error, message):
         call()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("call", "message"),
     [
         (lambda: small_log(step=ACTION).drop("steps"), "steps"),
@@ -185,7 +187,7 @@ def test_logs_that_do_not_fit_are_refused(call, message):
 
 
 @pytest.mark.parametrize("write", [to_obp, lambda log: write_dsjson("log.json", log)])
-@pytest.mark.parametrize(
+@for_each(
     ("log", "message"),
     [
         (small_log(row=ACTION), r"no row; use log.drop"),
@@ -211,8 +213,7 @@ SAME_NAMES = [
 ]
 
 
-@pytest.mark.parametrize("observation", SAME_NAMES, ids=str)
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@for_each(("observation", "suffix"), itertools.product(SAME_NAMES, [".csv", ".parquet"]))
 def test_columns_that_would_have_one_name_in_a_table_are_refused(observation, suffix, tmp_path):
     pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
@@ -234,7 +235,7 @@ if np.dtype(np.longdouble).itemsize > 8:  # it is float64 on some systems
     ]
 
 
-@pytest.mark.parametrize(("observation", "name", "error", "message"), NOT_HELD)
+@for_each(("observation", "name", "error", "message"), NOT_HELD)
 def test_files_name_what_they_cannot_hold(observation, name, error, message, tmp_path):
     pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
@@ -252,7 +253,7 @@ DECISION = {
 }
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("key", "value", "message"),
     [
         ("a", [2, 0], "an id in a is 0"),

@@ -1,6 +1,7 @@
 """Rows that stand for several decisions each, as where a logger dropped the others at random."""
 
 import dataclasses
+import itertools
 import json
 import warnings
 from pathlib import Path
@@ -41,6 +42,7 @@ from bandit_envs.logged.loggers import stratify_estimates
 from bandit_envs.logged.replay import ReplayEnvironment
 from bandit_envs.logged.summary import LogSummary
 from bandit_envs.policies import RandomPolicy, UCBPolicy
+from tests.cases import for_each
 
 ITEMS = Path(__file__).parent / "items"
 EXPECTED = json.loads((ITEMS / "expected.json").read_text())
@@ -86,7 +88,7 @@ def _few_rows():
         yield
 
 
-@pytest.mark.parametrize("policy", ["uniform", "cheapest", "softmax", "constant_b"])
+@for_each("policy", ["uniform", "cheapest", "softmax", "constant_b"])
 def test_estimates_of_a_log_of_items_are_those_by_hand(policy):
     log = read_dsjson(ITEMS / "decisions.dsjson")
     table = tables_of(log)[policy]
@@ -99,8 +101,10 @@ def test_estimates_of_a_log_of_items_are_those_by_hand(policy):
     assert value == pytest.approx(expected["DR_cross_fitted"], abs=1e-9)
 
 
-@pytest.mark.parametrize("policy", ["uniform", "cheapest", "softmax", "constant_b"])
-@pytest.mark.parametrize("file", ["pdrop", "passed"])
+@for_each(
+    ("policy", "file"),
+    itertools.product(["uniform", "cheapest", "softmax", "constant_b"], ["pdrop", "passed"]),
+)
 def test_lines_that_a_logger_kept_of_several_count_for_those(file, policy):
     log = read_dsjson(ITEMS / f"{file}.dsjson")
     if file == "passed":

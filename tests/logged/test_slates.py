@@ -98,7 +98,7 @@ UNBIASED = pytest.mark.parametrize(
 
 @UNBIASED
 def test_estimates_of_a_long_log_are_near_the_truth(model, estimator):
-    log = recorded(model, 100_000)
+    log = recorded(model, 40_000)
     estimate = estimated(estimator, log)
     assert abs(estimate.value - truth(model)) < 4 * estimate.standard_error
 

@@ -8,6 +8,7 @@ import pytest
 from bandit_envs.evaluations.showing.weight_histogram import EDGES, WeightHistogram
 from bandit_envs.logged import BanditLog, concatenate
 from bandit_envs.logged.summary import LogRows, LogSummary
+from tests.cases import for_each
 from tests.logged.logs import drawn, small_log
 
 
@@ -22,7 +23,7 @@ def test_a_summary_of_batches_is_that_of_the_log():
         summary.merge(LogSummary.from_batches([drawn(np.random.default_rng(0), 4, 2)]))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("row", "batch_size"),
     [
         (np.arange(100) % 4, 4),
@@ -41,7 +42,7 @@ def test_the_rows_of_a_policy_that_made_a_log_are_counted_if_they_are_complete(r
         assert parts[0].merge(parts[1]).batch_size == batch_size
 
 
-@pytest.mark.parametrize(("start", "stop"), [(0, 100), (0, 30), (30, 100), (25, 26), (40, 40)])
+@for_each(("start", "stop"), [(0, 100), (0, 30), (30, 100), (25, 26), (40, 40)])
 def test_some_rows_of_batches_are_those_of_the_log(start, stop):
     log = drawn(np.random.default_rng(0), 100)
     rows = LogRows([log[:30], log[30:31], log[31:]], start, stop)

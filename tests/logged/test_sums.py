@@ -39,7 +39,7 @@ ESTIMATORS = [
 ]
 SIZE = 400
 CUTS = {
-    "one row each": np.arange(1, SIZE),
+    "single rows, then the rest": np.arange(1, 60),
     "batches of 64": np.arange(64, SIZE, 64),
     "an empty part": [0, 100, 100],
     "two": [SIZE - 1],

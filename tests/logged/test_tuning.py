@@ -1,6 +1,7 @@
 """The choice among estimates of anything that has a parameter."""
 
 import functools
+import itertools
 import warnings
 
 import numpy as np
@@ -20,6 +21,7 @@ from bandit_envs.logged import (
     slope,
     tuned,
 )
+from tests.cases import for_each
 from tests.logged.test_more_estimators import CATEGORIES, EMBEDDING, POLICY, table_log
 
 pytestmark = pytest.mark.filterwarnings(
@@ -31,7 +33,7 @@ pytestmark = pytest.mark.filterwarnings(
 WIDTHS = [0.05, 0.1, 0.2, 0.4, 0.8]
 
 
-def make_doses(size=20_000, seed=0, far=0.2):
+def make_doses(size=10_000, seed=0, far=0.2):
     """Returns columns of doses, and the value of the policy."""
     rng = np.random.default_rng(seed)
     context = rng.uniform(-1.0, 1.0, size)
@@ -62,7 +64,7 @@ def test_a_bandwidth_is_chosen_whose_estimate_is_near_the_truth(choose, self_nor
 
 def test_a_bandwidth_of_dr_is_chosen_too():
     columns, truth = make_doses()
-    predicted = np.full(20_000, 1.0)
+    predicted = np.full(10_000, 1.0)
 
     best, estimate = slope([KernelDR(w) for w in WIDTHS], **columns, predicted_rewards=predicted)
 
@@ -155,8 +157,8 @@ def test_estimates_of_batches_are_chosen_as_those_of_the_whole_log():
 
 
 def test_a_bandwidth_that_is_too_large_is_told_once():
-    columns, _ = make_doses(size=200_000)
-    predicted = np.zeros(200_000)
+    columns, _ = make_doses(size=50_000)
+    predicted = np.zeros(50_000)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         KernelIPS(0.8).estimate(**columns)
@@ -169,7 +171,7 @@ def test_a_bandwidth_that_is_too_large_is_told_once():
 
 @pytest.mark.parametrize("make", [KernelIPS, functools.partial(KernelIPS, self_normalized=True)])
 def test_an_estimate_that_moves_with_the_bandwidth_warns_and_a_steady_one_does_not(make):
-    columns, truth = make_doses(size=200_000)
+    columns, truth = make_doses(size=50_000)
     with pytest.warns(UserWarning, match="moves with the bandwidth") as caught:
         moving = make(0.8).estimate(**columns)
     assert caught[0].filename == __file__
@@ -204,15 +206,16 @@ def test_sums_of_kernels_of_other_bandwidths_do_not_merge():
         merge_sums(KernelIPS(width).terms(**columns).sums() for width in (0.4, 0.8))
 
 
-@pytest.mark.parametrize("dimensions", [[2], [0, 0], [], [-1]])
+@for_each("dimensions", [[2], [0, 0], [], [-1]])
 def test_dimensions_that_embeddings_do_not_have_are_refused(dimensions):
     with pytest.raises(ValueError, match="dimensions is"):
         MarginalizedIPS.likelihoods_of_embeddings(EMBEDDING, CATEGORIES, dimensions)
 
 
-@pytest.mark.parametrize("choose", [slope, tuned])
-@pytest.mark.parametrize("self_normalized", [False, True])
-@pytest.mark.parametrize("useless", [1e-12, 1e300])
+@for_each(
+    ("choose", "self_normalized", "useless"),
+    itertools.product([slope, tuned], [False, True], [1e-12, 1e300]),
+)
 def test_a_bandwidth_that_leaves_no_rows_is_not_chosen(choose, self_normalized, useless):
     columns, _ = make_doses(size=3000)
     kinds = [KernelIPS(width, self_normalized=self_normalized) for width in (useless, 0.4)]

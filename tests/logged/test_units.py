@@ -27,6 +27,7 @@ from bandit_envs.logged.reward_models.regression import RewardRegression
 from bandit_envs.logged.reward_models.reward_sums import RewardSums, folds_of
 from bandit_envs.logged.rows.likely_units import describe_unused
 from bandit_envs.logged.rows.units import as_units
+from tests.cases import for_each
 from tests.logged.known_logs import heavy_log
 
 quiet = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -40,7 +41,7 @@ def fixture_log():
     return dataclasses.replace(log, unit=np.arange(40) % 13), policy
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("unit", "bucket"),
     [
         *((unit, bucket) for unit, bucket in enumerate(BUCKETS_OF_13)),
@@ -296,7 +297,7 @@ def test_logs_in_files_keep_units(tmp_path, suffix):
     assert len(set(log.unit.tolist())) == 7
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("unit", "error", "text"),
     [
         ([0.5, 1.0], TypeError, "unit is float64; expected integers or texts"),

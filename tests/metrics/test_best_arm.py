@@ -14,6 +14,7 @@ from bandit_envs.metrics import (
     StoppingTimeMetric,
 )
 from bandit_envs.policies import TrackAndStopPolicy, UniformAllocationPolicy
+from tests.cases import for_each
 
 MEANS = np.array([0.3, 0.5, 0.6])
 B = 40
@@ -63,7 +64,7 @@ def test_a_policy_that_recommends_nothing_is_refused():
         ErrorMetric(env, UCBPolicy(1.0, num_actions=3))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("errors", "runs", "low", "high"),
     [(0, 10, 0.0, 0.2775), (1, 10, 0.0179, 0.4042), (15, 50, 0.1910, 0.4375), (7, 7, 0.6457, 1.0)],
 )
@@ -75,7 +76,8 @@ def test_wilson_intervals_are_those_of_the_formula(errors, runs, low, high):
 
 @pytest.mark.slow
 def test_means_are_biased_at_a_stop_and_intervals_hold():
-    env = BernoulliPyEnvironment(MEANS, batch_size=300, seed=0)
+    means = np.array([0.2, 0.5, 0.7])
+    env = BernoulliPyEnvironment(means, batch_size=300, seed=0)
     policy = TrackAndStopPolicy(0.1, num_actions=3, batch_size=300, seed=1)
     bias = BiasMetric(env, policy)
     coverage = CoverageMetric(env, policy)
@@ -83,9 +85,9 @@ def test_means_are_biased_at_a_stop_and_intervals_hold():
     time_step = driver.run_until_stopped()
     best = policy.recommend(time_step)
     rows = np.arange(300)
-    np.testing.assert_allclose(bias.totals, policy.means[rows, best] - MEANS[best], atol=1e-12)
+    np.testing.assert_allclose(bias.totals, policy.means[rows, best] - means[best], atol=1e-12)
     low, high = policy.intervals()
-    holds = ((low <= MEANS) & (high >= MEANS)).all(axis=1)
+    holds = ((low <= means) & (high >= means)).all(axis=1)
     np.testing.assert_array_equal(coverage.totals, 100.0 * holds)
     error = bias.totals.std() / np.sqrt(300.0)
     assert bias.totals.mean() > 4.0 * error

@@ -12,6 +12,7 @@ from bandit_envs import (
     StepDriver,
 )
 from bandit_envs.metrics import GreedyChoiceMetric, MinimalFractionMetric, SuffixFailureMetric
+from tests.cases import for_each
 
 MEANS = [0.6, 0.4, 0.4]
 ROWS, STEPS = 30, 25
@@ -30,7 +31,7 @@ def run():
     return metrics, actions, rewards
 
 
-@pytest.mark.parametrize("steps", [1, 2, 9, STEPS])
+@for_each("steps", [1, 2, 9, STEPS])
 def test_a_suffix_failure_is_a_second_half_without_the_best_action(run, steps):
     (metric, _, _), actions, _ = run
     failed = (actions[steps // 2 : steps] != 0).all(axis=0)

@@ -15,6 +15,7 @@ from bandit_envs import (
 from bandit_envs.environments import rising, rotting
 from bandit_envs.metrics import GreedyChoiceMetric, LostRewardMetric, SuffixFailureMetric
 from bandit_envs.wrappers import AffineReward, OneProblem, RandomActionMask
+from tests.cases import for_each
 from tests.wrappers.examples import Unchanged
 
 B = 50
@@ -89,7 +90,7 @@ def test_wrappers_that_change_no_rewards_keep_the_optimum(wrap):
     assert env.optimum_of_run(20).earned == pytest.approx(rising().optimum_of_run(20).earned)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "env",
     [
         RandomActionMask(rising(), 0.5),

@@ -16,6 +16,7 @@ from bandit_envs.wrappers import (
     OneProblem,
     RandomActionMask,
 )
+from tests.cases import for_each
 
 B = 3
 
@@ -83,7 +84,7 @@ def test_a_metric_of_a_user_reads_the_means_that_the_action_met(make):
     assert rank.totals.min() > 0.0
 
 
-@pytest.mark.parametrize("make", ENVS.values(), ids=ENVS)
+@for_each("make", ENVS.values())
 def test_the_means_met_are_those_before_the_step(make):
     env = make()
     policy = RandomPolicy(**RandomPolicy.arguments_for(env), seed=1)
@@ -104,7 +105,7 @@ def test_the_means_met_are_those_before_the_step(make):
         assert_identical(met.means.optimum, before[1], "the optimum that was met")
 
 
-@pytest.mark.parametrize("make", ENVS.values(), ids=ENVS)
+@for_each("make", ENVS.values())
 def test_nobody_writes_into_the_means_that_an_environment_keeps(make):
     env = make()
     env.reset()

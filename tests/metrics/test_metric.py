@@ -14,6 +14,7 @@ from bandit_envs.metrics import Metric, MetricResult, Statistics, compare, kept_
 from bandit_envs.metrics.statistics import is_kept
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import Trajectory, restart, termination
+from tests.cases import for_each
 
 
 def show(metric, rewards):
@@ -83,7 +84,7 @@ def test_the_totals_of_rows_are_kept(rewards):
     np.testing.assert_allclose(average_reward(rewards).totals, rewards.sum(axis=0), rtol=1e-12)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("count", "confidence", "quantile"),
     [(2, 0.95, 12.7062), (3, 0.99, 9.92484), (10, 0.95, 2.26216), (10**6, 0.95, 1.95997)],
 )
@@ -236,7 +237,7 @@ def test_the_state_of_another_metric_is_refused_and_nothing_changes(rewards):
         assert_identical(metric.get_state(), state, "the state after a refusal")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("reward", "error"),
     [
         ([1.0, np.nan], ValueError),
@@ -330,17 +331,15 @@ def save_size(metric):
     return encode_state(metric.get_state())
 
 
-@pytest.mark.parametrize("num_steps", [0, 1, 5, 9_999, 10_000, 10_001, 20_000, 20_001, 99_999])
 @pytest.mark.parametrize("every", [None, 1, 7, 25_000])
-def test_the_kept_steps_of_a_longer_run_are_those_of_a_shorter_one_but_for_its_last(
-    num_steps, every
-):
-    steps = kept_steps(num_steps, every).tolist()
-    longer = kept_steps(100_000, every).tolist()
-    assert steps[-1:] == ([num_steps] if num_steps else [])
-    assert steps[:-1] == [step for step in longer if step < num_steps]
-    if num_steps and is_kept(num_steps, every):
-        assert num_steps in longer
+def test_the_kept_steps_of_a_longer_run_are_those_of_a_shorter_one_but_for_its_last(every):
+    longer = kept_steps(100_000, every)
+    for num_steps in (0, 1, 5, 9_999, 10_000, 10_001, 20_000, 20_001, 99_999):
+        steps = kept_steps(num_steps, every)
+        assert steps[-1:].tolist() == ([num_steps] if num_steps else []), num_steps
+        np.testing.assert_array_equal(steps[:-1], longer[longer < num_steps], str(num_steps))
+        if num_steps and is_kept(num_steps, every):
+            assert num_steps in longer, num_steps
 
 
 def test_a_metric_keeps_every_so_many_steps_and_the_last_one(rewards):

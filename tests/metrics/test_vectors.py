@@ -23,6 +23,7 @@ from bandit_envs.metrics import METRICS
 from bandit_envs.specs import ArraySpec
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.trajectories import Trajectory
+from tests.cases import for_each
 from tests.statistical import within_standard_errors
 from tests.wrappers.examples import Vectors
 
@@ -179,7 +180,7 @@ ONE_STEP = ["one_step_percent_optimal", "one_step_regret"]
 EXPLORATION = ["suffix_failure", "minimal_fraction", "greedy"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("env", "known"),
     [
         (Pairs, ["pareto_regret"]),

@@ -15,6 +15,7 @@ from bandit_envs.policies.models.constant_feature import share_of_constant
 from bandit_envs.policies.rules import EpsilonGreedy, Greedy
 from bandit_envs.serving import DecisionService
 from bandit_envs.studies import Study
+from tests.cases import for_each
 
 AGES = np.random.default_rng(0).uniform(18.0, 80.0, (400, 1))
 WITH_ONE = np.column_stack([AGES, np.ones(400)])
@@ -37,7 +38,7 @@ def test_the_share_of_a_constant_is_that_which_features_explain():
     assert share_of_constant(WITH_ONE) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "model",
     [
         Ridge(),
@@ -93,16 +94,22 @@ def test_a_study_of_a_table_warns(tmp_path):
     frame = pandas.DataFrame({"x": AGES[:, 0], "one": 1.0, "a": 0.0, "b": 1.0})
     frame.to_csv(tmp_path / "t.csv", index=False)
 
-    def make(features, policy="lin_ucb:intercept=false"):
+    def make(features, *policies):
         table = f'outcomes:path="{tmp_path / "t.csv"}",features="{features}",reward="a,b"'
-        values = {"environment": [table], "policy": [policy, "random"], "runs": 1, "steps": 1}
+        values = {"environment": [table], "policy": [*policies, "random"], "runs": 1, "steps": 1}
         return Study.from_dict({"title": "A table", **values})
 
     with pytest.warns(UserWarning, match=f"policy lin_ucb:.* in environment outcomes.* {SAID}"):
-        make("x")
+        make("x", "lin_ucb:intercept=false")
+    several = [f"lin_ucb:alpha={alpha},intercept=false" for alpha in (1, 2)]
+    with pytest.warns(
+        UserWarning, match=f"^Each of policy {several[0]} .*{several[1]} .* {SAID}"
+    ) as caught:
+        make("x", *several)
+    assert len(caught) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        make("x,one")
+        make("x,one", "lin_ucb:intercept=false")
         make("x", "lin_ucb")
 
 

@@ -45,6 +45,7 @@ from bandit_envs.sampling import Normal
 from bandit_envs.specs import ArraySpec
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import Trajectory, restart, termination
+from tests.cases import for_each
 from tests.policies.contextual_parts import (
     CONTEXT,
     ITEMS,
@@ -73,15 +74,16 @@ PARTS = [
     UsersRule(),
     Mixed(FirstPulls(Mixed(Softmax(0.1)), 3), 0.25),
 ]
+REPRS = [repr(part) for part in PARTS]
 
 
-@pytest.mark.parametrize("part", PARTS, ids=repr)
+@for_each("part", PARTS)
 def test_a_part_is_what_its_repr_says_and_equals_its_copies(part):
     names = {**vars(models), **vars(rules), "UsersModel": UsersModel, "UsersRule": UsersRule}
     assert eval(repr(part), names) == part
     assert pickle.loads(pickle.dumps(part)) == part
     assert copy.deepcopy(part) == part
-    assert all(part != other for other in PARTS if repr(other) != repr(part))
+    assert [part == other for other in PARTS] == [repr(part) == other for other in REPRS]
     with pytest.raises(dataclasses.FrozenInstanceError):
         setattr(part, dataclasses.fields(part)[0].name if dataclasses.fields(part) else "a", 0)
 
@@ -145,7 +147,7 @@ NEEDED = {
 }
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "name", "wrong"), [(kind, name, each) for kind, name, all_ in WRONG for each in all_]
 )
 def test_wrong_parameters_of_parts_are_refused_by_name(kind, name, wrong):
@@ -154,7 +156,7 @@ def test_wrong_parameters_of_parts_are_refused_by_name(kind, name, wrong):
         kind(**{**NEEDED.get(kind, {}), name: wrong})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "wrong", "error"),
     [
         ("model", UpperBound(), TypeError),
@@ -214,7 +216,7 @@ class DrawnOnce(MeansAlone):
         return rng.random((len(inputs.context), K))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("model", "rule", "message"),
     [
         (
@@ -286,7 +288,7 @@ def test_a_state_of_another_pair_is_refused_by_the_names_of_both():
         assert_identical(policy.get_state(), before, "the state after refusals")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "other",
     [
         {"spec": ITEMS},
@@ -323,7 +325,7 @@ def test_the_policies_with_known_names_are_their_pairs():
         assert (policy.model, policy.rule) == (model, rule)
 
 
-@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+@for_each("rule", RULES.values())
 def test_what_an_instance_can_do_is_its_own_to_say(rule):
     scores = LinearScores(np.zeros((K, 1 + D)))
     assert make_policy(Ridge(), rule).can_learn
@@ -338,7 +340,7 @@ def test_what_an_instance_can_do_is_its_own_to_say(rule):
     assert make_policy(Logistic(), rule).reward_range == (0.0, 1.0)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@for_each("name", MODELS)
 def test_rewards_out_of_range_are_refused_and_nothing_is_learned(name):
     model = MODELS[name]
     for rule in (Greedy(), OptimisticRegCB()):
@@ -375,7 +377,7 @@ def test_scores_that_are_fixed_are_those_of_their_weights_and_learn_nothing():
 GOOD = {"global": np.zeros((B, G)), "per_arm": np.zeros((B, K, P))}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("spec", "observation"),
     [
         *(
@@ -455,9 +457,9 @@ def test_an_observation_that_was_edited_in_place_is_read_again():
     assert policy.action(time_step) == [1]
 
 
-@pytest.mark.parametrize("rule", [UpperBound(), ThompsonSampling()])
-@pytest.mark.parametrize(("global_dim", "arm_dim"), [(0, 2), (2, 0), (0, 0)])
 @pytest.mark.parametrize("name", MODELS)
+@for_each("rule", [UpperBound(), ThompsonSampling()])
+@for_each(("global_dim", "arm_dim"), [(0, 2), (2, 0), (0, 0)])
 def test_contexts_or_items_may_have_no_features(name, rule, global_dim, arm_dim):
     reward = LinearReward(np.zeros(global_dim + arm_dim), 0.0)
     env = StationaryStochasticPerArmPyEnvironment(

@@ -31,6 +31,7 @@ from bandit_envs.policies.rules import (
 )
 from bandit_envs.testing import PolicyContract
 from bandit_envs.trajectories import restart
+from tests.cases import for_each
 
 B, K, S = 4, 6, 2
 ITEMS = {"global": ArraySpec((2,), np.float64), "per_arm": ArraySpec((K, 3), np.float64)}
@@ -132,7 +133,7 @@ class Counting(UpperBound):
         return seen.state
 
 
-@pytest.mark.parametrize(
+@for_each(
     "rule",
     [
         Softmax(),
@@ -149,7 +150,7 @@ def test_a_rule_without_an_index_chooses_no_slates(rule):
         make(Ridge(), rule)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "message"),
     [
         ({"num_slots": 0}, "num_slots is 0"),

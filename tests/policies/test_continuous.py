@@ -6,6 +6,7 @@ import pytest
 from bandit_envs import BernoulliPyEnvironment, BoundedArraySpec, RandomPolicy, StepDriver
 from bandit_envs.environments import ContinuousBandit
 from bandit_envs.policies import ContinuousPolicy, GaussianPolicy, RandomNumberPolicy
+from tests.cases import for_each
 
 B = 20_000
 
@@ -16,7 +17,7 @@ def make(std, coefficients=None, low=0.0, high=1.0, batch_size=B):
     return env.reset(), GaussianPolicy(std, coefficients, seed=1, **arguments)
 
 
-@pytest.mark.parametrize(("std", "middle"), [(0.2, 0.5), (1.0, 0.5), (0.3, 1.0), (0.3, -7.0)])
+@for_each(("std", "middle"), [(0.2, 0.5), (1.0, 0.5), (0.3, 1.0), (0.3, -7.0)])
 def test_gaussian_actions_are_as_frequent_as_their_densities(std, middle):
     time_step, policy = make(std, [middle])
     grid = np.linspace(0.0, 1.0, B).astype(np.float32)
@@ -48,7 +49,7 @@ def test_trajectories_tell_the_logarithm_of_the_density():
     np.testing.assert_array_equal(told, np.log(policy.probability_of(time_step, action)))
 
 
-@pytest.mark.parametrize("ask", ["probabilities", "estimated_probabilities"])
+@for_each("ask", ["probabilities", "estimated_probabilities"])
 def test_real_numbers_have_no_table_of_probabilities(ask):
     time_step, policy = make(0.2, batch_size=3)
     arguments = [time_step] if ask == "probabilities" else [time_step, 5, np.random.default_rng(0)]

@@ -9,6 +9,7 @@ from bandit_envs.policies.registry import POLICIES
 from bandit_envs.specs import SlateSpec, is_continuous, value_range
 from bandit_envs.testing import BestArmContract, PolicyContract
 from bandit_envs.wrappers import RandomActionMask
+from tests.contracts import failures, one_test
 from tests.policies.examples import is_class_of, make_environment, make_policy
 
 pytestmark = pytest.mark.filterwarnings("ignore:budget is .*, too tight")
@@ -48,7 +49,7 @@ for policy in POLICIES:
     if policy.startswith("neural_"):  # of single precision
         members["rounding"] = 1e-4
     bases = (FromRegistry, contract_of(policy))
-    globals()[f"Test {policy}"] = type(f"Test {policy}", bases, members)
+    globals()[f"Test {policy}"] = one_test(type(f"Test {policy}", bases, members))
 
 
 PAIRS = {
@@ -78,18 +79,8 @@ class FromPair(PolicyContract):
 
 for model, rule in PAIRS.items():
     name = f"Test {model} with {rule}"
-    globals()[name] = type(name, (FromPair,), {"name": model, "__module__": __name__})
-
-
-def failures(contract):
-    """Returns the tests of a contract that fail, and why."""
-    found = {}
-    for test in filter(lambda name: name.startswith("test_"), dir(contract)):
-        try:
-            getattr(contract(), test)()
-        except Exception as error:  # what a policy raises is a failure, too
-            found[test] = error
-    return found
+    members = {"name": model, "__module__": __name__}
+    globals()[name] = one_test(type(name, (FromPair,), members))
 
 
 FEW = {"num_rows": 2, "offset": 1000}

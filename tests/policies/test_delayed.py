@@ -25,6 +25,7 @@ from bandit_envs.policies.delayed import learner
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import restart, termination
 from bandit_envs.wrappers import ClipReward, RandomActionMask, Wrapper
+from tests.cases import for_each
 from tests.policies.examples import make_environment, make_policy
 
 B, K = 6, 3
@@ -273,7 +274,7 @@ class Doubled(Wrapper):
         return latent, time_step._replace(reward=2 * time_step.reward)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrap", [lambda env: AffineReward(env, 10.0), lambda env: ClipReward(env, (0.0, 0.5)), Doubled]
 )
 def test_a_wrapper_that_changes_rewards_goes_inside_of_the_delays(wrap):

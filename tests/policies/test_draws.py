@@ -10,6 +10,7 @@ from bandit_envs.policies.draws import (
     largest_random_ties,
     largest_values,
 )
+from tests.cases import for_each
 
 
 def test_ties_are_broken_uniformly_at_random(chi_square):
@@ -71,7 +72,7 @@ def test_one_row_is_drawn_and_weighed_as_each_of_many():
         assert (found[0].tolist(), found[1].tolist()) == ([best[row]], largest[one].tolist())
 
 
-@pytest.mark.parametrize("num_rows", [1, 2])
+@for_each("num_rows", [1, 2])
 def test_scores_have_no_nan(num_rows):
     values = np.array([[0.0, 1.0], [np.nan, 2.0]])[-num_rows:]
     with pytest.raises(ValueError, match=f"scores of row {num_rows - 1} have NaN"):

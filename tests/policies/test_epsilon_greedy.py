@@ -4,6 +4,7 @@ import pytest
 from bandit_envs import DecayingEpsilonGreedyPolicy, EpsilonGreedyPolicy
 from bandit_envs.base.state import put_content
 from bandit_envs.trajectories import Trajectory, restart, termination
+from tests.cases import for_each
 
 
 def reference_values(actions, rewards, num_actions, initial_value, step_size):
@@ -20,7 +21,7 @@ def reference_values(actions, rewards, num_actions, initial_value, step_size):
     return values, counts
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("initial_value", "step_size"), [(0.0, None), (5.0, None), (0.0, 0.1), (5.0, 0.1), (-1.5, 1.0)]
 )
 def test_values_are_those_of_the_book(teach, learned, lesson, initial_value, step_size):
@@ -59,7 +60,7 @@ def test_epsilon_is_the_probability_of_a_random_action(teach, time_step, chi_squ
     assert chi_square(np.delete(counts, 2), np.full(4, 1 / 4)) < 3 + 6 * np.sqrt(6)
 
 
-@pytest.mark.parametrize(("epsilon", "found"), [(0.0, {2}), (1.0, {0, 1, 2, 3, 4})])
+@for_each(("epsilon", "found"), [(0.0, {2}), (1.0, {0, 1, 2, 3, 4})])
 def test_the_extremes_of_epsilon(teach, time_step, epsilon, found):
     assert set(taught(epsilon, 2, 1000, teach).action(time_step(1000))) == found
 

@@ -12,6 +12,7 @@ from bandit_envs.policies import (
     UCBEPolicy,
     UniformAllocationPolicy,
 )
+from tests.cases import for_each
 from tests.policies.rows import B, assert_follows
 
 
@@ -100,7 +101,7 @@ def test_choices_and_recommendation_are_those_of_the_rule(name, num_actions):
     assert policy.steps.max() <= parameters["budget"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "budget"),
     [
         (UniformAllocationPolicy, 4),

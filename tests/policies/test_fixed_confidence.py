@@ -27,6 +27,7 @@ from bandit_envs.policies.best_arm.optimal_proportions import optimal_weights
 from bandit_envs.policies.best_arm.reward_laws import BernoulliLaw, NormalLaw
 from bandit_envs.policies.best_arm.track_and_stop import with_floor
 from bandit_envs.trajectories import restart
+from tests.cases import for_each
 from tests.policies.rows import B, assert_follows
 
 K = 3
@@ -54,7 +55,7 @@ def normal(std):
 
 def bisect(function, low, high):
     """Returns where an increasing function is 0."""
-    for _ in range(40):
+    for _ in range(28):
         middle = (low + high) / 2
         low, high = (low, middle) if function(middle) > 0 else (middle, high)
     return low
@@ -269,14 +270,14 @@ def test_the_characteristic_time_of_the_paper():
         characteristic_time([0.5, 1.0])
 
 
-@pytest.mark.parametrize(("mean", "std"), [(1e6, 1.0), (-1e6, 1.0), (0.0, 1e-9), (0.0, 1e9)])
+@for_each(("mean", "std"), [(1e6, 1.0), (-1e6, 1.0), (0.0, 1e-9), (0.0, 1e9)])
 def test_the_characteristic_time_of_normal_rewards_has_no_unit_and_no_origin(mean, std):
     found = characteristic_time(mean + std * np.array([1.0, 0.5]), reward_std=std)
     assert found.time == pytest.approx(8 / 0.5**2)
     np.testing.assert_allclose(found.proportions, 0.5)
 
 
-@pytest.mark.parametrize("mean", [0.0, 1e10, -1e14])
+@for_each("mean", [0.0, 1e10, -1e14])
 def test_equal_means_have_proportions_wherever_their_origin_is(mean, teach, learned):
     policy = TrackAndStopPolicy(0.1, reward_std=1.0, num_actions=2, batch_size=1, seed=0)
     teach(policy, [[0], [1], [0]], np.full((3, 1), mean))
@@ -302,7 +303,7 @@ def test_an_unknown_threshold_is_refused():
         TrackAndStopPolicy(0.1, threshold="proven", num_actions=3)
 
 
-@pytest.mark.parametrize("make", CONFIDENT)
+@for_each("make", CONFIDENT)
 def test_normal_rewards_need_their_standard_deviation_and_are_learned_from(make):
     law = rewards.NormalReward([-4.0, 6.0], [2.0, 2.0])
     env = KArmedBandit(law, 40, seed=0)
@@ -313,7 +314,7 @@ def test_normal_rewards_need_their_standard_deviation_and_are_learned_from(make)
     assert error.totals.mean() <= 0.1
 
 
-@pytest.mark.parametrize("make", CONFIDENT)
+@for_each("make", CONFIDENT)
 def test_no_row_stops_while_an_action_is_never_available(make, teach):
     mask = np.tile([True, True, False], (5, 1))
     before = restart({"observation": np.ones((5, 1)), "mask": mask}, 5)
@@ -329,7 +330,7 @@ PROBLEMS = ([0.8, 0.5], [0.6, 0.3, 0.2], [0.1, 0.3, 0.2, 0.5])
 
 @pytest.mark.slow
 @pytest.mark.parametrize("means", PROBLEMS, ids=str)
-@pytest.mark.parametrize("make", CONFIDENT)
+@for_each("make", CONFIDENT)
 def test_errors_are_at_most_delta_in_2_000_runs(make, means):
     size, delta = 2_000, 0.1
     env = BernoulliPyEnvironment(means, batch_size=size, seed=0)
@@ -359,7 +360,7 @@ def test_a_tolerance_makes_the_time_of_equal_actions_finite():
 
 @pytest.mark.parametrize("std", [None, 0.4])
 def test_a_tolerance_of_nearly_nothing_changes_nothing(std):
-    means = [[0.1, 0.12, 0.15, 0.25], [0.5, 0.3, 0.2, 0.45]]
+    means = [[0.1, 0.12, 0.25], [0.5, 0.3, 0.45]]
     expected = characteristic_time(means, std)
     time, proportions = characteristic_time(means, std, tolerance=1e-9)
     np.testing.assert_allclose(time, expected.time, rtol=1e-5)
@@ -379,7 +380,7 @@ def test_proportions_with_a_tolerance_are_the_best_of_many():
             assert found.min() <= 1.0 / time + 1e-9
 
 
-@pytest.mark.parametrize("tolerance", [-0.1, 1.0])
+@for_each("tolerance", [-0.1, 1.0])
 def test_a_tolerance_out_of_range_is_refused(tolerance):
     with pytest.raises(ValueError, match="tolerance is"):
         characteristic_time([0.1, 0.2], tolerance=tolerance)

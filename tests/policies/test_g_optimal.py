@@ -9,6 +9,7 @@ import pytest
 from bandit_envs import BernoulliPyEnvironment, StepDriver
 from bandit_envs.policies import GOptimalPolicy
 from bandit_envs.policies.best_arm.g_optimal import g_optimal_design
+from tests.cases import for_each
 from tests.policies.rows import B, assert_follows
 
 FEATURES = np.array([[1.0, 0.0], [0.0, 1.0], [0.8, 0.3]])
@@ -94,7 +95,7 @@ def test_the_unit_of_features_does_not_matter():
     assert ends[0] == ends[1]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("features", "message"),
     [
         ([[1.0, 0.0], [0.0, 1.0]], r"shape \(2, 2\); expected 3 rows"),

@@ -5,6 +5,7 @@ import pytest
 
 from bandit_envs import GradientBanditPolicy
 from bandit_envs.trajectories import Trajectory, restart, termination
+from tests.cases import for_each
 
 
 def reference_probabilities(actions, rewards, num_actions, step_size, baseline):
@@ -25,8 +26,8 @@ def reference_probabilities(actions, rewards, num_actions, step_size, baseline):
     return probabilities
 
 
-@pytest.mark.parametrize("baseline", [True, False])
-@pytest.mark.parametrize("step_size", [0.1, 0.4])
+@for_each("baseline", [True, False])
+@for_each("step_size", [0.1, 0.4])
 def test_probabilities_are_those_of_the_book(teach, learned, lesson, step_size, baseline):
     policy = GradientBanditPolicy(step_size, baseline, num_actions=4, batch_size=7)
     teach(policy, *lesson)
@@ -54,7 +55,7 @@ def test_actions_are_drawn_from_the_probabilities(teach, learned, time_step, chi
     assert chi_square(counts, np.full(4, 1 / 4)) > 1000
 
 
-@pytest.mark.parametrize("baseline", [True, False])
+@for_each("baseline", [True, False])
 @pytest.mark.parametrize("scale", [1e3, 1e9, 1e30])
 def test_probabilities_sum_to_one_whatever_the_rewards(teach, lesson, time_step, scale, baseline):
     actions, rewards = lesson

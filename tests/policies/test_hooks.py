@@ -10,6 +10,7 @@ from bandit_envs.policies.rules import IndexRule
 from bandit_envs.specs import ArraySpec
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import Trajectory, restart, termination
+from tests.cases import for_each
 
 K, B = 4, 3
 START = restart(np.ones((B, 1), np.float32), B)
@@ -26,7 +27,7 @@ def policy_of(base, hook, returned):
     return policy_class(num_actions=K, batch_size=B)
 
 
-@pytest.mark.parametrize("chosen", [[1, 0, 1], np.array([1, 0, 1], np.uint8)])
+@for_each("chosen", [[1, 0, 1], np.array([1, 0, 1], np.uint8)])
 def test_any_integers_one_for_each_row_are_actions(chosen):
     action = policy_of(Policy, "_select", chosen).action(START)
     assert_identical(action, np.array([1, 0, 1], np.int32))
@@ -40,7 +41,7 @@ def test_in_a_batch_of_one_a_number_is_an_action():
     assert Second(num_actions=2).action(restart(np.ones((1, 1)), 1)).tolist() == [1]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("chosen", "error", "message"),
     [
         ([1.0, 0.0, 1.0], TypeError, "_select returned float64: .*; expected integers"),
@@ -59,7 +60,7 @@ def test_choices_that_are_not_integers_one_for_each_row_are_refused(chosen, erro
         policy.estimated_probabilities(START, 2, np.random.default_rng(0))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("base", "hook"),
     [
         (IndexPolicy, "_scores"),
@@ -67,7 +68,7 @@ def test_choices_that_are_not_integers_one_for_each_row_are_refused(chosen, erro
         (Policy, "_probabilities"),
     ],
 )
-@pytest.mark.parametrize(
+@for_each(
     ("returned", "message"),
     [
         (None, "HOOK returned None; expected an array of shape (3, 4)"),
@@ -82,7 +83,7 @@ def test_tables_of_another_shape_are_refused(base, hook, returned, message):
     assert str(caught.value) == message.replace("HOOK", hook)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("base", "hook", "message"),
     [
         (IndexPolicy, "_scores", "the scores of row 1 have NaN"),
@@ -95,15 +96,13 @@ def test_tables_with_nan_are_refused(base, hook, message):
         policy_of(base, hook, ONE_NAN).action(START)
 
 
-@pytest.mark.parametrize(
-    "table", [np.full((B, K), 0.5), np.full((B, K), -0.25), np.full((B, K), np.nan)]
-)
+@for_each("table", [np.full((B, K), 0.5), np.full((B, K), -0.25), np.full((B, K), np.nan)])
 def test_what_is_not_a_distribution_is_not_told_as_one(table):
     with pytest.raises(ValueError, match=r"(?s)_probabilities returned .*sum to 1 in each row"):
         policy_of(Policy, "_probabilities", table).probabilities(START)
 
 
-@pytest.mark.parametrize("scores", [None, np.ones(K), ONE_NAN])
+@for_each("scores", [None, np.ones(K), ONE_NAN])
 def test_scores_of_items_are_checked_too(scores):
     class Mine(SlatePolicy):
         def _scores(self, learned, time_step):
@@ -136,7 +135,7 @@ class ExploringRule(IndexRule):
         return seen.means()
 
 
-@pytest.mark.parametrize(("returned", "message"), WRONG_EXPLORATION)
+@for_each(("returned", "message"), WRONG_EXPLORATION)
 def test_how_often_a_policy_explores_is_a_number_from_0_to_1_or_one_for_each_row(returned, message):
     policy = policy_of(Exploring, "_exploration", returned)
     rule = type("Mine", (ExploringRule,), {"exploration": lambda self, seen: returned})()
@@ -147,9 +146,7 @@ def test_how_often_a_policy_explores_is_a_number_from_0_to_1_or_one_for_each_row
                 choose(START)
 
 
-@pytest.mark.parametrize(
-    "returned", [0, 1, 0.25, np.float32(0.25), np.array(0.25), np.full(B, 0.25)]
-)
+@for_each("returned", [0, 1, 0.25, np.float32(0.25), np.array(0.25), np.full(B, 0.25)])
 def test_a_policy_explores_as_often_as_its_hook_says(returned):
     policy = policy_of(Exploring, "_exploration", returned)
     epsilon = float(np.max(returned))
@@ -169,7 +166,7 @@ class Learner(Policy):
         return np.full((B, K), 1.0 / K)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("returned", "error", "message"),
     [
         (

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from bandit_envs.policies.rules import inverse_gap_probabilities
+from tests.cases import for_each
 
 VALUES = np.random.default_rng(0).normal(size=(200, 6)).round(1)  # rounded, so that some tie
 MASK = np.random.default_rng(1).random(VALUES.shape) < 0.5
@@ -22,8 +23,8 @@ def one_at_a_time(values, gamma, available):
     return table
 
 
-@pytest.mark.parametrize("available", [None, MASK])
-@pytest.mark.parametrize("gamma", [0.0, 3.0, 1e6, np.linspace(0.0, 50.0, len(VALUES))])
+@for_each("available", [None, MASK])
+@for_each("gamma", [0.0, 3.0, 1e6, np.linspace(0.0, 50.0, len(VALUES))])
 def test_probabilities_are_those_of_the_formula(gamma, available):
     table = inverse_gap_probabilities(VALUES, gamma, available)
     masks = np.ones(VALUES.shape, bool) if available is None else available

@@ -12,6 +12,7 @@ from bandit_envs.metrics import AverageRewardMetric, KnapsackRegretMetric, LostR
 from bandit_envs.policies import BudgetedThompsonSamplingPolicy, PrimalDualPolicy
 from bandit_envs.trajectories import Trajectory
 from bandit_envs.wrappers import Budget
+from tests.cases import for_each
 
 REWARDS = (0.3, 0.5, 0.6, 0.4)
 COSTS = (0.2, 0.5, 0.8, 0.8)
@@ -305,7 +306,7 @@ def test_prices_start_anew_with_an_episode():
     assert abs(after.log_odds) < 0.1  # a step after the reset
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("env", "message"),
     [
         (KArmedTestbed(k=4), r"reward has shape \(1,\); expected \(1, 2\)"),
@@ -318,7 +319,7 @@ def test_other_rewards_are_refused(env, message):
         StepDriver(env, policy, [policy], num_steps=1).run()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "message"),
     [
         ({"rewards": [0.5, 1.5]}, "rewards"),

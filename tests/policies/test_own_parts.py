@@ -8,6 +8,8 @@ import pytest
 
 from bandit_envs import ContextualPolicy, StepDriver
 from bandit_envs.testing import PolicyContract
+from tests.cases import for_each
+from tests.contracts import failures
 from tests.policies import contextual_parts
 from tests.policies.contextual_parts import (
     MODELS,
@@ -17,7 +19,6 @@ from tests.policies.contextual_parts import (
     make_clicks,
     needs_items,
 )
-from tests.policies.test_contract import failures
 
 PAIRS = {
     **{f"user's model, {name}": (UsersModel(), rule) for name, rule in RULES.items()},
@@ -66,7 +67,7 @@ def test_every_pair_passes_the_contract(pair, items, independent_rows):
     assert failures(contract_of(pair, items, independent_rows)) == {}
 
 
-@pytest.mark.parametrize(("part", "limit"), [(UsersModel, 40), (UsersRule, 10)])
+@for_each(("part", "limit"), [(UsersModel, 40), (UsersRule, 10)])
 def test_a_part_of_ones_own_takes_few_lines(part, limit):
     source = inspect.getsource(contextual_parts)
     (found,) = [

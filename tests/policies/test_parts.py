@@ -11,12 +11,13 @@ from bandit_envs.policies.models import FourierFeatures, Logistic, Ridge
 from bandit_envs.policies.parts.registry import make_model, make_rule
 from bandit_envs.policies.registry import POLICIES
 from bandit_envs.policies.rules import FirstPulls, Greedy, Mixed, Softmax, SquareCB
+from tests.cases import for_each
 from tests.policies.contextual_parts import UsersModel, UsersRule
 
 MINE = "tests.policies.contextual_parts"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("ridge", Ridge()),
@@ -36,7 +37,7 @@ def test_a_text_names_a_model(text, expected):
     assert make_model(text) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("greedy", Greedy()),
@@ -55,7 +56,7 @@ def test_a_text_names_a_rule_and_the_rules_in_it(text, expected):
     assert make_rule(text) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "text", "message"),
     [
         (make_model, "rigde", "model is 'rigde'; did you mean ridge?"),

@@ -16,6 +16,7 @@ from bandit_envs import (
 )
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import Trajectory, restart, termination
+from tests.cases import for_each
 
 K, B = 4, 7
 
@@ -114,7 +115,7 @@ def test_states_of_other_sizes_or_kinds_are_refused_and_nothing_changes():
         assert_identical(policy.get_state(), state, "the state after a refusal")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("trajectory", "error", "name"),
     [
         (step([0, 0, np.nan, 0, 0, 0, 0]), ValueError, r"reward\[2\]"),
@@ -142,7 +143,7 @@ def test_what_cannot_be_learned_from_is_refused_and_nothing_changes(trajectory, 
     assert_identical(policy.get_state(), before, "the state after a refusal")
 
 
-@pytest.mark.parametrize("rows", [[True] * (B - 1), np.arange(B), True, [[True]] * B])
+@for_each("rows", [[True] * (B - 1), np.arange(B), True, [[True]] * B])
 def test_rows_that_are_not_a_boolean_for_each_row_are_refused(rows):
     policy = ucb()
     with pytest.raises(ValueError, match=r"rows is .*; expected 7 booleans"):
@@ -150,7 +151,7 @@ def test_rows_that_are_not_a_boolean_for_each_row_are_refused(rows):
     assert policy.is_untrained
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("wrong", "error"),
     [
         (restart(np.ones((3, 1)), 3), ValueError),
@@ -166,7 +167,7 @@ def test_what_is_not_a_time_step_of_all_rows_is_refused(wrong, error):
             asked(wrong)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrong",
     [
         {"num_actions": np.int32(2)},

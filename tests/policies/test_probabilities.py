@@ -16,6 +16,7 @@ from bandit_envs import (
 )
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import Trajectory, restart, termination
+from tests.cases import for_each
 
 K, B, CHOICES = 4, 25, 1000  # 25,000 choices
 
@@ -66,7 +67,7 @@ def test_nobody_changes_a_policy_through_its_probabilities():
     assert_identical(policy.get_state(), before, "the policy's state")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("samples", "rng", "error", "name"),
     [
         (0, np.random.default_rng(0), ValueError, "samples"),

@@ -5,6 +5,7 @@ import pytest
 
 from bandit_envs import policies
 from bandit_envs.specs import ArraySpec
+from tests.cases import for_each
 
 ITEMS = {
     "observation_spec": {
@@ -21,7 +22,6 @@ GOOD = {
     policies.UCBPolicy: {"num_actions": 3, "c": 1.0},
     policies.KLUCBPolicy: {"num_actions": 3},
     policies.MOSSPolicy: {"num_actions": 3},
-    policies.BayesUCBPolicy: {"num_actions": 3},
     policies.DiscountedUCBPolicy: {"num_actions": 3, "gamma": 0.9},
     policies.SlidingWindowUCBPolicy: {"num_actions": 3, "window": 5},
     policies.ExploreThenCommitPolicy: {"num_actions": 3, "m": 2},
@@ -70,7 +70,6 @@ REFUSED = [
     (policies.KLUCBPolicy, "c", -1.0, ValueError),
     (policies.MOSSPolicy, "horizon", 0, ValueError),
     (policies.MOSSPolicy, "horizon", 1.5, TypeError),
-    (policies.BayesUCBPolicy, "prior_successes", 0.0, ValueError),
     (policies.DiscountedUCBPolicy, "gamma", 0.0, ValueError),
     (policies.DiscountedUCBPolicy, "xi", 0.0, ValueError),
     (policies.SlidingWindowUCBPolicy, "window", 0, ValueError),
@@ -106,10 +105,15 @@ REFUSED = [
 """A policy, the name of an argument, what is wrong for it, and the error."""
 
 
-@pytest.mark.parametrize(("policy_class", "name", "wrong", "error"), REFUSED)
+@for_each(("policy_class", "name", "wrong", "error"), REFUSED)
 def test_wrong_arguments_are_refused_by_name(policy_class, name, wrong, error):
-    if policy_class is policies.BayesUCBPolicy:
-        pytest.importorskip("scipy")
     policy_class(**GOOD[policy_class])
     with pytest.raises(error, match=f"{name} is "):
         policy_class(**{**GOOD[policy_class], name: wrong})
+
+
+def test_a_prior_of_0_successes_is_refused():
+    pytest.importorskip("scipy")
+    policies.BayesUCBPolicy(num_actions=3)
+    with pytest.raises(ValueError, match="prior_successes is "):
+        policies.BayesUCBPolicy(num_actions=3, prior_successes=0.0)

@@ -18,6 +18,7 @@ from bandit_envs.policies import (
     UCBEPolicy,
     UniformAllocationPolicy,
 )
+from tests.cases import for_each
 
 MEANS = np.array([0.1, 0.12, 0.15, 0.25])
 RUNS = 400
@@ -94,7 +95,7 @@ def test_the_bound_is_that_of_the_mixture():
         assert 5.0 / 128.0 / (q**3 * (1.0 - q)) == pytest.approx(2.0 / 0.05)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "policy",
     [
         TrackAndStopPolicy(0.1, num_actions=2),
@@ -106,7 +107,6 @@ def test_the_bound_is_that_of_the_mixture():
         SuccessiveEliminationPolicy(0.1, num_actions=2),
         GOptimalPolicy(0.1, [[1, 0], [0, 1]], num_actions=2),
     ],
-    ids=lambda policy: type(policy).__name__,
 )
 def test_what_describes_a_policy_that_knows_a_law_has_intervals(policy):
     known = policy.describe()
@@ -136,7 +136,7 @@ def test_a_report_is_a_table_with_the_names_of_the_actions():
     assert "too large" in text
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrong",
     [
         {"row": 1},
@@ -145,7 +145,6 @@ def test_a_report_is_a_table_with_the_names_of_the_actions():
         {"reward_std": 0.0},
         {"names": ["red"]},
     ],
-    ids=["row", "one", "zero", "deviation", "names"],
 )
 def test_bad_arguments_of_a_report_are_refused(wrong):
     with pytest.raises(ValueError):

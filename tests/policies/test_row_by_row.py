@@ -22,6 +22,8 @@ from bandit_envs.nests import map_structure
 from bandit_envs.policies import LUCBPolicy, RowByRowPolicy
 from bandit_envs.testing import PolicyContract, assert_identical
 from bandit_envs.trajectories import Trajectory
+from tests.cases import for_each
+from tests.contracts import one_test
 from tests.policies.examples import make_environment
 from tests.policies.shared import Decaying, SharedAverages, SharedNumber, SharedSampler
 
@@ -42,11 +44,13 @@ class RowByRowContract(PolicyContract):
         return tuple(copy.deepcopy(policy._state.learned[row]) for row in rows)
 
 
+@one_test
 class TestRowByRow(RowByRowContract):
     def make_policy(self, env, seed):
         return make(SharedAverages, env, seed, epsilon=0.3)
 
 
+@one_test
 class TestRowByRowWithoutProbabilities(RowByRowContract):
     num_choices = 0
 
@@ -54,6 +58,7 @@ class TestRowByRowWithoutProbabilities(RowByRowContract):
         return make(SharedSampler, env, seed)
 
 
+@one_test
 class TestRowByRowOfSlates(RowByRowContract):
     def make_environment(self, batch_size, seed):
         return make_environment("top_k_lin_ucb", batch_size, seed)
@@ -62,6 +67,7 @@ class TestRowByRowOfSlates(RowByRowContract):
         return make(LinUCBPolicy, env, seed)
 
 
+@one_test
 class TestRowByRowOfNumbers(RowByRowContract):
     def make_environment(self, batch_size, seed):
         return ContinuousBandit(batch_size=batch_size, seed=seed)
@@ -164,7 +170,7 @@ def test_it_tells_what_each_row_knows():
     assert len(np.unique(values, axis=0)) == B
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("policies", "error", "message"),
     [
         ([], TypeError, "policies is"),
@@ -184,7 +190,7 @@ def test_what_is_no_policy_for_each_row_is_refused(policies, error, message):
         RowByRowPolicy(policies)
 
 
-@pytest.mark.parametrize("change", [{"action": [0, 1]}, {"reward": np.zeros(B + 1)}])
+@for_each("change", [{"action": [0, 1]}, {"reward": np.zeros(B + 1)}])
 def test_too_few_or_too_many_values_are_refused(change):
     env = KArmedTestbed(K, batch_size=B, seed=0)
     policy = make(SharedAverages, env)

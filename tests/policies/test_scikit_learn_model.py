@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 from bandit_envs import Policy, load_state, save_state
-from bandit_envs.base.foreign_models import EncodedModel
+from bandit_envs.base.saving import EncodedModel
 from bandit_envs.logged import IPSLearner, read_policy, write_log, write_policy
 from bandit_envs.policies.scikit_learn.model import ScikitLearnModel, fit_weighted, predict_means
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
 from bandit_envs.testing import assert_identical
+from tests.cases import for_each
 from tests.logged.test_learners import bad_logger_log
 
 skops = pytest.importorskip("skops.io")
@@ -188,7 +189,7 @@ class Fails(Mean):
         return {}["missing"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("call", "message"),
     [
         (lambda: fit_weighted(Fails(), FEATURES, LABELS, LABELS), "learn from 60 rows with weig"),
@@ -201,7 +202,7 @@ def test_an_error_of_an_estimator_says_which_it_is_and_what_it_was_doing(call, m
         call()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "message"),
     [
         ("LogisticRegresion", "did you mean LogisticRegression"),
@@ -379,7 +380,7 @@ def test_an_estimator_of_ones_own_may_have_a_memory_of_rows():
     np.testing.assert_array_equal(found.memory, FEATURES)
 
 
-@pytest.mark.parametrize("damage", [b"", b"PK", b"{}", b"PK\x05\x06" + bytes(18)])
+@for_each("damage", [b"", b"PK", b"{}", b"PK\x05\x06" + bytes(18)])
 def test_what_is_no_file_of_skops_is_refused(damage):
     with pytest.raises(ValueError, match="the estimator cannot be read"):
         ScikitLearnModel(Mean()).decode(np.frombuffer(damage, np.uint8))

@@ -26,6 +26,7 @@ from bandit_envs.policies.registry import POLICIES
 from bandit_envs.specs import SlateSpec
 from bandit_envs.testing import EnvironmentContract, PolicyContract
 from bandit_envs.trajectories import restart
+from tests.contracts import one_test
 
 ATTRACTIONS, LOOKS = [0.1, 0.6, 0.3, 0.5, 0.2], [0.4, 0.9, 0.6]
 
@@ -213,11 +214,13 @@ class SoldOut(BanditPyEnvironment):
         return np.repeat(state[:1], self.batch_size, axis=0)
 
 
+@one_test
 class TestSoldOut(EnvironmentContract):
     def make_environment(self, seed):
         return SoldOut(seed=seed)
 
 
+@one_test
 class TestSlatesOfWhatIsAvailable(PolicyContract):
     def make_environment(self, batch_size, seed):
         return SoldOut(batch_size, seed)

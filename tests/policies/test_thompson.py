@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from bandit_envs import GaussianThompsonSamplingPolicy
+from tests.cases import for_each
 
 
-@pytest.mark.parametrize("parameters", [(0.0, 1.0, 1.0), (4.0, 2.0, 0.5), (-1.0, 0.1, 3.0)])
+@for_each("parameters", [(0.0, 1.0, 1.0), (4.0, 2.0, 0.5), (-1.0, 0.1, 3.0)])
 def test_the_posterior_is_that_of_bayes(teach, learned, lesson, parameters):
     prior_mean, prior_std, reward_std = parameters
     policy = GaussianThompsonSamplingPolicy(

@@ -18,6 +18,7 @@ from bandit_envs.tables.encoding import NumberColumn, TableEncoding
 from bandit_envs.testing.comparison import assert_identical
 from bandit_envs.trajectories import restart
 from bandit_envs.wrappers.shared import with_entries
+from tests.cases import for_each
 from tests.policies import contextual_parts
 from tests.policies.contextual_parts import (
     MODELS,
@@ -201,8 +202,8 @@ PAIRS = {
 """Each model with a rule, and each rule with two models: both grow by themselves."""
 
 
-@pytest.mark.parametrize("independent_rows", [False, True])
 @pytest.mark.parametrize(("model", "rule"), sorted(PAIRS))
+@for_each("independent_rows", [False, True])
 def test_models_and_rules_go_on_and_predict_known_actions_as_before(model, rule, independent_rows):
     parts = ALL_MODELS[model], ALL_RULES[rule]
     for spec in kinds_of_context(ALL_MODELS[model]).values():

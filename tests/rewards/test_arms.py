@@ -5,6 +5,7 @@ import pytest
 
 from bandit_envs import rewards
 from bandit_envs.rewards import as_distribution
+from tests.cases import for_each
 from tests.statistical import has_probabilities, is_near
 
 N = 100_000
@@ -55,7 +56,7 @@ def test_draws_have_the_mean_and_the_variance_of_the_formulas(name):
         assert draws.max() <= high
 
 
-@pytest.mark.parametrize(
+@for_each(
     "arms",
     [
         rewards.NormalReward([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], 0.0),

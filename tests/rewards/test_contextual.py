@@ -1,5 +1,6 @@
 """Reward models of users and items."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -17,6 +18,7 @@ from bandit_envs.rewards import (
     as_reward_model,
 )
 from bandit_envs.specs import ArraySpec
+from tests.cases import for_each
 from tests.statistical import is_near, is_near_std
 
 USER = ArraySpec((2,), np.float64)
@@ -43,7 +45,7 @@ def test_a_linear_mean_is_the_product_of_concatenated_features(rows, num_arms, n
     np.testing.assert_allclose(reward.mean(users, items[:, 0]), expected[:, 0], atol=1e-12)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64, np.bool_])
+@for_each("dtype", [np.float32, np.float64, np.int32, np.int64, np.bool_])
 def test_a_linear_mean_takes_features_of_any_dtype(dtype):
     users, items = features(3, 4, 2, 2, np.int8)
     reward = LinearReward([1.0, 2.0, 3.0, 4.0])
@@ -135,14 +137,16 @@ def test_a_row_function_may_change_its_argument():
     assert users.min() == 1.0
 
 
-@pytest.mark.parametrize("number", [1, True, 0.5, np.float32(2.0), np.array(3.0), np.inf])
+@for_each("number", [1, True, 0.5, np.float32(2.0), np.array(3.0), np.inf])
 def test_a_row_function_may_return_any_number(number):
     draws = RowReward(lambda vector: number).draw(RNG, np.ones((2, 1)), np.ones((2, 1)))
     np.testing.assert_array_equal(draws, [number, number])
 
 
-@pytest.mark.parametrize("rows", [RowReward, RowNestReward])
-@pytest.mark.parametrize("returned", [[0.5], (0.5,), np.array([0.5], np.float32)])
+@for_each(
+    ("rows", "returned"),
+    itertools.product([RowReward, RowNestReward], [[0.5], (0.5,), np.array([0.5], np.float32)]),
+)
 def test_a_row_function_may_return_a_list_of_one_number(rows, returned):
     draws = rows(lambda *features: returned).draw(RNG, np.ones((2, 1)), np.ones((2, 1)))
     np.testing.assert_array_equal(draws, [0.5, 0.5])

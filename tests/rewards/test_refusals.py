@@ -12,6 +12,7 @@ from bandit_envs.rewards import (
     as_reward_model,
 )
 from bandit_envs.specs import ArraySpec
+from tests.cases import for_each
 
 USER = ArraySpec((2,), np.float64)
 ITEM = ArraySpec((3,), np.float64)
@@ -110,13 +111,13 @@ REFUSALS = [
 ]
 
 
-@pytest.mark.parametrize(("function", "arguments", "error", "message"), REFUSALS)
+@for_each(("function", "arguments", "error", "message"), REFUSALS)
 def test_it_is_refused_by_name(function, arguments, error, message):
     with pytest.raises(error, match=message):
         function(*arguments)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("returned", "error", "message"),
     [
         ([1.0, None], TypeError, "fn returned object"),

@@ -10,6 +10,7 @@ from bandit_envs.sampling import (
     RowFunction,
     as_sampler,
 )
+from tests.cases import for_each
 
 
 def test_a_batch_function_may_return_the_same_array_again():
@@ -41,7 +42,7 @@ class Source:
         return np.arange(2.0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("function", "dim"),
     [
         (lambda: np.zeros(4), 4),
@@ -87,7 +88,7 @@ def test_a_row_function_keeps_the_dtype_of_its_first_context():
     assert sampler.sample(np.random.default_rng(0), (2,)).dtype == np.float32
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("returned", "error", "message"),
     [
         ([None], TypeError, "fn returned object"),
@@ -118,7 +119,7 @@ def test_integers_may_be_of_any_dtype_that_has_room_for_the_later_ones():
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize(
+@for_each(
     ("number", "dtype"),
     [(300, np.int8), (-1, np.uint64), (2**32, np.int32), (1e300, np.float32), (-7e4, np.float16)],
 )

@@ -13,6 +13,7 @@ from bandit_envs.sampling import (
     Uniform,
     as_sampler,
 )
+from tests.cases import for_each
 
 TABLE = np.arange(12.0).reshape(6, 2)
 RNG = np.random.default_rng(0)
@@ -74,7 +75,7 @@ REFUSALS = [
 ]
 
 
-@pytest.mark.parametrize(("function", "arguments", "error", "message"), REFUSALS)
+@for_each(("function", "arguments", "error", "message"), REFUSALS)
 def test_it_is_refused_by_name(function, arguments, error, message):
     with pytest.raises(error, match=message):
         function(*arguments)

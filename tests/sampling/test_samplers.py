@@ -1,5 +1,7 @@
 """Samplers of contexts: their distributions, and what is checked of what they draw."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,6 +18,7 @@ from bandit_envs.sampling import (
     as_sampler,
 )
 from bandit_envs.testing import assert_identical
+from tests.cases import for_each
 from tests.statistical import has_probabilities, is_near, is_near_std
 
 TABLE = np.arange(12.0).reshape(6, 2)
@@ -43,15 +46,14 @@ class Fixed(ContextSampler):
         return self.values
 
 
-@pytest.mark.parametrize("sampler", SAMPLERS, ids=lambda sampler: type(sampler).__name__)
-@pytest.mark.parametrize("size", [(1,), (4,), (4, 5)])
+@for_each(("sampler", "size"), itertools.product(SAMPLERS, [(1,), (4,), (4, 5)]))
 def test_a_draw_is_as_the_spec_says(sampler, size):
     contexts = sampler.sample(np.random.default_rng(0), size)
     assert contexts.shape == size + sampler.spec.shape
     assert contexts.dtype == sampler.spec.dtype
 
 
-@pytest.mark.parametrize("sampler", SAMPLERS, ids=lambda sampler: type(sampler).__name__)
+@for_each("sampler", SAMPLERS)
 def test_one_seed_gives_one_draw(sampler):
     first, second = (sampler.sample(np.random.default_rng(3), (4, 5)) for _ in range(2))
     np.testing.assert_array_equal(first, second)
@@ -92,8 +94,7 @@ def test_integers_are_those_of_the_generator_whatever_the_size():
 
 
 @pytest.mark.parametrize(("low", "high"), [(-2, 3), (7, 8), (-(2**31), 2**31)])
-@pytest.mark.parametrize("size", [(), (0,), (1,), (4, 5), (3000,)])
-@pytest.mark.parametrize("dim", [0, 3])
+@for_each(("size", "dim"), itertools.product([(), (0,), (1,), (4, 5), (3000,)], [0, 3]))
 def test_integers_are_int32_within_their_bounds(low, high, size, dim):
     values = Integers(dim, low, high).sample(np.random.default_rng(2), size)
     assert (values.shape, values.dtype) == ((*size, dim), np.int32)

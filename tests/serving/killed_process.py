@@ -16,12 +16,11 @@ from bandit_envs.serving import DecisionService
 from tests.serving.services import FEATURES, ITEM_FEATURES, NAMES, contextual, of_items
 
 BATCH = 10
-NEW_ACTION = 1000  # the user before whom an action comes
-RETIRED_ACTION = 1500  # the user before whom one goes
-UPGRADE = 1200  # the user before whom another policy is put to work, if there is one
+NEW_ACTION = 250  # the user before whom an action comes
+RETIRED_ACTION = 380  # the user before whom one goes
+UPGRADE = 300  # the user before whom another policy is put to work, if there is one
 
 POLICIES = {
-    "contextual": contextual,
     "pending": lambda: KLUCBPolicy(num_actions=3, seed=0),  # counts choices without rewards
     "sampled": lambda: contextual(Mixed(ThompsonSampling(), 0.1), BayesianRidge()),
     "items": of_items,

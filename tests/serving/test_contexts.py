@@ -3,11 +3,13 @@
 import datetime
 import decimal
 import fractions
+import itertools
 
 import numpy as np
 import pytest
 
 from bandit_envs.serving.contexts import ContextEncoder, make_encoding
+from tests.cases import for_each
 from tests.serving.services import open_arms
 
 READER = ContextEncoder(
@@ -22,7 +24,7 @@ def read(**cells):
     return READER.read({"age": 1.0, "country": "DE", "seen": MORNING, **cells})
 
 
-@pytest.mark.parametrize(
+@for_each(
     "cell",
     [
         1,
@@ -34,13 +36,12 @@ def read(**cells):
         decimal.Decimal(1),
         fractions.Fraction(1),
     ],
-    ids=["int", "bool", "np-bool", "float32", "int8", "text", "decimal", "fraction"],
 )
 def test_a_number_may_be_of_any_kind(cell):
     np.testing.assert_array_equal(read(age=cell), read())
 
 
-@pytest.mark.parametrize(
+@for_each(
     "cell",
     [
         MORNING.replace(tzinfo=AHEAD),  # as a clock showed it there
@@ -49,7 +50,6 @@ def test_a_number_may_be_of_any_kind(cell):
         "2024-01-01 06:00",
         "2024-01-01T06:00:00Z",
     ],
-    ids=["zone", "minutes", "nanoseconds", "text", "utc"],
 )
 def test_a_time_may_be_of_any_kind(cell):
     np.testing.assert_array_equal(read(seen=cell), read())
@@ -59,11 +59,12 @@ def test_names_of_texts_may_be_scalars_of_numpy():
     np.testing.assert_array_equal(read(country=np.str_("DE")), read())
 
 
-@pytest.mark.parametrize("name", ["age", "country", "seen"])
-@pytest.mark.parametrize(
-    "cell",
-    [None, float("nan"), [1], np.ones(2), {"a": 1}, np.datetime64("NaT", "s")],
-    ids=["none", "nan", "list", "array", "dict", "nat"],
+@for_each(
+    ("name", "cell"),
+    itertools.product(
+        ["age", "country", "seen"],
+        [None, float("nan"), [1], np.ones(2), {"a": 1}, np.datetime64("NaT", "s")],
+    ),
 )
 def test_a_missing_cell_and_a_container_are_refused(name, cell):
     with pytest.raises(ValueError, match=f"context\\['{name}'\\] is ") as error:
@@ -71,7 +72,7 @@ def test_a_missing_cell_and_a_container_are_refused(name, cell):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "cell"),
     [
         ("age", decimal.Decimal("sNaN")),
@@ -81,7 +82,6 @@ def test_a_missing_cell_and_a_container_are_refused(name, cell):
         ("seen", 3),
         ("seen", datetime.time(1)),
     ],
-    ids=["signal", "fraction", "integer", "february", "number", "clock"],
 )
 def test_a_cell_without_a_value_is_refused(name, cell):
     with pytest.raises(ValueError, match=f"context\\['{name}'\\] is "):

@@ -13,12 +13,12 @@ from bandit_envs import EpsilonGreedyPolicy, KLUCBPolicy
 from bandit_envs.base.saving import encode_state
 from bandit_envs.logged import read_log
 from bandit_envs.policies.models import Logistic
-from bandit_envs.serving import DecisionService, keepers
+from bandit_envs.serving import DecisionService, keepers, store, upgrading
 from tests.serving.services import CONTEXT, NAMES, arms, contextual, open_arms, open_shop
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 
-USERS = 60
+USERS = 30
 FAULTS = (
     sqlite3.OperationalError("database or disk is full"),
     sqlite3.DatabaseError("database disk image is malformed"),
@@ -45,6 +45,9 @@ class FaultyConnection:
         if self.remaining == -1:
             raise self.fault
         return self._connection.execute(*arguments)
+
+    def close(self):
+        self._connection.close()
 
 
 class FailingPolicy(EpsilonGreedyPolicy):
@@ -95,11 +98,11 @@ def calls_of(user):
     if user > 5 and user % 4:
         rewards = [(f"user-{user - lag}", float(user % 3 == 0)) for lag in (5, 3)]
         calls.append(lambda service: service.reward_many(rewards))
-    if user == 20:
+    if user == 10:
         calls.append(lambda service: "black" in service.actions or service.add_action("black"))
-    if user == 34:
+    if user == 17:
         calls.append(lambda service: "red" in service.open_actions and service.retire_action("red"))
-    if user == 46:
+    if user == 24:
         calls.append(lambda service: "red" in service.open_actions or service.add_action("red"))
     return calls
 
@@ -147,6 +150,36 @@ def test_calls_that_fail_leave_no_trace(tmp_path, monkeypatch, name, schedule):
     assert failed > USERS / 2
     assert [row[1:] for row in found[0]] == [row[1:] for row in expected[0]]
     assert found == expected
+
+
+def test_an_upgrade_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch):
+    with open_arms(tmp_path) as service:
+        for user in range(5):
+            service.reward(service.decide().id, float(user % 2))
+    log = read_log(service.path)
+
+    class FaultyStore(store.Store):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            self._connection = FaultyConnection(self._connection)
+            self._connection.remaining = 3 * len(failed)
+            self._connection.fault = FAULTS[0]
+
+    monkeypatch.setattr(upgrading, "Store", FaultyStore)
+    policy = EpsilonGreedyPolicy(0.5, num_actions=3, seed=0)
+    failed = []
+    is_upgraded = False
+    while not is_upgraded:
+        try:
+            is_upgraded = DecisionService.upgrade(service.path, policy)
+        except OSError as error:
+            failed.append(str(error))
+            assert read_log(service.path) == log
+            open_arms(tmp_path).close()  # with the policy that is still at work
+    assert len(failed) > 7
+    assert all("is full" in text for text in failed)
+    with DecisionService(service.path, policy) as service:
+        assert not service.policy.is_untrained
 
 
 def test_an_action_that_could_not_be_added_is_not_there(tmp_path):
@@ -242,6 +275,7 @@ def test_a_process_that_was_forked_changes_nothing(tmp_path):
 
 def learn_at(folder, at, answers):
     """Tries to be the learner, at a moment."""
+    time.sleep(max(0.0, at - time.time() - 0.02))
     while time.time() < at:
         pass
     try:

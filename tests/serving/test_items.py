@@ -1,6 +1,9 @@
 """A service whose calls offer items with features, other ones each time."""
 
+import contextlib
 import dataclasses
+import shutil
+import sqlite3
 import warnings
 
 import numpy as np
@@ -15,6 +18,7 @@ from bandit_envs.policies.models import BayesianRidge, HybridRidge, Ridge
 from bandit_envs.policies.rules import EpsilonGreedy, ThompsonSampling
 from bandit_envs.serving import DecisionService, keepers, read_report
 from bandit_envs.trajectories import Trajectory, restart, termination
+from tests.cases import for_each
 from tests.serving.killed_process import context_of, items_for, reward_of
 from tests.serving.services import (
     CONTEXT,
@@ -24,6 +28,22 @@ from tests.serving.services import (
     open_arms,
     open_offers,
 )
+
+
+@pytest.fixture
+def service(tmp_path):
+    """A service of items."""
+    with open_offers(tmp_path) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def offers(tmp_path_factory):
+    """The folder of a service that has served some users."""
+    folder = tmp_path_factory.mktemp("offers")
+    with open_offers(folder) as found:
+        serve_users(found, range(5))
+    return folder
 
 
 def serve_users(service, users, every=4):
@@ -44,7 +64,7 @@ def test_an_item_of_the_call_is_drawn(tmp_path):
 
 def test_a_service_learns_which_items_pay(tmp_path):
     with open_offers(tmp_path) as service:
-        for user in range(200):
+        for user in range(100):
             items = items_for(user)
             decision = service.decide(context_of(user), actions=items)
             service.reward(decision.id, items[decision.action]["kind"] == "news")
@@ -89,7 +109,7 @@ def test_a_scan_has_one_encoding_and_one_width(tmp_path):
 
 def test_the_file_is_a_log_for_evaluate(tmp_path):
     with open_offers(tmp_path) as service:
-        serve_users(service, range(100))
+        serve_users(service, range(60))
         *_, row = evaluate(service.path, {"uniform": "random"}, ["ips"]).rows
         log = service.log()
     weights = 1.0 / log.observation["mask"].sum(axis=1) / log.propensity
@@ -208,7 +228,7 @@ def test_a_call_that_fails_leaves_no_item_behind(tmp_path):
         assert service.log().item.tolist() == [[1], [2], [0]]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("items", "error", "message"),
     [
         (None, TypeError, "actions is None; expected a dict"),
@@ -237,11 +257,10 @@ def test_a_call_that_fails_leaves_no_item_behind(tmp_path):
         ),
     ],
 )
-def test_items_that_do_not_fit_are_refused(tmp_path, items, error, message):
-    with open_offers(tmp_path) as service:
-        with pytest.raises(error, match=message):
-            service.decide(CONTEXT, actions=items)
-        service.decide(CONTEXT, actions=ITEMS)
+def test_items_that_do_not_fit_are_refused(service, items, error, message):
+    with pytest.raises(error, match=message):
+        service.decide(CONTEXT, actions=items)
+    service.decide(CONTEXT, actions=ITEMS)
 
 
 def test_an_unknown_text_of_an_item_has_features_of_zero(tmp_path):
@@ -358,10 +377,10 @@ def test_a_linear_policy_without_a_constant_is_told(tmp_path):
 
 def test_a_report_has_the_items_that_were_chosen_most(tmp_path):
     with open_offers(tmp_path) as service:
-        serve_users(service, range(400))
+        serve_users(service, range(120))
         report = service.report(reward_range=(0.0, 1.0))
         log = service.log()
-    assert report.decisions == 400
+    assert report.decisions == 120
     assert report.rewards == len(log)
     assert len(report.actions) == 20 < report.num_items == len(log.encoding.items)
     counts = [row.decisions for row in report.actions]
@@ -421,19 +440,15 @@ def test_a_report_tells_the_share_of_new_items(tmp_path, monkeypatch):
         "UPDATE meta SET value = 'x' WHERE name = 'max_actions'",
     ],
 )
-def test_an_edited_file_is_refused_or_read(tmp_path, edit):
-    import sqlite3  # noqa: PLC0415
-
-    with open_offers(tmp_path) as service:
-        serve_users(service, range(5))
-    connection = sqlite3.connect(service.path)
-    connection.execute(edit)
-    connection.commit()
-    connection.close()
+def test_an_edited_file_is_refused_or_read(tmp_path, offers, edit):
+    path = tmp_path / "shop.sqlite"
+    shutil.copy(offers / path.name, path)
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(edit)
     errors = []
     for read in (read_log, read_report, lambda path: DecisionService(path, of_items()).close()):
         try:
-            read(service.path)
+            read(path)
         except ValueError as error:
             errors.append(str(error))
     assert errors
@@ -455,7 +470,7 @@ def test_items_that_are_rarely_drawn_are_no_sign_of_wrong_probabilities(tmp_path
 
 def test_a_policy_that_was_learned_from_the_file_is_served_next(tmp_path):
     with open_offers(tmp_path) as service:
-        serve_users(service, range(200))
+        serve_users(service, range(60))
         log = service.log()
     learned = ModelLearner(Ridge(intercept=True), EpsilonGreedy(0.1)).fit(log)
     write_policy(tmp_path / "policy.npz", learned)

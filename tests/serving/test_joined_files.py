@@ -11,6 +11,7 @@ from bandit_envs.logged.learners import DirectMethodLearner
 from bandit_envs.policies.models import Ridge
 from bandit_envs.policies.rules import EpsilonGreedy
 from bandit_envs.serving import DecisionService
+from tests.drawing import no_figures
 from tests.serving.services import (
     CONTEXT,
     FEATURES,
@@ -21,6 +22,8 @@ from tests.serving.services import (
     open_offers,
     open_shop,
 )
+
+__all__ = ["no_figures"]
 
 LIKED = {"DE": "red", "FR": "black"}
 
@@ -49,12 +52,12 @@ def files(tmp_path_factory):
     """The files of an old policy and of a new one."""
     made = tmp_path_factory.mktemp("files")
     with open_shop(made, epsilon=0.5) as service:
-        serve(service, 300, seed=0)
+        serve(service, 60, seed=0)
         service.retire_action("blue")
-        serve(service, 100, seed=1)
+        serve(service, 20, seed=1)
     (made / "shop.sqlite").rename(made / "2026-01.sqlite")
     with open_second(made) as service:
-        serve(service, 390, seed=3)
+        serve(service, 70, seed=3)
     return made
 
 
@@ -87,6 +90,7 @@ def test_actions_and_propensities_are_those_of_each_file(folder):
     assert sum(map(len, batches)) == len(log)
 
 
+@pytest.mark.filterwarnings("ignore:.*the estimate is unreliable")
 def test_a_policy_of_the_new_actions_is_evaluated_on_all_rows(folder):
     pytest.importorskip("joblib")  # starts the workers
     log = read_log(folder)
@@ -103,10 +107,10 @@ def test_a_policy_of_the_new_actions_is_evaluated_on_all_rows(folder):
 
 def test_what_learns_from_a_folder_knows_all_actions(folder):
     log = read_log(folder)
-    policy = DirectMethodLearner().fit(log[:400])
+    policy = DirectMethodLearner().fit(log[:80])
     assert policy.encoding.actions == log.action_names
-    table = probabilities_of(policy, log[400:])
-    assert (table[~log.available[400:]] == 0.0).all()
+    table = probabilities_of(policy, log[80:])
+    assert (table[~log.available[80:]] == 0.0).all()
 
 
 def test_levels_of_texts_join(tmp_path):
@@ -147,12 +151,12 @@ def test_an_older_file_comes_first_whatever_its_name_is(folder):
     (dated,) = scan_log(folder / "2026-02.sqlite").with_dates("")
     middle = str(np.datetime64(int(dated.time.min() * 1e6), "us"))
     earlier, later = scan_log(folder, time="time").split(middle)
-    assert (len(earlier), len(later)) == (360, 360)
+    assert (len(earlier), len(later)) == (72, 72)
 
 
 def test_times_cut_a_folder(folder):
     earlier, later = scan_log(folder, time="time").split("2000-01-01")
-    assert (len(earlier), len(later)) == (0, 720)
+    assert (len(earlier), len(later)) == (0, 144)
 
 
 def test_other_columns_are_refused_with_the_file(tmp_path):
@@ -168,7 +172,7 @@ def test_a_copy_of_a_file_does_not_count_twice(folder):
     shutil.copy(folder / "2026-01.sqlite", folder / "copy.sqlite")
     with pytest.raises(ValueError, match="begin with the same decision"):
         scan_log(folder)
-    assert len(read_log(folder, only="2026*")) == 720
+    assert len(read_log(folder, only="2026*")) == 144
 
 
 def test_the_command_reads_a_folder(folder, monkeypatch, capsys, tmp_path_factory):
@@ -179,4 +183,4 @@ def test_the_command_reads_a_folder(folder, monkeypatch, capsys, tmp_path_factor
     main(["evaluate", str(folder), "--policy", "random"])
     text = " ".join(capsys.readouterr().out.split())
     assert "4 actions (red, green, blue, black)" in text
-    assert "80 of 800 decisions have no reward" in text
+    assert "16 of 160 decisions have no reward" in text

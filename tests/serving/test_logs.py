@@ -40,9 +40,9 @@ def serve_users(service, size):
 
 def test_the_circle_closes(tmp_path):
     with open_shop(tmp_path, epsilon=0.5) as service:
-        serve_users(service, 400)
-        learned_from = service.log()[:180]
-        log = service.log()[180:]
+        serve_users(service, 240)
+        learned_from = service.log()[:108]
+        log = service.log()[108:]
     better = DirectMethodLearner().fit(learned_from)
     estimate = InversePropensityScoring().estimate(log, probabilities_of(better, log))
     assert estimate.value > log.reward.mean() + 0.1
@@ -97,12 +97,11 @@ def set_clock(monkeypatch, day):
 def serve_three_months(folder, monkeypatch):
     """Serves users in three months, and returns the file. Rewards come a month after decisions."""
     with open_shop(folder, epsilon=0.5) as service:
-        for month, size in {1: 40, 2: 80, 3: 120}.items():
+        for month, size in {1: 10, 2: 20, 3: 30}.items():
             set_clock(monkeypatch, f"2026-{month:02}-20")
-            made = [service.decide(CONTEXT) for _ in range(size)]
+            made = service.decide_many([CONTEXT] * size)
             set_clock(monkeypatch, f"2026-{month + 1:02}-20")
-            for number, decision in enumerate(made):
-                service.reward(decision.id, float(number % 3))
+            service.reward_many((each.id, float(n % 3)) for n, each in enumerate(made))
         return service.path
 
 
@@ -112,12 +111,12 @@ def test_months_are_of_when_decisions_were_made(tmp_path, monkeypatch):
     log = read_log(path, time="time")
     assert read_log(path) == log.drop("time")
     assert set(np.diff(log.time).tolist()) == {0.0, 31 * 86_400.0, 28 * 86_400.0}
-    for each, by in ((path, "time:month"), (scan_log(path, 50), "month"), (log, "month")):
+    for each, by in ((path, "time:month"), (scan_log(path, 13), "month"), (log, "month")):
         found = evaluate(each, "random", "snips", by=by)
         sizes = {name: rows[0].rows for name, rows in found.segments.items()}
-        assert sizes == {"2026-01": 40, "2026-02": 80, "2026-03": 120}
+        assert sizes == {"2026-01": 10, "2026-02": 20, "2026-03": 30}
         assert found.is_over_time
-        own = evaluate(log[40:120], "random", "snips").rows[1]
+        own = evaluate(log[10:30], "random", "snips").rows[1]
         assert found.segments["2026-02"][1].value == pytest.approx(own.value, rel=1e-9)
     with pytest.raises(ValueError, match="no column of dates 'day'; expected its own time"):
         evaluate(path, "random", "snips", by="day:month")
@@ -128,10 +127,10 @@ def test_months_are_those_of_all_files_in_a_folder(tmp_path, monkeypatch):
     serve_three_months(tmp_path, monkeypatch).rename(tmp_path / "first.sqlite")
     with open_shop(tmp_path) as service:
         set_clock(monkeypatch, "2026-03-31")
-        for _ in range(30):
-            service.reward(service.decide(CONTEXT).id, 1.0)
+        made = service.decide_many([CONTEXT] * 5)
+        service.reward_many((each.id, 1.0) for each in made)
     found = evaluate(tmp_path, "random", "snips", by="time:month")
-    assert [rows[0].rows for rows in found.segments.values()] == [40, 80, 150]
+    assert [rows[0].rows for rows in found.segments.values()] == [10, 20, 35]
 
 
 def test_the_command_evaluates_and_learns(tmp_path, monkeypatch, capsys):
@@ -140,11 +139,11 @@ def test_the_command_evaluates_and_learns(tmp_path, monkeypatch, capsys):
 
     monkeypatch.chdir(tmp_path)
     with open_shop(tmp_path, epsilon=0.5) as service:
-        serve_users(service, 200)
+        serve_users(service, 100)
     main(["learn", "shop.sqlite", "--output", "policy.npz"])
     main(["evaluate", "shop.sqlite", "--policy", "policy.npz", "--policy", "random"])
     text = capsys.readouterr().out
-    assert "20 of 200 decisions have no reward" in text
+    assert "10 of 100 decisions have no reward" in text
     assert "3 actions (red, green, blue)" in text
     assert (tmp_path / "results").exists()
 

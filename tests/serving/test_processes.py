@@ -4,9 +4,7 @@ import itertools
 import multiprocessing
 import os
 import sqlite3
-import subprocess
-import sys
-from pathlib import Path
+import time
 
 import numpy as np
 import pytest
@@ -14,8 +12,6 @@ import pytest
 from bandit_envs.base.saving import encode_state
 from bandit_envs.serving import keepers
 from tests.serving.services import CONTEXT, open_arms, open_shop
-
-ROOT = Path(__file__).parents[2]
 
 
 def test_a_second_learner_is_refused_by_name(tmp_path):
@@ -76,7 +72,7 @@ def test_who_only_decides_needs_a_file(tmp_path):
 
 def serve_users(folder, start, number):
     """Decides and rewards in another process."""
-    start.wait()
+    assert start.wait(60.0)
     with open_arms(folder, learns=False) as service:
         for user in range(number):
             decision = service.decide(id=f"{os.getpid()}-{user}")
@@ -100,16 +96,16 @@ def write_checkpoint(path, row):
 
 
 @pytest.mark.slow
+@pytest.mark.posix
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 def test_processes_write_at_the_same_time(tmp_path):
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("fork")
     start = context.Event()
+    processes = [context.Process(target=serve_users, args=(tmp_path, start, 100)) for _ in range(2)]
+    for process in processes:
+        process.start()  # before there is a connection that they would inherit
     with open_arms(tmp_path, learn_every=3) as service:
         first = read_checkpoint(service.path)
-        processes = [
-            context.Process(target=serve_users, args=(tmp_path, start, 100)) for _ in range(2)
-        ]
-        for process in processes:
-            process.start()
         start.set()
         for user in range(100):
             service.reward(service.decide().id, 0.0)
@@ -184,29 +180,25 @@ def test_a_learner_is_killed_while_others_decide(tmp_path):
         assert service.open_actions == actions
 
 
-LEARNER = """
-import sys
-from pathlib import Path
-from tests.serving.services import open_arms
-service = open_arms(Path(sys.argv[1]))
-print(service.decide(id="last").action, flush=True)
-sys.stdin.read()
-"""
+def learn_until_killed(folder, answers):
+    """Learns in another process, and tells what it has decided."""
+    service = open_arms(folder)
+    answers.put(service.decide(id="last").action)
+    time.sleep(60.0)
 
 
 @pytest.mark.posix
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 def test_the_learner_of_a_dead_process_is_no_hindrance(tmp_path):
-    with subprocess.Popen(
-        [sys.executable, "-c", LEARNER, str(tmp_path)],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        action = process.stdout.readline().strip()
-        with pytest.raises(OSError, match=f"process {process.pid} "):
-            open_arms(tmp_path)
-        process.kill()
+    context = multiprocessing.get_context("fork")
+    answers = context.SimpleQueue()
+    process = context.Process(target=learn_until_killed, args=(tmp_path, answers))
+    process.start()
+    action = answers.get()
+    with pytest.raises(OSError, match=f"process {process.pid} "):
+        open_arms(tmp_path)
+    process.kill()
+    process.join()
     with open_arms(tmp_path) as service:
         assert service.decide(id="last").action == action
 

@@ -3,10 +3,8 @@
 import contextlib
 import html
 import math
+import multiprocessing
 import sqlite3
-import subprocess
-import sys
-from pathlib import Path
 from unittest import mock
 
 import numpy as np
@@ -16,10 +14,12 @@ from bandit_envs.evaluations import evaluate
 from bandit_envs.policies import BetaThompsonSamplingPolicy, ConstantPolicy, UCBPolicy
 from bandit_envs.policies.rules import EpsilonGreedy
 from bandit_envs.serving import DecisionService, read_report
+from tests.drawing import no_figures
 from tests.serving.services import FEATURES, NAMES, arms, contextual, open_arms, open_shop
 
+__all__ = ["no_figures"]
+
 MEANS = {"red": 0.2, "green": 0.5, "blue": 0.7, "black": 0.3}
-ROOT = Path(__file__).parents[2]
 START = 1_700_000_000.0
 
 
@@ -75,6 +75,25 @@ def test_a_timeout_ends_a_wait_and_is_no_reward(tmp_path, clock):
         service.learn()
         report = service.report()
     assert (report.rewards, report.timeouts, report.pending) == (5, 5, 0)
+
+
+def test_a_wait_is_over_at_its_time_before_any_call_notes_it(tmp_path, clock):
+    with open_arms(tmp_path, timeout=60.0, timeout_reward=0.25) as service:
+        serve(service, 10, share=0.5)
+        clock(50.0)
+        serve(service, 4, share=0.0)
+        clock(60.0)
+        report = service.report()
+        assert (report.rewards, report.timeouts, report.pending) == (5, 5, 4)
+        assert report.oldest == 10.0
+        assert sum(each.pending for each in report.periods) == 4
+        (note,) = [each for each in report.notes if "timeout" in each]
+        assert note.startswith("The reward 0.25 of 5 decisions whose timeout has passed counts")
+        assert read_report(service.path).pending == 9
+        service.learn()
+        noted = service.report()
+    assert (noted.rewards, noted.timeouts, noted.pending) == (10, 5, 4)
+    assert not any("timeout" in each for each in noted.notes)
 
 
 def test_without_contexts_a_value_is_the_mean_of_the_rewards_of_an_action(tmp_path):
@@ -280,7 +299,7 @@ def test_a_policy_that_never_explores_is_noted(tmp_path):
 
 def test_a_value_that_has_changed_is_noted(tmp_path):
     with open_arms(tmp_path) as service:
-        for paid, users in ((0.0, 100), (1.0, 1000)):
+        for paid, users in ((0.0, 50), (1.0, 500)):
             decisions = service.decide_many([None] * users)
             service.reward_many([(each.id, paid) for each in decisions])
         report = service.report(reward_range=(0.0, 1.0))
@@ -307,9 +326,11 @@ def test_a_report_says_why_to_distrust_an_estimate(tmp_path):
     assert warned
     report.write_page(tmp_path / "page.html")
     page = html.unescape((tmp_path / "page.html").read_text("utf-8"))
-    for row in warned:
-        assert f"{row.policy}, ips: {row.warnings}" in str(report)
-        assert row.warnings in page
+    assert len({row.warnings for row in warned}) == 2
+    sizes = sorted(f"{row.effective_sample_size:.1f}" for row in warned)
+    text = f"the effective sample size is {' to '.join(sizes)} of 200 rows; the estimate is"
+    assert f"{'; '.join(f'{row.policy}, ips' for row in warned)}: {text}" in str(report)
+    assert text in page
 
 
 def test_a_file_without_decisions_has_a_report(tmp_path):
@@ -320,14 +341,28 @@ def test_a_file_without_decisions_has_a_report(tmp_path):
     assert "0 decisions" in str(report)
 
 
+def tell_decisions(path, is_serving, answers):
+    """Reads a report in another process, and tells how many decisions it has."""
+    assert is_serving.wait(60.0)
+    answers.put(read_report(path).decisions)
+
+
+@pytest.mark.posix
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 def test_a_report_changes_nothing_and_is_read_while_another_process_serves(tmp_path):
-    code = f"from bandit_envs.serving import read_report; print(read_report({str(tmp_path)!r}"
+    context = multiprocessing.get_context("fork")
+    answers = context.SimpleQueue()
+    is_serving = context.Event()
+    arguments = (tmp_path / "shop.sqlite", is_serving, answers)
+    process = context.Process(target=tell_decisions, args=arguments)
+    process.start()  # before there is a connection that it would inherit
     with open_arms(tmp_path) as service:
         serve(service, 10)
         before = service.log()
-        command = [sys.executable, "-c", f"{code} + '/shop.sqlite').decisions)"]
-        found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-        assert found.stdout.strip() == "10"
+        is_serving.set()
+        process.join(60.0)
+        assert process.exitcode == 0
+        assert answers.get() == 10
         assert service.log() == before
 
 
@@ -365,6 +400,7 @@ def test_a_page_has_tables_and_charts_or_pictures_of_names_as_they_are(
     if has_charts:
         pytest.importorskip("plotly")
     else:
+        monkeypatch.undo()  # so that figures are drawn
         monkeypatch.setattr("bandit_envs.showing.page.find_spec", lambda name: None)
     names = ["<b>red</b>", "$green", "blue"]
     with DecisionService(tmp_path / "a.db", arms(), names, features=FEATURES) as service:

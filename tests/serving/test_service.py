@@ -293,7 +293,7 @@ def test_no_probability_is_below_its_share(tmp_path, way):
     else:
         service = open_shop(tmp_path, contextual(rule, BayesianRidge()), samples=10, epsilon=0.3)
     with service:
-        for _ in range(150):
+        for _ in range(60):
             decision = service.decide(CONTEXT)
             service.reward(decision.id, 5.0 * (decision.action == "red"))
             assert decision.probability >= 0.1 - 1e-12
@@ -308,7 +308,7 @@ def test_the_frequencies_of_samples_are_unbiased_weights(tmp_path):
     with DecisionService(
         tmp_path / "shop.sqlite", policy, NAMES, seed=3, samples=10, epsilon=0.2, learn_every=10**6
     ) as service:
-        decisions = service.decide_many([None] * 2000)
+        decisions = service.decide_many([None] * 1000)
         values = [rewards[NAMES.index(each.action)] / each.probability / 3.0 for each in decisions]
     error = np.std(values) / np.sqrt(len(values))
     assert abs(np.mean(values) - rewards.mean()) < 5.0 * error
@@ -391,7 +391,7 @@ def test_threads_share_a_service(tmp_path):
     with open_arms(tmp_path) as service:
 
         def serve():
-            for _ in range(50):
+            for _ in range(25):
                 service.reward(service.decide().id, 1.0)
 
         threads = [threading.Thread(target=serve) for _ in range(4)]
@@ -399,7 +399,7 @@ def test_threads_share_a_service(tmp_path):
             thread.start()
         for thread in threads:
             thread.join()
-        assert len(service.log()) == 200
+        assert len(service.log()) == 100
 
 
 def test_a_closed_service_says_so(tmp_path):

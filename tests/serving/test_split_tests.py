@@ -9,18 +9,22 @@ import pytest
 
 from bandit_envs.policies import SplitTestPolicy
 from bandit_envs.serving import DecisionService, read_report
+from tests.drawing import no_figures
 from tests.serving.services import open_arms
+
+__all__ = ["no_figures"]
 
 RATES = {"A": 0.1, "B": 0.4, "C": 0.1, "D": 0.1}
 
 
-def run_test(path, policy, users=400, rng=None):
+def run_test(path, policy, users):
     """Serves users, retires C and adds D half-way, and returns the policy's report."""
-    rng = np.random.default_rng(0) if rng is None else rng
+    rng = np.random.default_rng(0)
     with DecisionService(path, policy, ["A", "B", "C"], seed=1) as service:
         for part in range(2):
-            for decision in service.decide_many([None] * (users // 2)):
-                service.reward(decision.id, float(rng.random() < RATES[decision.action]))
+            decisions = service.decide_many([None] * (users // 2))
+            paid = [float(rng.random() < RATES[each.action]) for each in decisions]
+            service.reward_many((each.id, reward) for each, reward in zip(decisions, paid))
             if part == 0:
                 service.retire_action("C")
                 service.add_action("D")
@@ -30,7 +34,7 @@ def run_test(path, policy, users=400, rng=None):
 def test_a_page_of_a_service_says_who_won_with_the_numbers_of_its_policy(tmp_path):
     pytest.importorskip("matplotlib")
     file = tmp_path / "test.sqlite"
-    expected = run_test(file, SplitTestPolicy(delta=0.1, num_actions=3, seed=0), users=1200)
+    expected = run_test(file, SplitTestPolicy(delta=0.1, num_actions=3, seed=0), users=600)
     report = read_report(file)
     assert expected.winner == "B"
     assert str(report.test) == str(expected)
@@ -75,8 +79,8 @@ def test_a_test_goes_on_where_the_process_ended(tmp_path):
         return SplitTestPolicy(num_actions=2, seed=0)
 
     rng = np.random.default_rng(0)
-    rewards = (rng.random(300) < 0.3).astype(float).tolist()
-    for path, cuts in ((whole, (0, 300)), (parts, (0, 100, 220, 300))):
+    rewards = (rng.random(90) < 0.3).astype(float).tolist()
+    for path, cuts in ((whole, (0, 90)), (parts, (0, 30, 65, 90))):
         for start, stop in itertools.pairwise(cuts):
             with DecisionService(path, make(), ["a", "b"], seed=1) as service:
                 for reward in rewards[start:stop]:
@@ -87,7 +91,24 @@ def test_a_test_goes_on_where_the_process_ended(tmp_path):
     assert str(last) == expected
 
 
-@pytest.mark.filterwarnings("ignore:an action was drawn with the probability 1")
+def test_a_report_tells_decisions_after_the_stop_from_those_before(tmp_path):
+    policy = SplitTestPolicy(num_actions=2, seed=0)
+    with DecisionService(tmp_path / "test.sqlite", policy, ["A", "B"], seed=0) as service:
+        first = service.decide_many([None] * 220)
+        before = service.report()
+        service.reward_many((each.id, float(each.action == "A")) for each in first)
+        assert service.policy.has_stopped
+        served = service.decide_many([None] * 20)  # without a warning
+        report = service.report()
+    assert {each.action for each in served} == {"A"}
+    assert (before.certain, before.after_stop) == (0, 0)
+    assert (report.certain, report.after_stop) == (20, 20)
+    assert "certain (20 decisions after the stop of the test)" in str(report)
+    assert [each.weight for each in report.actions] == [each.weight for each in before.actions]
+    (note,) = report.notes
+    assert note.startswith("After the stop of the test, its winner alone is served")
+
+
 def test_a_report_counts_the_users_that_the_policy_counts(tmp_path):
     policy = SplitTestPolicy(num_actions=2, seed=0)
     with DecisionService(tmp_path / "test.sqlite", policy, ["A", "B"], seed=0) as service:
@@ -102,7 +123,6 @@ def test_a_report_counts_the_users_that_the_policy_counts(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:an action was drawn with the probability 1")
 @pytest.mark.parametrize("epsilon", [0.0, 0.1])
 def test_late_rewards_of_users_who_saw_the_winner_alone_are_no_split(tmp_path, epsilon):
     rng = np.random.default_rng(0)

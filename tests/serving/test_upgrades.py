@@ -3,6 +3,7 @@
 import concurrent.futures
 import contextlib
 import math
+import shutil
 import threading
 import time
 
@@ -18,6 +19,7 @@ from bandit_envs.policies import SplitTestPolicy
 from bandit_envs.policies.models import Ridge
 from bandit_envs.policies.rules import EpsilonGreedy, Softmax
 from bandit_envs.serving import DecisionService, read_report
+from tests.drawing import no_figures
 from tests.serving.services import (
     CONTEXT,
     ITEMS,
@@ -29,6 +31,8 @@ from tests.serving.services import (
     open_offers,
     open_shop,
 )
+
+__all__ = ["no_figures"]
 
 PAID = {"red": 0.25, "green": 0.5, "blue": 1.0, "black": 0.75, "white": 0.5}
 
@@ -55,14 +59,21 @@ def state_of(service):
     return encode_state(service.policy.get_state())
 
 
-@pytest.fixture
-def path(tmp_path):
-    """The file of 40 users, and of four who have not paid yet."""
-    with open_arms(tmp_path) as service:
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """The folder of a file of 40 users, and of four who have not paid yet."""
+    folder = tmp_path_factory.mktemp("served")
+    with open_arms(folder) as service:
         serve_users(service, 40)
         for user in range(4):
             service.decide(id=f"late-{user}")
-    return tmp_path / "shop.sqlite"
+    return folder
+
+
+@pytest.fixture
+def path(served, tmp_path):
+    """A copy of that file."""
+    return shutil.copy(served / "shop.sqlite", tmp_path)
 
 
 def test_an_upgraded_policy_has_learned_as_if_it_had_always_been_at_work(path, tmp_path):
@@ -141,7 +152,7 @@ def test_retired_actions_stay_retired(path, tmp_path, number, learn):
     with open_better(tmp_path, better(number), actions=[*NAMES, "black"][:number]) as service:
         assert service.open_actions == ("green", "blue", "black")
         assert service.policy.num_actions == 4
-        chosen = {service.decide().action for _ in range(50)}
+        chosen = {each.action for each in service.decide_many([None] * 50)}
         assert chosen == {"green", "blue", "black"}
         service.add_action("red")
         service.add_action("white")

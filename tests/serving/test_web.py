@@ -103,7 +103,7 @@ def decide(client, user):
 
 def test_the_web_service_of_the_page_goes_on_after_kills(folder):
     answers = {}
-    for start in range(0, 60, 20):
+    for start in range(0, 40, 20):
         with serving(folder) as client:
             for user, answer in answers.items():
                 assert decide(client, user) == answer
@@ -113,8 +113,8 @@ def test_the_web_service_of_the_page_goes_on_after_kills(folder):
                 assert is_new == {"is_new": True}
     log = read_log(folder / "web.sqlite")
     actions = [log.encoding.actions[action] for action in log.action]
-    assert actions == [answers[user]["action"] for user in range(60)]
-    assert log.propensity.tolist() == [answers[user]["probability"] for user in range(60)]
+    assert actions == [answers[user]["action"] for user in range(40)]
+    assert log.propensity.tolist() == [answers[user]["probability"] for user in range(40)]
     assert read_report(folder / "web.sqlite").pending == 0
 
 

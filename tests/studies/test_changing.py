@@ -10,6 +10,7 @@ pytest.importorskip("scipy")
 
 from bandit_envs.studies.definition.changing import describe_regret, find_changing, read_changing
 from bandit_envs.studies.definition.study import Study
+from tests.cases import for_each
 from tests.command_line import run
 
 
@@ -52,7 +53,7 @@ def test_tables_say_what_regrets_are():
     assert describe_regret(study("testbed"), {}, study("testbed").summary) == []
 
 
-@pytest.mark.parametrize("value", [None, [], {"rising": 3}, {"rising": ["bound"]}, "rising"])
+@for_each("value", [None, [], {"rising": 3}, {"rising": ["bound"]}, "rising"])
 def test_what_a_file_says_of_other_kinds_is_left_out(value):
     assert read_changing(value) == {}
 

@@ -13,6 +13,7 @@ from bandit_envs import KArmedTestbed, RandomPolicy, UCBPolicy
 from bandit_envs.environments.environment_choice import EnvironmentChoice
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.policies.policy_choice import PolicyChoice
+from tests.cases import for_each
 from tests.strategies import texts
 from tests.studies.mine import Bernoulli
 
@@ -30,7 +31,7 @@ def environment(item):
     return choice
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "canonical", "label"),
     [
         ("greedy", "greedy", "greedy"),
@@ -55,7 +56,7 @@ def test_a_policy_has_one_canonical_text_and_the_label_of_the_book(text, canonic
     assert policy(canonical) == choice
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "parameters"),
     [
         ("ucb:c=two", {"c": "two"}),
@@ -134,7 +135,7 @@ def test_a_former_id_is_answered_with_what_stands_in_its_place(data, parameters)
         environment({"name": data, "batch_size": 4})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "pair"),
     [
         ("logistic_thompson", "model=logistic,rule=thompson_sampling"),
@@ -165,7 +166,7 @@ def test_a_former_id_of_a_policy_is_answered_too():
         policy("disjoint_lin_ucb:alpha=2")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "message"),
     [
         ("thomson", "did you mean thompson"),

@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import (
-    TESTBED,
     TINY,
     finish,
     finished_tasks,
@@ -34,7 +33,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 
 pytestmark = pytest.mark.slow
-LONGER = TINY.replace("steps = 5", "steps = 600")
+LONGER = TINY.replace("steps = 5", "steps = 1500")
 """A study that still has most of its 20 tasks to run once a process is found and killed."""
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "colab/docs/studies_clusters.md").read_text("utf-8").replace("\\\n", " ")
@@ -56,17 +55,8 @@ def cluster(request):
     return request.param
 
 
-def test_results_on_a_cluster_are_byte_identical(tmp_path, cluster):
-    """Tasks of many runs at once; the commands of the page compare runs of contextual policies."""
-    output = tmp_path / cluster
-    arguments = ("sweep", write(tmp_path, TESTBED), "--output", output, "--workers", f"{cluster}:2")
-    code, _, err = finish(start(*arguments))
-    assert code == 0, err
-    assert sweep(tmp_path, TESTBED).code == 0
-    assert tables(output) == tables(tmp_path / "results")
-
-
-def test_a_task_that_kills_its_workers_ends_the_run(tmp_path, cluster):
+def test_a_task_that_kills_its_workers_ends_the_run(tmp_path, monkeypatch, cluster):
+    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "1")  # by default, 3
     (tmp_path / "sitecustomize.py").write_text(POISON)
     output = tmp_path / "results"
     arguments = ("sweep", write(tmp_path, TINY), "--output", output, "--workers", f"{cluster}:2")
@@ -241,8 +231,11 @@ def end(process):
         process.communicate()
 
 
-def test_where_the_scheduler_dies_one_line_says_so(tmp_path, on_this_machine, port, undisturbed):
+def test_where_the_scheduler_dies_one_line_says_so(
+    tmp_path, monkeypatch, on_this_machine, port, undisturbed
+):
     pytest.importorskip("distributed")
+    monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "5s")  # by default, 30 s
     scheduler, workers, _ = BLOCKS["dask"].splitlines()
     running = on_this_machine(scheduler)
     wait_for(lambda: listens(port), running)

@@ -1,5 +1,6 @@
 """Differences between policies: intervals, p-values and their correction."""
 
+import dataclasses
 import importlib
 import time
 
@@ -16,6 +17,7 @@ from bandit_envs.metrics.holm import holm
 from bandit_envs.policies import Policy
 from bandit_envs.showing.latex import escape
 from bandit_envs.studies import Study, load, run
+from bandit_envs.studies.definition.given_labels import TableNames
 from bandit_envs.studies.results import differences
 from bandit_envs.studies.results.differences import PairDifference
 from tests import command_line
@@ -182,6 +184,29 @@ def test_a_wrong_baseline_confidence_or_number_of_resamples_is_refused(folder):
 def test_a_baseline_may_be_an_id_or_a_label_that_one_policy_has(folder, text, policy):
     found = load(folder, labels={"epsilon_greedy:epsilon=0.1": "costs $5"})
     assert str(found.find_policy(text)) == policy
+
+
+def test_frames_have_the_labels_that_figures_show(folder):
+    labels = {"greedy": "cautious", "ucb:c=1": "ours", "epsilon_greedy:epsilon=0.1": "ours"}
+    found = load(folder, labels={**labels, "testbed:k=3": "three arms"})
+    differences = found.differences("epsilon_greedy:epsilon=0", resamples=10)
+    names = {"cautious", "ours, c=1", "ours, ε=0.1"}
+    assert {*differences.policy} == names
+    assert {*found.summary.policy} == {*found.runs.policy} == names | {"epsilon_greedy:epsilon=0"}
+    assert {*found.summary.environment} == {"three arms", "testbed:k=5"}
+
+
+def test_labels_that_would_name_two_rows_name_none(folder):
+    swapped = {"greedy": "ucb:c=1", "ucb:c=1": "greedy"}
+    shared = dict.fromkeys(VALUES["environment"], "arms")
+    found = load(folder, labels={**swapped, **shared}).summary
+    assert found[["environment", "policy"]].equals(load(folder).summary[["environment", "policy"]])
+
+
+def test_a_policy_that_has_failed_keeps_its_label(folder):
+    study = dataclasses.replace(load(folder).study, failed={"mine:Bad": "it fails"})
+    assert TableNames.of(study).policies["mine:Bad"] == "mine:Bad"
+    assert TableNames.of(study.shown(labels={"mine:Bad": "bad"})).policies["mine:Bad"] == "bad"
 
 
 def test_a_baseline_that_several_policies_have_names_them(folder):

@@ -15,7 +15,7 @@ pytest.importorskip("rich")
 from bandit_envs.names.users_code import ExitError, describe, exits_as_errors
 from bandit_envs.studies import TasksFailedError
 from bandit_envs.studies.running.run import run as run_study
-from tests.command_line import finish, finished_tasks, run, start, sweep, tables, write
+from tests.command_line import finished_tasks, run, sweep, tables
 from tests.studies.mine import ENDS, EndingArms, SilentError
 from tests.studies.test_study import parse
 
@@ -54,9 +54,11 @@ def check_failed(output, number, total, what):
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("how", ENDS)
-@pytest.mark.parametrize("hook", ["learn", "select"])
-def test_a_policy_that_ends_the_process_has_failed(tmp_path, how, hook):
+@pytest.mark.parametrize(
+    ("hook", "how"),
+    [*(("learn", how) for how in ENDS), ("select", "exit"), ("select", "generator_exit")],
+)
+def test_a_policy_that_ends_the_process_has_failed(tmp_path, hook, how):
     study = ending([f'{MINE}:Ending:how="{how}",hook="{hook}"'])
     found = sweep(tmp_path, study, "--workers", "threading:1")
     check_failed(found, 1, 3, WHAT[how])
@@ -66,34 +68,32 @@ def test_a_policy_that_ends_the_process_has_failed(tmp_path, how, hook):
     assert "Ending" not in table
 
 
-@pytest.mark.parametrize("how", ENDS)
-@pytest.mark.parametrize("hook", ["draw_rewards", "next_state"])
-def test_an_environment_that_ends_the_process_has_failed(tmp_path, how, hook):
+@pytest.mark.parametrize(
+    ("hook", "how"),
+    [
+        *(("draw_rewards", how) for how in ("exit", "interrupt")),
+        *(("next_state", how) for how in ("exit_with_text", "generator_exit", "silent")),
+    ],
+)
+def test_an_environment_that_ends_the_process_has_failed(tmp_path, hook, how):
     environment = f'{MINE}:EndingArms:how="{how}",hook="{hook}"'
     found = sweep(tmp_path, ending([], environment), "--workers", "threading:1")
     check_failed(found, 6, 6, WHAT[how])
     assert finished_tasks(tmp_path / "results") == []
 
 
-@pytest.mark.parametrize("how", ["exit", pytest.param("interrupt", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
-    ("backend", "workers"),
-    [("threading", 2), ("loky", 1), pytest.param("loky", 2, marks=pytest.mark.slow)],
+    ("backend", "workers", "how"),
+    [
+        ("threading", 2, "exit"),
+        ("loky", 1, "exit"),
+        pytest.param("threading", 2, "interrupt", marks=pytest.mark.slow),
+        pytest.param("loky", 2, "interrupt", marks=pytest.mark.slow),
+    ],
 )
-def test_it_has_failed_wherever_it_runs(tmp_path, how, backend, workers):
+def test_it_has_failed_wherever_it_runs(tmp_path, backend, workers, how):
     study = ending([f'{MINE}:Ending:how="{how}",hook="learn"'])
     found = sweep(tmp_path, study, "--workers", f"{backend}:{workers}")
-    check_failed(found, 1, 3, WHAT[how])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("how", ["exit", "silent"])
-@pytest.mark.parametrize("cluster", ["dask", "ray"])
-def test_it_has_failed_on_a_cluster(tmp_path, how, cluster):
-    pytest.importorskip({"dask": "distributed", "ray": "ray"}[cluster])
-    study = ending([f'{MINE}:Ending:how="{how}",hook="learn"'])
-    options = ("--output", tmp_path / "results", "--workers", f"{cluster}:2")
-    found = finish(start("sweep", write(tmp_path, study), *options))
     check_failed(found, 1, 3, WHAT[how])
 
 

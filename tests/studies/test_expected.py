@@ -14,6 +14,7 @@ from bandit_envs.metrics import MetricResult, Statistics
 from bandit_envs.studies.results.expected import check_expected_values, compare_with_expected
 from bandit_envs.studies.results.results import PairResult
 from bandit_envs.studies.running.tasks import run_task
+from tests.cases import for_each
 from tests.command_line import rows, run, sweep
 from tests.studies.test_study import study
 
@@ -40,7 +41,7 @@ def verdicts(*expected, **values):
     return [row.verdict for row in compared(*expected, **values)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("expected", "verdict"),
     [
         ({"value": 10}, "met"),
@@ -90,7 +91,7 @@ def test_a_mean_may_be_of_the_last_steps_only():
     assert error == pytest.approx(float(lasting.standard_error), rel=0.05)
 
 
-@pytest.mark.parametrize("since", [0, 3])
+@for_each("since", [0, 3])
 def test_the_last_steps_are_steps_of_the_study(since):
     item = {"policy": "greedy", "metric": "reward", "source": "exact", "since": since, "value": 4}
     one = study(policies=["greedy"], steps=3, expected=[item])
@@ -132,7 +133,7 @@ def test_what_has_not_run_is_not_measured():
     assert verdicts(expected, measured=[(9.0, 11.0)]) == ["not measured"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "message"),
     [
         ({"policy": "thompson"}, "thompson"),

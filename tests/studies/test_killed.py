@@ -30,8 +30,8 @@ pytest.importorskip("rich")
 KILLS = 8
 STUDY = """
 title = "Killed"
-runs = 8
-steps = 250
+runs = 5
+steps = 150
 metrics = ["reward", "regret"]
 panels = ["regret"]
 
@@ -105,20 +105,20 @@ def test_ctrl_c_ends_every_process_and_keeps_what_was_finished(tmp_path, backend
 def test_killing_a_sweep_again_and_again_changes_no_byte_of_its_results(tmp_path):
     """Kills all of its processes: in the start, in tasks, while files and tables are written.
 
-    Each kill costs the start of three processes. With fewer, few would fall on the milliseconds in
-    which a file is written.
+    With fewer kills, few would fall on the milliseconds in which a file is written. Each costs the
+    start of three processes, or where threads run the tasks, of one.
     """
     rng = np.random.default_rng(7)
     output = tmp_path / "results"
-    arguments = ("sweep", write(tmp_path, STUDY), "--output", output, "--workers", "2")
+    arguments = ("sweep", write(tmp_path, STUDY), "--output", output, "--workers")
     finished = [0]
     for kill in range(KILLS):
-        process = start(*arguments)
+        process = start(*arguments, "2" if kill % 3 == 0 else "threading:2")
         # A quarter dies within a second of its start, the others once some more tasks are done.
         until = finished[-1] + (rng.integers(0, 9) if kill % 4 else 0)
         deadline = time.monotonic() + 30
         while len(finished_tasks(output)) < until and time.monotonic() < deadline:
-            time.sleep(0.002)
+            time.sleep(0.02)
         time.sleep(rng.uniform(0.0, 0.05 if kill % 4 else 1.0))
         assert process.poll() is None, "it had finished before it could be killed"
         os.killpg(process.pid, signal.SIGKILL)
@@ -126,9 +126,9 @@ def test_killing_a_sweep_again_and_again_changes_no_byte_of_its_results(tmp_path
         finished.append(len(finished_tasks(output)))
     assert np.all(np.diff(finished) >= 0)
     assert np.count_nonzero(np.diff(finished)) >= KILLS // 2
-    assert 0 < finished[-1] < 96
+    assert 0 < finished[-1] < 60
 
-    assert finish(start(*arguments)).code == 0
+    assert sweep(tmp_path, STUDY).code == 0
     assert not list(output.rglob(".*.part"))
     assert sweep(tmp_path, STUDY, output="undisturbed").code == 0
     assert tables(output) == tables(tmp_path / "undisturbed")
@@ -182,7 +182,7 @@ def test_ctrl_c_after_the_last_task_leaves_one_line(tmp_path):
 @pytest.mark.slow
 def test_ctrl_c_after_the_last_line_leaves_no_traceback(tmp_path):
     options = ("--output", tmp_path / "results", "--workers", "2")
-    for pause in (0.0, 0.01, 0.05, 0.1):
+    for pause in (0.0, 0.03, 0.1):
         command = start("sweep", write(tmp_path, TINY), *options, "--overwrite")
         while not command.stdout.readline().startswith("Results: "):
             assert command.poll() is None

@@ -56,7 +56,7 @@ def test_frames_hold_what_the_files_hold(folder):
 
 def test_differences_are_those_of_paired_runs_to_any_policy(folder):
     loaded = load(folder)
-    baseline = "linear_epsilon_greedy:epsilon=0.5"
+    baseline = "epsilon_greedy:epsilon=0.5"
     found = loaded.differences(baseline)
     assert set(found.policy) == {str(policy) for policy in loaded.study.policy} - {baseline}
     means = loaded.runs.pivot(index="run", columns="policy", values="mean_reward")
@@ -132,6 +132,7 @@ def test_no_text_of_a_study_is_a_formula_of_a_spreadsheet(label, tmp_path):
     with (tmp_path / "comparison.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert rows[0]["policy"] == f"'{label}"
+    assert f"'{label}" in (tmp_path / "summary.csv").read_text("utf-8")
     assert rows[0]["expected"].startswith("-9.5")
 
 
@@ -159,7 +160,7 @@ def test_a_study_may_show_some_policies_in_another_order(folder):
 
 
 def test_p_values_are_corrected_for_the_policies_that_are_shown(folder):
-    part = load(folder).only(["linear_epsilon_greedy:epsilon=0.5", "random"])
+    part = load(folder).only(["epsilon_greedy:epsilon=0.5", "random"])
     found = part.differences()
     pandas.testing.assert_series_equal(found.p_t_holm, found.p_t, check_names=False)
 
@@ -207,5 +208,5 @@ def test_a_policy_has_the_same_numbers_by_itself_as_among_others(tmp_path, folde
     text = QUANTILES.replace("[0, 0.25, 0.5, 1]", "0.5")
     alone = text.replace('[[policy]]\nname = "random"\n', "")
     found = run(parse(alone), tmp_path).runs
-    among = load(folder).only(["linear_epsilon_greedy:epsilon=0.5"]).runs
+    among = load(folder).only(["epsilon_greedy:epsilon=0.5"]).runs
     pandas.testing.assert_frame_equal(found, among, check_exact=True)

@@ -1,6 +1,8 @@
 """The page of a study: what is in it."""
 
+import html
 import re
+import shutil
 import sys
 from types import SimpleNamespace
 
@@ -17,6 +19,7 @@ from bandit_envs.metrics import QUANTITIES
 from bandit_envs.names.notation import parse_toml
 from bandit_envs.showing.tables import p_text
 from bandit_envs.studies import Study, load, run
+from bandit_envs.studies.definition import study as definition
 from bandit_envs.studies.definition.study_file import study_text
 from bandit_envs.studies.showing.ranked_policies import choose_lines, rank_policies
 from tests import command_line
@@ -47,7 +50,8 @@ def page(folder):
     """The file of the page that the command writes."""
     pytest.importorskip("plotly", reason="plotly is not installed")
     outcome = command_line.run("show", folder)
-    assert outcome == (0, f"Page: {folder / 'study.html'}\n", "")
+    lines = [*load(folder).headline(), f"Page: {folder / 'study.html'}", ""]
+    assert outcome == (0, "\n".join(lines), "")
     return folder / "study.html"
 
 
@@ -56,7 +60,12 @@ def test_a_page_has_all_that_it_needs_in_itself(page):
     assert re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"http[^\"]*", text) == []
     assert text.count('"showSendToCloud": false') == 1
     assert "<h1>Greed &amp; &lt;optimism&gt;</h1>" in text
-    for part in ("20 runs of 60 steps", "Expected values", "UCB (2)", "k-armed testbed, k=5"):
+    sentences = load(page.parent).headline()
+    assert len(sentences) == 2
+    parts = [*map(html.escape, sentences), "20 runs of 60 steps", "<h2>Results"]
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+    for part in ("Expected values", "UCB (2)", "k-armed testbed, k=5"):
         assert part in text
 
 
@@ -99,9 +108,10 @@ def test_the_text_of_a_study_has_a_line_for_each_policy_and_label():
         if file.suffix == ".toml" and not file.stem.startswith("riquelme")  # it needs data sets
     ],
 )
-def test_the_text_of_a_study_makes_the_same_study(name):
+def test_the_text_of_a_study_makes_the_same_study(name, monkeypatch):
     if name.startswith("tf-agents"):
         pytest.importorskip("tf_agents")
+    monkeypatch.setattr(definition, "find_unknown_metrics", lambda *choices: {})  # nothing is run
     study = Study.from_dict(parse_toml(example_text(name)))
     assert Study.from_dict(parse_toml(study_text(study))) == study
 
@@ -126,18 +136,13 @@ def test_a_page_without_plotly_has_the_figure_and_says_what_it_lacks(folder, tmp
     assert "<script" not in text
 
 
-def test_a_page_says_how_much_has_not_finished(tmp_path):
-    run(Study.from_dict(VALUES), tmp_path)
-    command_line.forget_tasks(tmp_path, [0])
-    load(tmp_path).write_page(tmp_path / "page.html")
-    assert "1 of 6 tasks has not finished." in (tmp_path / "page.html").read_text("utf-8")
-
-
-def test_a_page_of_nothing_says_so(tmp_path):
-    run(Study.from_dict(VALUES), tmp_path)
-    command_line.forget_tasks(tmp_path, range(99))
-    load(tmp_path).write_page(tmp_path / "page.html")
-    assert "Nothing has finished" in (tmp_path / "page.html").read_text("utf-8")
+def test_a_page_says_how_much_has_not_finished(folder, tmp_path):
+    file = tmp_path / "page.html"
+    for number, text in ((1, "1 of 6 tasks has not finished."), (6, "Nothing has finished")):
+        copy = shutil.copytree(folder, tmp_path / str(number))
+        command_line.forget_tasks(copy, range(number))
+        load(copy).write_page(file)
+        assert text in file.read_text("utf-8")
 
 
 def test_a_page_ends_in_html(folder, tmp_path):

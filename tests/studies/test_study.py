@@ -12,6 +12,7 @@ pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 from bandit_envs.names.notation import parse_toml
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.running.tasks import run_task
+from tests.cases import for_each
 from tests.command_line import TINY, example_text, run
 
 
@@ -50,7 +51,7 @@ def test_a_study_is_the_same_after_it_was_written():
     assert Study.from_dict(json.loads(json.dumps(one.to_dict()))) == one
 
 
-@pytest.mark.parametrize("quantiles", [[0.1], 0.1, [0.1, 1.5], ["0.1", 0.9], [0.1, 0.5, 0.9]])
+@for_each("quantiles", [[0.1], 0.1, [0.1, 1.5], ["0.1", 0.9], [0.1, 0.5, 0.9]])
 def test_quantiles_are_two_numbers_from_0_to_1(quantiles):
     with pytest.raises((TypeError, ValueError), match="quantiles"):
         study(quantiles=quantiles)
@@ -121,7 +122,7 @@ def test_a_title_is_one_line_that_a_terminal_can_show():
     assert len(parse(TINY.replace("Tiny", 100_000 * "x")).title) < 1000
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new", "message"),
     [
         ('title = "Tiny"', "", "title"),
@@ -151,7 +152,7 @@ def test_a_title_is_one_line_that_a_terminal_can_show():
             "policy random has no parameter 'seed' that users give",
         ),
         ("[0, 0.25, 0.5, 1]", "[[0, 1]]", r"epsilon is \[0, 1\]"),
-        ("[0, 0.25, 0.5, 1]", "[1, 1.0]", "linear_epsilon_greedy:epsilon=1.0 is listed twice"),
+        ("[0, 0.25, 0.5, 1]", "[1, 1.0]", "epsilon_greedy:epsilon=1.0 is listed twice"),
         ("[0, 0.25, 0.5, 1]", "1979-05-27", "epsilon is .*1979"),
         ('name = "per_arm"', 'name = "per-arm"', "did you mean per_arm"),
         ("max_num_actions = 3", "max_num_actions = 0", "max_num_actions is 0"),
@@ -191,7 +192,7 @@ def test_a_policy_that_cannot_act_in_an_environment_is_refused(environments, pol
         study(environments, [policy])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("example", "tasks"),
     [
         *(

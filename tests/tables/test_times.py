@@ -7,6 +7,7 @@ import pytest
 
 from bandit_envs.tables.cells import as_times, parse_time
 from bandit_envs.tables.times import TimesOfRows, count_rows_by_time
+from tests.cases import for_each
 
 DATES = [datetime.date(2024, 1, day) for day in (1, 2, 2, 3)]
 
@@ -19,7 +20,7 @@ def parts_of(values):
     ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("values", "limit"),
     [
         (np.array([5, 7, 7, 9]), "8"),
@@ -30,7 +31,6 @@ def parts_of(values):
         (np.array(DATES, "datetime64[ns]"), "2024-01-03"),
         (np.array(DATES, object), "2024-01-03"),
     ],
-    ids=str,
 )
 def test_rows_before_a_time_are_counted(values, limit):
     assert count_rows_by_time("time", limit, parts_of(values)) == (3, 1)
@@ -50,7 +50,7 @@ def test_rows_out_of_order_are_named():
         count_rows_by_time("time", "2", parts_of(np.array([1, 2, 2, 1])))
 
 
-@pytest.mark.parametrize("limit", ["2024-1-3", "2024-01-03T00:00", "3 January", "202"])
+@for_each("limit", ["2024-1-3", "2024-01-03T00:00", "3 January", "202"])
 def test_a_limit_that_does_not_sort_among_dates_in_texts_is_refused(limit):
     values = np.array([f"{day} 12:00:00" for day in DATES])
     with pytest.raises(ValueError, match="'2024-01-01 12:00:00' in the first row; write"):
@@ -69,7 +69,7 @@ def test_a_limit_that_cannot_be_compared_is_refused(values):
         count_rows_by_time("time", "soon", parts_of(np.array(values)))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "texts",
     [
         ["2024-02-29", "1970-01-01", "0001-01-01", "2024-02-29"],

@@ -4,6 +4,7 @@ import pytest
 from bandit_envs import ArraySpec, BoundedArraySpec
 from bandit_envs.specs import add_outer_dims_nest, assert_arrays_nest, sample_spec_nest
 from bandit_envs.testing.rollout import bad_actions
+from tests.cases import for_each
 
 SPECS = [
     BoundedArraySpec((), np.int32, 0, 4),
@@ -20,8 +21,8 @@ SPECS = [
 ]
 
 
-@pytest.mark.parametrize("batch_size", [1, 3])
-@pytest.mark.parametrize("spec", SPECS, ids=str)
+@for_each("batch_size", [1, 3])
+@for_each("spec", SPECS)
 def test_no_bad_action_fits_its_spec(spec, batch_size):
     good = sample_spec_nest(np.random.default_rng(0), spec, (batch_size,))
     batched = add_outer_dims_nest(spec, (batch_size,))

@@ -14,6 +14,7 @@ import pytest
 
 from bandit_envs import ArraySpec, BoundedArraySpec
 from bandit_envs.testing import assert_identical
+from tests.cases import for_each
 
 
 @dataclasses.dataclass
@@ -76,19 +77,20 @@ def used(bit_generator):
     return generator
 
 
-@pytest.mark.parametrize("make", ALIKE.values(), ids=ALIKE)
-def test_equal_things_are_identical(make):
+@for_each("name", ALIKE)
+def test_equal_things_are_identical(name):
+    make = ALIKE[name]
     assert_identical(make(), make())
 
 
-@pytest.mark.parametrize("make", [make for name, make in ALIKE.items() if name != "functions"])
-def test_copies_are_identical(make):
-    thing = make()
+@for_each("name", sorted({*ALIKE} - {"functions"}))
+def test_copies_are_identical(name):
+    thing = ALIKE[name]()
     assert_identical(copy.deepcopy(thing), thing)
     assert_identical(pickle.loads(pickle.dumps(thing)), thing)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("actual", "expected", "message"),
     [
         (1, 2, "value is 1; expected 2"),

@@ -3,16 +3,20 @@
 import unittest
 
 from bandit_envs.testing import EnvironmentContract
+from tests.contracts import one_test
 from tests.testing.sound_environments import Corridor, FewerActions, RareRewards, Unbounded
 
 
 class TestNestsWithoutAutoReset(EnvironmentContract):
+    """Pytest collects its tests one by one, as those of users."""
+
     num_steps = 7
 
     def make_environment(self, seed):
         return Corridor(batch_size=3, seed=seed)
 
 
+@one_test
 class TestNestsWithAutoReset(EnvironmentContract):
     num_steps = 7
 
@@ -20,6 +24,7 @@ class TestNestsWithAutoReset(EnvironmentContract):
         return Corridor(True, batch_size=1, seed=seed)
 
 
+@one_test
 class TestSpecsWithoutBounds(EnvironmentContract):
     num_steps = 5
 
@@ -27,6 +32,7 @@ class TestSpecsWithoutBounds(EnvironmentContract):
         return Unbounded(batch_size=2, seed=seed)
 
 
+@one_test
 class TestUnknownMeans(EnvironmentContract):
     num_steps = 5
 
@@ -34,6 +40,7 @@ class TestUnknownMeans(EnvironmentContract):
         return FewerActions(seed=seed)
 
 
+@one_test
 class TestRareRewards(EnvironmentContract):
     num_steps = 5
     num_rewards = 10_000

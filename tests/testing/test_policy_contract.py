@@ -9,6 +9,7 @@ from bandit_envs.environments import logistic_context
 from bandit_envs.policies import IndexPolicy
 from bandit_envs.testing import PolicyContract
 from bandit_envs.wrappers import RandomActionMask
+from tests.contracts import one_test
 from tests.testing.faulty_policies import Fixed, Means
 
 
@@ -45,6 +46,8 @@ class Sampler(Policy):
 
 
 class TestRegression(PolicyContract):
+    """Pytest collects its tests one by one, as those of users."""
+
     def make_environment(self, batch_size, seed):
         return logistic_context(num_actions=3, batch_size=batch_size, seed=seed)
 
@@ -55,11 +58,13 @@ class TestRegression(PolicyContract):
         return Regression(num_features, **Regression.arguments_for(env), seed=seed)
 
 
+@one_test
 class TestSampler(PolicyContract):
     def make_policy(self, env, seed):
         return Sampler(**Sampler.arguments_for(env), seed=seed)
 
 
+@one_test
 class TestInAnEnvironmentWithMasks(PolicyContract):
     num_rows = 7
 
@@ -70,6 +75,7 @@ class TestInAnEnvironmentWithMasks(PolicyContract):
         return Means(**Means.arguments_for(env), seed=seed)
 
 
+@one_test
 class TestSlates(PolicyContract):
     def make_environment(self, batch_size, seed):
         return CascadeBandit(num_slots=2, batch_size=batch_size, seed=seed)
@@ -97,4 +103,4 @@ def test_under_unittest_what_does_not_apply_passes():
 
 def test_policies_of_two_classes_do_not_share_a_run():
     assert TestRegression()._run() is TestRegression()._run()
-    assert TestRegression()._run() is not TestSampler()._run()
+    assert TestRegression()._run() is not TestSampler.contract()._run()

@@ -16,6 +16,7 @@ from bandit_envs.wrappers import (
     RescaleReward,
     TransformObservation,
 )
+from tests.contracts import one_test
 from tests.wrappers.examples import (
     CONCATENATED,
     Coins,
@@ -33,11 +34,13 @@ class WrapperContract(EnvironmentContract):
     num_rewards = 2000
 
 
+@one_test
 class TestUnchanged(WrapperContract):
     def make_environment(self, seed):
         return Unchanged(KArmedTestbed(k=4, batch_size=3, horizon=4, seed=seed))
 
 
+@one_test
 class TestWhatIsNotABandit(WrapperContract):
     def make_environment(self, seed):
         env = AffineReward(Payer([1.0, 2.0, 4.0], 0.0, 8.0), scale=0.5)
@@ -45,32 +48,38 @@ class TestWhatIsNotABandit(WrapperContract):
         return env
 
 
+@one_test
 class TestRescaleReward(WrapperContract):
     def make_environment(self, seed):
         return RescaleReward(Coins(seed=seed), (2.0, 4.0))
 
 
+@one_test
 class TestClipReward(WrapperContract):
     def make_environment(self, seed):
         return ClipReward(KArmedTestbed(k=4, seed=seed, horizon=2), (0.5, 1.0))
 
 
+@one_test
 class TestBudget(WrapperContract):
     def make_environment(self, seed):
         ones = np.ones((12, 3))
         return Budget(OutcomeStream(ones, ones, costs=ones, seed=seed), budget=13.0)
 
 
+@one_test
 class TestKnapsackBandit(WrapperContract):
     def make_environment(self, seed):
         return KnapsackBandit(budget=3, rounds=5, batch_size=3, seed=seed)
 
 
+@one_test
 class TestKnapsackBanditOfEpisodes(WrapperContract):
     def make_environment(self, seed):
         return KnapsackBandit(budget=2, rounds=5, batch_size=3, horizon=6, seed=seed)
 
 
+@one_test
 class TestTransformObservation(WrapperContract):
     def make_environment(self, seed):
         return TransformObservation(per_arm_bandit(seed), concatenated, CONCATENATED)
@@ -82,6 +91,7 @@ def make_composed(seed):
     return AddActionMask(AffineReward(RewardSoFar(AffineReward(env, 0.5)), shift=-1.0))
 
 
+@one_test
 class TestComposed(WrapperContract):
     def make_environment(self, seed):
         return make_composed(seed)
@@ -110,8 +120,7 @@ WRAPPERS["with a mask"] = AddActionMask
 
 for (environment, wrapper), horizon in itertools.product(COMBINATIONS, (None, 1, 3)):
 
-    @pytest.mark.slow
-    class TestCombination(WrapperContract):
+    class Combination(WrapperContract):
         make = staticmethod(ENVIRONMENTS[environment])
         wrap = staticmethod(WRAPPERS[wrapper])
         horizon = horizon
@@ -122,6 +131,5 @@ for (environment, wrapper), horizon in itertools.product(COMBINATIONS, (None, 1,
             return env
 
     name = f"Test {environment}, {wrapper}, horizon {horizon}"
-    TestCombination.__name__ = TestCombination.__qualname__ = name
-    globals()[name] = TestCombination
-del TestCombination
+    Combination.__name__ = name
+    globals()[name] = pytest.mark.slow(one_test(Combination))

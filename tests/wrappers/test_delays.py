@@ -17,6 +17,8 @@ from bandit_envs import (
     rewards,
 )
 from bandit_envs.testing import EnvironmentContract, assert_identical
+from tests.cases import for_each
+from tests.contracts import one_test
 from tests.wrappers.examples import Coins, Payer, Vectors, per_arm_bandit
 
 LAWS = [rewards.Geometric(0.5), rewards.Exponential(3.0), rewards.Poisson(1.0)]
@@ -27,17 +29,22 @@ class DelayedContract(EnvironmentContract):
 
 
 @pytest.mark.slow
+@one_test
 class TestConstantDelay(DelayedContract):
     def make_environment(self, seed):
         return DelayedRewards(KArmedTestbed(k=4, batch_size=3, horizon=6, seed=seed), 2)
 
 
+@one_test
 class TestRandomDelay(DelayedContract):
+    num_rewards = 2000
+
     def make_environment(self, seed):
         return DelayedRewards(Coins(seed=seed), LAWS, max_delay=4)
 
 
 @pytest.mark.slow
+@one_test
 class TestDelayOfContexts(DelayedContract):
     def make_environment(self, seed):
         env = DelayedRewards(per_arm_bandit(seed), LAWS[0], max_delay=3)
@@ -45,18 +52,21 @@ class TestDelayOfContexts(DelayedContract):
 
 
 @pytest.mark.slow
+@one_test
 class TestDelayOfVectors(DelayedContract):
     def make_environment(self, seed):
         return DelayedRewards(Vectors(seed=seed), [0, 1, 3])
 
 
 @pytest.mark.slow
+@one_test
 class TestDelayOfSlates(DelayedContract):
     def make_environment(self, seed):
         return DelayedRewards(CascadeBandit(batch_size=3, seed=seed), 1)
 
 
 @pytest.mark.slow
+@one_test
 class TestNoDelay(EnvironmentContract):
     num_rewards = 2000
 
@@ -105,7 +115,7 @@ def test_feedback_says_which_action_a_reward_belongs_to():
     assert_identical(paid, rewards_.sum(axis=2))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("law", "chances"),
     [
         (rewards.Geometric(0.4), [0.0, 0.4, 0.24, 0.144]),
@@ -167,7 +177,7 @@ def test_regret_is_that_of_the_action_taken():
     assert_identical(metrics[1].get_state(), metrics[0].get_state())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "error", "name"),
     [
         (lambda: DelayedRewards(Coins(), -1), ValueError, "delay"),

@@ -21,16 +21,24 @@ from bandit_envs.environments.registry import scheduled_arms, scheduled_contexts
 from bandit_envs.studies import Study, run
 from bandit_envs.testing import EnvironmentContract
 from bandit_envs.wrappers import AffineReward, ScheduledActionMask
+from tests.cases import for_each
+from tests.contracts import one_test
 from tests.wrappers.examples import Coins, Payer, Vectors, per_arm_bandit
 
 
-class TestRandomActionMask(EnvironmentContract):
+class MaskedContract(EnvironmentContract):
+    num_rewards = 2000
+
+
+@one_test
+class TestRandomActionMask(MaskedContract):
     def make_environment(self, seed):
         return RandomActionMask(KArmedTestbed(k=4, batch_size=3, horizon=4, seed=seed), 0.5)
 
 
 @pytest.mark.slow
-class TestRandomActionMaskOfContexts(EnvironmentContract):
+@one_test
+class TestRandomActionMaskOfContexts(MaskedContract):
     num_steps = 5
 
     def make_environment(self, seed):
@@ -38,7 +46,8 @@ class TestRandomActionMaskOfContexts(EnvironmentContract):
 
 
 @pytest.mark.slow
-class TestRandomActionMaskTwice(EnvironmentContract):
+@one_test
+class TestRandomActionMaskTwice(MaskedContract):
     num_steps = 5
 
     def make_environment(self, seed):
@@ -46,14 +55,16 @@ class TestRandomActionMaskTwice(EnvironmentContract):
 
 
 @pytest.mark.slow
-class TestRandomActionMaskOfVectors(EnvironmentContract):
+@one_test
+class TestRandomActionMaskOfVectors(MaskedContract):
     num_steps = 5
 
     def make_environment(self, seed):
         return RandomActionMask(Vectors(seed=seed), 0.5)
 
 
-class TestExtraDisabledActions(EnvironmentContract):
+@one_test
+class TestExtraDisabledActions(MaskedContract):
     num_steps = 5
 
     def make_environment(self, seed):
@@ -61,7 +72,8 @@ class TestExtraDisabledActions(EnvironmentContract):
 
 
 @pytest.mark.slow
-class TestExtraDisabledActionsOfContexts(EnvironmentContract):
+@one_test
+class TestExtraDisabledActionsOfContexts(MaskedContract):
     num_steps = 5
 
     def make_environment(self, seed):
@@ -157,7 +169,7 @@ def test_extra_actions_are_never_available():
     assert env.get_info()["optimal_action"].tolist() == bare.optimal_action().tolist()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "policy",
     [RandomPolicy(num_actions=13, batch_size=20), UCBPolicy(1.0, num_actions=13, batch_size=20)],
 )
@@ -226,7 +238,8 @@ def test_what_an_observation_determines_is_masked_as_the_observation_says():
     np.testing.assert_array_equal(env.expected_rewards_for(few), means[:7])
 
 
-class TestScheduledActionMask(EnvironmentContract):
+@one_test
+class TestScheduledActionMask(MaskedContract):
     num_steps = 8
 
     def make_environment(self, seed):
@@ -234,7 +247,8 @@ class TestScheduledActionMask(EnvironmentContract):
         return ScheduledActionMask(bandit, [0, 0, 2, 5], [3, 1e9, np.inf, np.inf])
 
 
-class TestScheduledActionMaskOfContexts(EnvironmentContract):
+@one_test
+class TestScheduledActionMaskOfContexts(MaskedContract):
     num_steps = 6
 
     def make_environment(self, seed):
@@ -242,7 +256,8 @@ class TestScheduledActionMaskOfContexts(EnvironmentContract):
 
 
 @pytest.mark.slow
-class TestScheduledActionMaskOfRandomMasks(EnvironmentContract):
+@one_test
+class TestScheduledActionMaskOfRandomMasks(MaskedContract):
     num_steps = 6
 
     def make_environment(self, seed):
@@ -281,7 +296,7 @@ def test_a_row_that_would_have_no_action_keeps_those_of_the_wrapped_environment(
     assert 50 < mask[:, 1].sum() < 150
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("open_at", "close_at", "message"),
     [
         ([0, 0], None, "open_at is .* expected a step, from 0 on, for each of 3 actions"),
@@ -297,13 +312,12 @@ def test_schedules_without_an_open_action_are_refused(open_at, close_at, message
         ScheduledActionMask(KArmedTestbed(k=3), open_at, close_at)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "environment", "other"),
     [
         (scheduled_arms, "logistic_context", "scheduled_contexts"),
         (scheduled_contexts, "testbed", "scheduled_arms"),
     ],
-    ids=["arms", "contexts"],
 )
 def test_an_environment_of_other_rows_is_refused_with_the_id_for_it(make, environment, other):
     with pytest.raises(ValueError, match=f"environment is {environment}, .*; {other} is for"):

@@ -3,6 +3,7 @@ import pytest
 
 from bandit_envs import ArraySpec, BoundedArraySpec, KArmedTestbed
 from bandit_envs.wrappers import AddActionMask, TransformObservation
+from tests.cases import for_each
 from tests.wrappers.examples import Payer, per_arm_bandit
 
 SPEC = ArraySpec((1,), np.float32, "observation")
@@ -27,7 +28,7 @@ def test_the_function_sees_the_whole_batch_and_its_result_is_observed():
     assert np.array_equal(env.expected_rewards(), bandit.expected_rewards())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("func", "spec"),
     [
         (lambda x: x.astype(np.float64), SPEC),
@@ -102,7 +103,7 @@ def dict_observation(**specs):
 COUNT = ArraySpec((), np.int32)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("env", "message"),
     [
         (KArmedTestbed(), "env has observation_spec ArraySpec.*; expected num_actions"),

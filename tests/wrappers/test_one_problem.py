@@ -38,6 +38,8 @@ from bandit_envs.wrappers import (
     OneProblem,
     RandomActionMask,
 )
+from tests.cases import for_each
+from tests.contracts import one_test
 from tests.wrappers.examples import Payer, per_arm_bandit
 
 B = 4
@@ -54,22 +56,26 @@ class ProblemContract(EnvironmentContract):
     num_rewards = 2000
 
 
+@one_test
 class TestDriftingProblem(ProblemContract):
     def make_environment(self, seed):
         return OneProblem(KArmedTestbed(k=4, batch_size=3, drift_std=0.1, seed=seed))
 
 
+@one_test
 class TestProblemOfEpisodes(ProblemContract):
     def make_environment(self, seed):
         return OneProblem(KArmedTestbed(k=4, batch_size=3, horizon=4, seed=seed))
 
 
+@one_test
 class TestMaskedProblem(ProblemContract):
     def make_environment(self, seed):
         testbed = KArmedTestbed(k=4, batch_size=3, horizon=4, drift_std=0.1, seed=seed)
         return AffineReward(RandomActionMask(OneProblem(testbed), 0.5), 2.0)
 
 
+@one_test
 class TestSleepingProblem(ProblemContract):
     def make_environment(self, seed):
         return OneProblem(Sleeping(batch_size=3, seed=seed))
@@ -78,7 +84,7 @@ class TestSleepingProblem(ProblemContract):
 for name in INDEPENDENT:
 
     @pytest.mark.slow
-    class TestEntry(ProblemContract):
+    class Entry(ProblemContract):
         id = name
 
         def make_environment(self, seed):
@@ -87,9 +93,8 @@ for name in INDEPENDENT:
             env.seed(seed)
             return env
 
-    TestEntry.__name__ = TestEntry.__qualname__ = f"Test one problem of {name}"
-    globals()[TestEntry.__name__] = TestEntry
-del TestEntry
+    Entry.__name__ = f"Test one problem of {name}"
+    globals()[Entry.__name__] = one_test(Entry)
 
 
 def run(env, num_steps=5):
@@ -140,7 +145,7 @@ def look_at(env):
             getattr(env, name)()
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@for_each("name", MAKERS)
 def test_an_environment_that_was_looked_at_makes_the_same_problem(name):
     env = MAKERS[name]()
     twin = MAKERS[name]()
@@ -150,9 +155,9 @@ def test_an_environment_that_was_looked_at_makes_the_same_problem(name):
     np.testing.assert_equal(run(OneProblem(env)), run(OneProblem(twin)))
 
 
-@pytest.mark.parametrize("make", OF_TABLES.values(), ids=OF_TABLES)
-def test_means_of_the_first_row_take_the_place_of_others_that_were_looked_at(make):
-    env = make()
+@for_each("name", OF_TABLES)
+def test_means_of_the_first_row_take_the_place_of_others_that_were_looked_at(name):
+    env = OF_TABLES[name]()
     env.reset()
     look_at(env)
     problem = OneProblem(env)
@@ -176,7 +181,7 @@ def test_an_environment_of_a_table_has_the_means_of_its_first_row():
     assert env.expected_rewards().tolist() == [[0.1, 0.9], [0.9, 0.1]]
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@for_each("name", MAKERS)
 def test_what_is_wrapped_stays_as_it_is_and_goes_on_alone(name):
     env = MAKERS[name]()
     twin = MAKERS[name]()
@@ -255,7 +260,7 @@ def test_what_the_class_says_of_a_step_is_said_of_one_problem():
     assert "k-armed testbed, row 1" in shown.render("ansi", row=1)
 
 
-@pytest.mark.parametrize("make", [BernoulliPyEnvironment, CascadeBandit])
+@for_each("make", [BernoulliPyEnvironment, CascadeBandit])
 def test_of_a_problem_for_each_row_the_first_is_taken(make):
     table = [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
     arguments = {"num_slots": 2} if make is CascadeBandit else {}
@@ -420,7 +425,7 @@ class WearingTestbed(KArmedTestbed):
         return state - np.eye(state.shape[1], dtype=state.dtype)[action]
 
 
-@pytest.mark.parametrize("make", [Wearing, WearingTestbed])
+@for_each("make", [Wearing, WearingTestbed])
 def test_a_class_whose_state_changes_needs_to_say_what_is_shared(make):
     with pytest.raises(NotImplementedError, match=r"env is .*, .* expected a _share"):
         OneProblem(make(batch_size=2, seed=0))

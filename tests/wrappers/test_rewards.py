@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from bandit_envs import ArraySpec, BoundedArraySpec, CascadeBandit, KArmedTestbed
 from bandit_envs.specs import check_arrays_nest, value_range
 from bandit_envs.wrappers import AffineReward, ClipReward, RescaleReward
+from tests.cases import for_each
 from tests.wrappers.examples import Payer, per_arm_bandit
 
 INF = float("inf")
@@ -28,7 +29,7 @@ def seen(env):
     return env.step(np.zeros(env.batch_size, np.int32)).reward
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("spec", "expected"),
     [
         (ArraySpec((), np.float32), (-INF, INF)),
@@ -45,8 +46,8 @@ def test_the_reward_range_follows_from_the_spec(spec, expected):
         assert Payer([1.0], 0.0).reward_range == expected
 
 
-@pytest.mark.parametrize("bounds", RANGES)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@for_each("bounds", RANGES)
+@for_each("dtype", [np.float32, np.float64])
 def test_rescaled_rewards_are_those_of_rlberry(bounds, dtype):
     env = RescaleReward(Payer(REWARDS, *bounds, dtype), (-5.0, 15.0))
     rewards = seen(env)
@@ -60,7 +61,7 @@ def test_rescaled_rewards_are_those_of_rlberry(bounds, dtype):
     assert env.wrapped_env().reward_range == bounds
 
 
-@pytest.mark.parametrize("bounds", RANGES)
+@for_each("bounds", RANGES)
 def test_huge_rewards_raise_no_warning_and_reach_the_ends_exactly(bounds):
     low, high = bounds
     worst, best = (low if low > -INF else -1e300), (high if high < INF else 1e300)
@@ -128,7 +129,7 @@ def test_the_expected_rewards_of_a_bounded_bandit_are_rescaled_exactly():
     assert np.array_equal(env.get_info()["optimal_action"], bare.get_info()["optimal_action"])
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrapped", [lambda env: RescaleReward(env, (0.0, 1.0)), lambda env: ClipReward(env, (0.0, 1.0))]
 )
 def test_expected_rewards_that_are_not_exact_are_refused(wrapped):
@@ -158,7 +159,7 @@ def test_affine_rewards_keep_what_is_not_available_at_minus_infinity():
     assert np.array_equal(env.optimal_action(), bare.optimal_action())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("wrapped", "expected"),
     [
         (lambda env: AffineReward(env, 2.0, 1.0), (1.0, 5.0)),
@@ -185,15 +186,15 @@ def test_affine_rewards_of_an_unbounded_environment_are_unbounded():
     assert AffineReward(Payer([1.0]), 2.0).reward_spec() == ArraySpec((), np.float64)
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.int64])
+@for_each("dtype", [np.int8, np.int64])
 def test_integer_rewards_become_floating_point_numbers(dtype):
     env = RescaleReward(Payer([0, 1, 4], 0, 4, dtype), (0.0, 1.0))
     assert env.reward_spec().dtype == (np.float32 if dtype is np.int8 else np.float64)
     assert seen(env).tolist() == [0.0, 0.25, 1.0]
 
 
-@pytest.mark.parametrize("wrapper", [RescaleReward, ClipReward])
-@pytest.mark.parametrize(
+@for_each("wrapper", [RescaleReward, ClipReward])
+@for_each(
     ("reward_range", "error", "message"),
     [
         ((1.0, 1.0), ValueError, r"reward_range is \(1.0, 1.0\)"),
@@ -216,7 +217,7 @@ def test_rewards_that_are_all_the_same_cannot_be_rescaled():
         RescaleReward(Payer([1.0], 1.0, 1.0), (0.0, 1.0))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "error", "message"),
     [
         ({"scale": 0.0}, ValueError, "scale is 0; expected more than 0"),

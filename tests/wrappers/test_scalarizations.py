@@ -10,41 +10,49 @@ from bandit_envs import (
 )
 from bandit_envs.testing import EnvironmentContract
 from bandit_envs.wrappers import AffineReward
+from tests.cases import for_each
+from tests.contracts import one_test
 from tests.wrappers.examples import Vectors
 
 
-class TestLinear(EnvironmentContract):
+class ScalarizedContract(EnvironmentContract):
+    num_steps = 5
+    num_rewards = 2000
+
+
+@one_test
+class TestLinear(ScalarizedContract):
     def make_environment(self, seed):
         return LinearScalarization(Vectors(seed=seed), [2.0, -1.0])
 
 
 @pytest.mark.slow
-class TestLinearOfMaskedVectors(EnvironmentContract):
-    num_steps = 5
-
+@one_test
+class TestLinearOfMaskedVectors(ScalarizedContract):
     def make_environment(self, seed):
         masked = RandomActionMask(Vectors(seed=seed, horizon=3), 0.5)
         return AffineReward(LinearScalarization(masked, [0.0, -1.0]), 2.0)
 
 
 @pytest.mark.slow
-class TestChebyshev(EnvironmentContract):
-    num_steps = 5
-
+@one_test
+class TestChebyshev(ScalarizedContract):
     def make_environment(self, seed):
         return ChebyshevScalarization(Vectors(seed=seed), [1.0, 2.0], [-5.0, -5.0])
 
 
-class TestChebyshevOfDeterministicRewards(EnvironmentContract):
-    num_steps = 5
+@one_test
+class TestChebyshevOfDeterministicRewards(ScalarizedContract):
+    num_rewards = 400
 
     def make_environment(self, seed):
         vectors = Vectors(noise_std=0.0, seed=seed)
         return ChebyshevScalarization(vectors, [1.0, 2.0], [-5.0, -5.0], deterministic=True)
 
 
-class TestHypervolumeOfDeterministicRewards(EnvironmentContract):
-    num_steps = 5
+@one_test
+class TestHypervolumeOfDeterministicRewards(ScalarizedContract):
+    num_rewards = 400
 
     def make_environment(self, seed):
         vectors = Vectors(noise_std=0.0, seed=seed)
@@ -85,7 +93,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
 def test_rewards_and_expected_rewards_are_those_of_the_formula(kind):
     make, formula = KINDS[kind]
     vectors = Vectors(batch_size=20, noise_std=0.0, seed=0)
@@ -124,7 +132,7 @@ def test_others_know_them_of_deterministic_rewards_only():
         env.get_info()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "name"),
     [
         (lambda: LinearScalarization(Vectors(), [1.0]), "weights"),

@@ -9,6 +9,7 @@ from bandit_envs import (
 )
 from bandit_envs.specs import BoundedArraySpec
 from bandit_envs.wrappers import AffineReward, RandomActionMask, Wrapper
+from tests.cases import for_each
 from tests.wrappers.examples import Payer, RewardSoFar, Unchanged, per_arm_bandit
 
 ACTIONS = [[0, 1, 2], [2, 2, 2], [1, 0, 1], [0, 0, 2]]
@@ -66,7 +67,7 @@ def test_wrappers_compose_in_the_order_in_which_they_are_put_on():
     assert env.wrapped_env().wrapped_env().name == "k-armed testbed"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("token", "error"),
     [
         (lambda: make_testbed().get_state(), ValueError),
@@ -139,7 +140,7 @@ def test_expected_rewards_are_refused_where_only_rewards_are_mapped():
             question()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("mapped", "message"),
     [
         (lambda rewards: np.where(rewards == 2, np.nan, rewards), "returned NaN for row 1"),
@@ -157,7 +158,7 @@ def test_a_bad_mapped_reward_is_refused(mapped, message):
         env.step(np.zeros(3, np.int32))
 
 
-@pytest.mark.parametrize("env", [None, "testbed", KArmedTestbed])
+@for_each("env", [None, "testbed", KArmedTestbed])
 def test_only_environments_can_be_wrapped(env):
     with pytest.raises(TypeError, match=r"^env is .*; expected a PyEnvironment$"):
         Unchanged(env)
@@ -175,7 +176,7 @@ def test_regret_is_measured_in_the_rewards_that_are_seen():
     assert np.allclose(10.0 * regrets[0], regrets[1], rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrap", [Unchanged, lambda env: AffineReward(env, 2.0), lambda env: RandomActionMask(env, 0.5)]
 )
 def test_a_wrapper_knows_nothing_before_its_own_reset(wrap):

@@ -80,11 +80,15 @@ class TrackableDraws(tf.Module):
 
         Args:
             function: such as `driver.run`, `agent.train`, or one of yours that calls both in a loop
-                over `tf.range`; compiled or not.
+                over `tf.range`; compiled or not. One that is compiled without AutoGraph, as by
+                `common.function` of TF-Agents, stays without it, and is compiled sooner.
         """
         plain = getattr(function, "python_function", function)  # of one that is compiled
+        autograph = getattr(function, "_autograph", True)  # TensorFlow does not tell it in public
         redirected = self.redirect(plain)
-        compiled: Callable[..., Nest] = tf.function(redirected, reduce_retracing=True)
+        compiled: Callable[..., Nest] = tf.function(
+            redirected, autograph=autograph, reduce_retracing=True
+        )
         return compiled
 
     def redirect(self, function: Callable[..., Nest]) -> Callable[..., Nest]:

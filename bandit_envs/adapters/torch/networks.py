@@ -14,7 +14,7 @@ from torch import nn
 
 from bandit_envs.adapters.torch.minibatch import Minibatch
 from bandit_envs.arrays import Array, Floats, Indices
-from bandit_envs.base.foreign_models import ForeignModel
+from bandit_envs.base.saving import ForeignModel
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies.learned import add_actions
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import typing
 
 import numpy as np
@@ -225,12 +226,7 @@ def _ghost_click_probability(scores: Floats, ghosts: Floats) -> Floats:
 
     It is the integral of -f'(t) g(t) over t > 0, where f(t) = E[exp(-t A)], g(t) = E[exp(-t G)].
     """
-    nodes, masses = np.polynomial.hermite_e.hermegauss(16)
-    masses = masses / masses.sum()
-    points, weights = np.polynomial.legendre.leggauss(32)
-    share = (points + 1.0) / 2.0  # of t / (1 + t)
-    times = share / (1.0 - share)
-    weights = weights / 2.0 / (1.0 - share) ** 2
+    nodes, masses, times, weights = _quadratures()
     num_slots = scores.shape[1]
     means = np.concatenate([scores, ghosts], axis=1)
     both = _shifted_sigmoid(means[:, :, np.newaxis] + nodes, _find_shift(means)[:, :, np.newaxis])
@@ -245,6 +241,18 @@ def _ghost_click_probability(scores: Floats, ghosts: Floats) -> Floats:
         ratios = slopes[:, :num_slots] / decays[:, :num_slots]
         total += weight * scale * decays.prod(axis=1) * ratios.sum(axis=1)
     return total
+
+
+@functools.cache
+def _quadratures() -> tuple[Floats, Floats, Floats, Floats]:
+    """Returns nodes and masses of N(0, 1), and nodes and weights of an integral over t > 0."""
+    nodes, masses = np.polynomial.hermite_e.hermegauss(16)
+    masses = masses / masses.sum()
+    points, weights = np.polynomial.legendre.leggauss(32)
+    share = (points + 1.0) / 2.0  # of t / (1 + t)
+    times = share / (1.0 - share)
+    weights = weights / 2.0 / (1.0 - share) ** 2
+    return nodes, masses, times, weights
 
 
 def ranking(

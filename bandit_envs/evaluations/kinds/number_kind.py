@@ -21,9 +21,13 @@ from bandit_envs.evaluations.passes import LogPart
 from bandit_envs.evaluations.policy_sums import FEWEST, Found, Key, PolicySums
 from bandit_envs.logged import BanditLog
 from bandit_envs.logged.estimators import KernelIPS, actions_of
-from bandit_envs.logged.estimators.bandwidths import SHARES, KernelOfLog, NumberSums
 from bandit_envs.logged.estimators.estimate import EstimateSums
-from bandit_envs.logged.estimators.kernel_estimators import find_moved
+from bandit_envs.logged.estimators.kernel_estimators import (
+    SHARES,
+    KernelOfLog,
+    NumberSums,
+    find_moved,
+)
 from bandit_envs.logged.estimators.terms import Terms
 from bandit_envs.logged.estimators.tuning import find_last_accepted
 from bandit_envs.logged.features import spec_of_rows

@@ -15,9 +15,9 @@ from bandit_envs.base.checks import (
     check_number,
     check_positive,
 )
-from bandit_envs.datasets.outcomes import Outcomes, number_rows
+from bandit_envs.datasets.outcomes import Outcomes, number_equal_rows
 from bandit_envs.evaluations.named import collect
-from bandit_envs.evaluations.observer import LogObserver
+from bandit_envs.evaluations.passes import LogObserver
 from bandit_envs.evaluations.routing.curves import PriceCurves
 from bandit_envs.evaluations.routing.held_out import Trial
 from bandit_envs.evaluations.routing.points import FEWEST_ROWS, estimate_mean
@@ -33,6 +33,7 @@ from bandit_envs.evaluations.routing.routers import (
 from bandit_envs.logged.estimators.problems import find_few_rows
 from bandit_envs.policies import Policy
 from bandit_envs.policies.models.constant_feature import LACKS_CONSTANT
+from bandit_envs.showing.merged_texts import say_of_each
 from bandit_envs.tables.encoding import NumberColumn, TableEncoding
 from bandit_envs.tables.errors import name_some
 
@@ -122,7 +123,8 @@ def evaluate_prices(
     tried = _prices_of(learned, prices)
     points = [point for router in routers for point in trial.try_prices(router, tried)]
     notes = [*_describe(outcomes, trial)]
-    notes += [f"{each.name} {LACKS_CONSTANT}." for each in routers if each.lacks_constant(learned)]
+    lacking = [each.name for each in routers if each.lacks_constant(learned)]
+    notes += [f"{say_of_each(lacking, LACKS_CONSTANT)}."] if lacking else []
     if prices is not None and all(math.isnan(point.price) for point in points):
         notes.append("No policy learns, so the prices change nothing.")
     at_budget = []
@@ -217,7 +219,7 @@ def _complete_requests(outcomes: Outcomes) -> Requests:
         raise ValueError("the table has no costs; expected a cost of each outcome")
     units = outcomes.units
     if units is None:
-        units = number_rows(outcomes.contexts)
+        units = number_equal_rows(outcomes.contexts)
     found = Requests(
         contexts=outcomes.contexts,
         scores=outcomes.rewards,

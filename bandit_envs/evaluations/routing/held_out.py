@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_envs.evaluations.observer import LogObserver, observed_pass
+from bandit_envs.evaluations.passes import LogObserver, observed_pass
 from bandit_envs.evaluations.routing.mixes import Frontier
 from bandit_envs.evaluations.routing.points import (
     Compared,

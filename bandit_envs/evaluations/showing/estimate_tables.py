@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias
 
 from bandit_envs.evaluations.candidates import LOGGED
 from bandit_envs.evaluations.estimate_rows import EstimateRow, Evaluated
+from bandit_envs.evaluations.showing.reasons import Reasons
 from bandit_envs.logged.summary import LogSummary
 from bandit_envs.names.visible import visible
 from bandit_envs.showing.latex import escape, to_latex
@@ -47,30 +48,32 @@ class Shown(Protocol):
         """Sentences that say what the estimates are of."""
 
 
-def estimates_table(found: Shown, warnings: Sequence[str]) -> Table:
+def estimates_table(found: Shown, reasons: Reasons) -> Table:
     """Returns the estimates and gains, those of segments in groups of their own.
 
     Args:
         found: the evaluation.
-        warnings: reasons to distrust estimates, by whose places rows have them.
+        reasons: to distrust estimates, by whose numbers rows have them.
     """
     level = f"({100.0 * found.confidence:.4g}% interval)"
-    names = ["rows", "effective rows", *(["warning"] if warnings else [])]
+    names = ["rows", "effective rows", *(["warning"] if reasons.lines() else [])]
 
-    def details(row: EstimateRow) -> list[Cell | None]:
+    def details(row: EstimateRow, is_of_segment: bool) -> list[Cell | None]:
         cells = [Cell(f"{row.rows:,}"), Cell(f"{row.effective_sample_size:,.0f}")]
-        if not warnings:
+        if len(names) == len(cells):
             return [*cells]
-        if not row.warnings:
-            return [*cells, None]
-        return [*cells, Cell(f"[{warnings.index(row.warnings) + 1}]")]
+        number = reasons.number(row, is_of_segment)
+        return [*cells, None if number is None else Cell(f"[{number}]")]
 
     columns, groups = _numbers(found, _with_four_decimals, f"value {level}", f" {level}")
     return Table(
         stubs=STUBS,
         columns=[*columns, *map(NumericColumn, names)],
         groups=[
-            Group(heading, [(texts, [*cells, *details(row)]) for row, texts, cells in rows])
+            Group(
+                heading,
+                [(texts, [*cells, *details(row, bool(heading))]) for row, texts, cells in rows],
+            )
             for heading, rows in groups
         ],
     )
@@ -89,21 +92,6 @@ def latex_of_estimates(found: Shown) -> str:
         ],
     )
     return to_latex(table, [*_explain_in_latex(found, rows)])
-
-
-def find_warnings(found: Shown) -> list[str]:
-    """Returns the reasons to distrust estimates, each once."""
-    return list(dict.fromkeys(row.warnings for row in found.all_rows if row.warnings))
-
-
-def count_first(found: Shown) -> int:
-    """Returns how many warnings are of estimates from all rows; they have the first numbers."""
-    return len({row.warnings for row in found.rows if row.warnings})
-
-
-def number_texts(warnings: Sequence[str]) -> list[str]:
-    """Returns reasons to distrust estimates with their numbers."""
-    return [f"[{number}] {text}" for number, text in enumerate(warnings, start=1)]
 
 
 def weights_grid(evaluated: Sequence[Evaluated]) -> Grid:

@@ -17,15 +17,13 @@ from bandit_envs.evaluations.showing.estimate_figures import (
 from bandit_envs.evaluations.showing.estimate_tables import (
     STUBS,
     Shown,
-    count_first,
     estimates_table,
-    find_warnings,
     items_grid,
-    number_texts,
     title_of_items,
     weights_grid,
 )
 from bandit_envs.evaluations.showing.headline import name_baseline
+from bandit_envs.evaluations.showing.reasons import Reasons
 from bandit_envs.showing import plots
 from bandit_envs.showing.page import Section, make_page
 
@@ -34,7 +32,8 @@ WEIGHTS_EXPLAINED = (
     "log. The mean of the weights is near 1 if the propensities are right.",
     "Effective rows are how many rows of equal weight would tell as much. If the log has all "
     "probabilities, they are also shown as expected, whatever actions were drawn. A Pareto k above "
-    "0.5 says that the tail of the weights is heavy: a few rows decide if the largest is large.",
+    "0.5 says that the tail of the weights is heavy: a few rows decide if the largest is large. It "
+    "is -1 if the weights have no tail, and inf if too few of them are large to tell.",
 )
 
 ITEMS_EXPLAINED = (
@@ -74,8 +73,8 @@ def estimates_section(found: Shown, title: str) -> Section:
         found: the evaluation.
         title: of the section.
     """
-    warnings = find_warnings(found)
-    table = estimates_table(found, warnings)
+    reasons = Reasons.of(found.rows, found.segments)
+    table = estimates_table(found, reasons)
     return Section(
         title,
         [found.headline()],
@@ -83,14 +82,14 @@ def estimates_section(found: Shown, title: str) -> Section:
         picture=lambda: plots.to_image(draw_estimates(found.rows, found.baseline)),
         table=table.grid(table.groups[0]),
         texts=len(STUBS),
-        notes=[*_explain(found), *found.notes, *number_texts(warnings)[: count_first(found)]],
+        notes=[*_explain(found), *found.notes, *reasons.lines()[: len(reasons.of_all)]],
     )
 
 
 def _sections_of_segments(found: Shown) -> Iterator[Section]:
     """Yields a section with the gains in all segments, and one with the estimates in each."""
-    warnings = find_warnings(found)
-    table = estimates_table(found, warnings)
+    reasons = Reasons.of(found.rows, found.segments)
+    table = estimates_table(found, reasons)
     groups = table.groups[1:]
     gains = [(name, row) for name, rows in found.segments.items() for row in rows if row.gain_rows]
     if found.is_over_time and found.segments:
@@ -109,7 +108,7 @@ def _sections_of_segments(found: Shown) -> Iterator[Section]:
         yield Section(f"By {found.by}")
     for group in groups:
         yield Section(group.heading, table=table.grid(group), texts=len(STUBS), level=3)
-    others = number_texts(warnings)[count_first(found) :]
+    others = reasons.lines()[len(reasons.of_all) :]
     if others:
         yield Section("Warnings", others, level=3)
 

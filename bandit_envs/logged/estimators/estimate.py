@@ -240,7 +240,9 @@ class Estimate:
     max_weight: float  #: before any clipping
     share_of_large_weights: float  #: of rows whose weight exceeds 100
     bias: float  #: expected value less the truth, by changed weights; negative if it is too low
-    pareto_k: float  #: how heavy the tail of weighted rewards, or errors, is; above 0.7 is bad
+    #: How heavy the tail of weighted rewards, or errors, is: above 0.7 is bad. It is -1 if there is
+    #: no tail, as of equal values, and inf if too few values are large to tell.
+    pareto_k: float
     sums: EstimateSums = dataclasses.field(repr=False, compare=False)
     terms: Iterable[SummedRows] = dataclasses.field(repr=False, compare=False)
 
@@ -266,8 +268,12 @@ class Estimate:
     def influence_sums(self) -> InfluenceSums:
         """Returns the sums of rows whose mean is the estimate, without any change of weights.
 
-        Of ratios of many slots, they take another pass over the rows.
+        Of ratios of many slots, they take another pass over the rows, once.
         """
+        return self._influences
+
+    @functools.cached_property
+    def _influences(self) -> InfluenceSums:
         found = self.sums.influence_sums()
         if found is not None:
             return found

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bandit_envs.arrays import Floats, Mask
-from bandit_envs.logged.files.reward_export import NOT_KNOWN, Export
 from bandit_envs.logged.files.scan import BATCH_ROWS
-from bandit_envs.logged.files.sorted_rewards import DAY, Matches, SortedRewards
+from bandit_envs.logged.files.sorted_rewards import DAY, NOT_KNOWN, Export, Matches, SortedRewards
 from bandit_envs.logged.files.unit_columns import read_units
 from bandit_envs.tables.cells import cells_of, find_zones, read_reals, read_seconds
 from bandit_envs.tables.errors import check_column, name_some

@@ -20,7 +20,7 @@ BUCKETS = 4096
 ROUNDED = 1e-12  # of all weights, below which what others have is nothing but rounding
 
 
-def number_rows(first_row: int | Indices, size: int) -> Indices:
+def find_row_numbers(first_row: int | Indices, size: int) -> Indices:
     """Returns the numbers of rows in the whole log: [n].
 
     Args:
@@ -53,12 +53,12 @@ class RowBlocks(NamedTuple):
         """Returns the blocks of the units of rows, or of their numbers, where there are no units.
 
         Args:
-            first_row: as for `number_rows`.
+            first_row: as for `find_row_numbers`.
             size: the number of rows.
             unit: [n], of the rows; None if each is a unit of its own.
         """
         if unit is None:
-            return cls(_first_bits(number_rows(first_row, size), BLOCKS), BLOCKS)
+            return cls(_first_bits(find_row_numbers(first_row, size), BLOCKS), BLOCKS)
         return cls(_first_bits(unit, BUCKETS), BUCKETS)
 
     @property

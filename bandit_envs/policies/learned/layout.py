@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bandit_envs.base.checks import short_repr
-from bandit_envs.base.foreign_models import ForeignModel
+from bandit_envs.base.saving import ForeignModel
 from bandit_envs.nests import Nest, map_structure
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.arrays import Floats, Mask
 from bandit_envs.base.checks import short_repr
-from bandit_envs.base.foreign_models import ForeignModel
+from bandit_envs.base.saving import ForeignModel
 from bandit_envs.nests import Nest
 
 Warm: TypeAlias = Literal["mean", "empirical_bayes"]

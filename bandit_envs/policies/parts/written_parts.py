@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bandit_envs.base.checks import short_repr
-from bandit_envs.base.foreign_models import EncodedModel
+from bandit_envs.base.saving import EncodedModel
 from bandit_envs.policies.models.value_model import Model
 from bandit_envs.policies.parts.registry import FITTED, MODELS, RULES
 from bandit_envs.policies.rules.rule import Rule

@@ -19,7 +19,7 @@ from bandit_envs.arrays import Array, Floats, Rng
 from bandit_envs.base.archives import CONTENT_ERRORS
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.extras import import_extra
-from bandit_envs.base.foreign_models import ForeignModel
+from bandit_envs.base.saving import ForeignModel
 from bandit_envs.names.notation import undisturbed
 from bandit_envs.names.users_code import describe, text_of
 

@@ -45,6 +45,11 @@ def find_notes(
     total = int(decisions.chosen.sum())
     if not facts.can_learn:
         yield "The policy does not learn from rewards: its choices stay as they are."
+    if decisions.after_stop:
+        yield (
+            "After the stop of the test, its winner alone is served, as it should be. These "
+            "decisions tell nothing of other variants, and weights leave them out."
+        )
     if decisions.certain == total > 0:
         yield "All decisions were certain: the log tells nothing of what others would have earned."
     # Of an item that was offered a few times, a low weight may well be chance.
@@ -72,5 +77,5 @@ def _is_too_rare(action: int, row: ActionReport, decisions: DecisionSums) -> boo
     """
     if row.decisions < FEWEST or row.weight + ERRORS * row.weight_error >= 1.0:
         return False
-    elsewhere = (1.0 - row.weight) * decisions.available[:, action].sum()
+    elsewhere = (1.0 - row.weight) * decisions.weighed[:, action].sum()
     return bool(elsewhere * decisions.smallest >= MISSING)

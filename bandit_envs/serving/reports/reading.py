@@ -19,13 +19,14 @@ from bandit_envs.logged.files.served.typed_queries import TypedQuery, damage
 from bandit_envs.policies.split_tests import SplitReport
 from bandit_envs.serving.reports.notes import FileFacts, find_notes
 from bandit_envs.serving.reports.periods import Periods
-from bandit_envs.serving.reports.report import ServiceReport
+from bandit_envs.serving.reports.report import ServiceReport, count
 from bandit_envs.serving.reports.report_rows import ActionReport, MeasureReport, PeriodReport
 from bandit_envs.serving.reports.scanning import scan_decisions, scan_items, scan_rewards
 from bandit_envs.serving.reports.served_policies import ServedPolicies
 from bandit_envs.serving.reports.served_test import make_test, replay_test, with_measure
 from bandit_envs.serving.reports.shown_actions import FixedActions, MostChosenItems, ShownActions
 from bandit_envs.serving.reports.summing import DecisionSums, RewardRows, RewardsByPeriod, divide
+from bandit_envs.serving.schedule import Schedule
 
 if TYPE_CHECKING:
     from bandit_envs.evaluations import Evaluation
@@ -64,7 +65,9 @@ def read_report(
 ) -> ServiceReport:
     """Returns what a file of decisions tells, while services may write to it.
 
-    The file is read in batches, and not changed.
+    The file is read in batches, and not changed. It does not know the timeout of its service: a
+    decision waits until the service notes in the file that its time is over. The `report` of a
+    service does not depend on that.
 
     Args:
         path: of the file.
@@ -78,6 +81,26 @@ def read_report(
         OSError: the file cannot be read.
         ValueError: it is something else, or a reward is out of the range.
     """
+    return make_report(
+        path,
+        policies,
+        estimators,
+        schedule=Schedule(),
+        reward_range=reward_range,
+        confidence=confidence,
+    )
+
+
+def make_report(
+    path: str | os.PathLike[str],
+    policies: Any = None,
+    estimators: Any = None,
+    *,
+    schedule: Schedule,
+    reward_range: tuple[float, float] | None = None,
+    confidence: float = 0.95,
+) -> ServiceReport:
+    """Returns what `read_report` does, by a schedule that says how long decisions wait."""
     check_confidence(confidence)
     file = DecisionFile.open(Path(path))
     facts = _read_facts(file)
@@ -85,10 +108,11 @@ def read_report(
     shown_range = known_range if max(map(abs, known_range)) < MAX_REWARD else None
     periods = Periods.between(facts.first_time, facts.last_time)
     shown = _find_shown(file, periods)
-    decisions = DecisionSums(periods, shown.number)
+    now = max(time.time(), facts.last_time)
+    decisions = DecisionSums(periods, shown.number, schedule.last_over(now))
     policy_sums = ServedPolicies(periods, facts.policies)
     for decision_rows in scan_decisions(file, shown):
-        decisions.add(decision_rows)
+        decisions.add(decision_rows, policy_sums.are_after_stop(decision_rows))
         policy_sums.add_decisions(decision_rows)
     rewards = RewardsByPeriod(
         periods,
@@ -112,7 +136,8 @@ def read_report(
     if policies is not None and number < FEWEST_REWARDS:
         policies = None
         notes.append(TOO_SHORT)
-    now = max(time.time(), facts.last_time)
+    if decisions.overdue and schedule.timeout_reward is not None:
+        notes.append(_note_overdue(decisions.overdue, schedule.timeout_reward))
     ages = now - np.concatenate([np.zeros(0), *decisions.pending_times])
     return ServiceReport(
         name=file.path.name,
@@ -120,12 +145,13 @@ def read_report(
         time=now,
         decisions=int(decisions.chosen.sum()),
         rewards=number,
-        timeouts=facts.timeouts,
+        timeouts=facts.timeouts + decisions.overdue,
         pending=len(ages),
         oldest=float(ages.max(initial=0.0)),
         median_age=float(np.median(ages)) if len(ages) else math.nan,
         mean_reward=divide(rewards.total.sum(), rewards.count.sum()),
         certain=decisions.certain,
+        after_stop=decisions.after_stop,
         smallest_probability=decisions.smallest,
         has_contexts=facts.has_contexts,
         period=periods.name,
@@ -139,6 +165,12 @@ def read_report(
         test=_report_test(file, shown, facts.policies[-1], [each.name for each in measures]),
         measures=measures,
     )
+
+
+def _note_overdue(number: int, reward: float) -> str:
+    """Returns the note of a report on timeouts that no event of the file has counted yet."""
+    whose = f"{count(number, 'decision')} whose timeout has passed"
+    return f"The reward {reward:g} of {whose} counts once the service learns."
 
 
 def _find_shown(file: DecisionFile, periods: Periods) -> ShownActions:
@@ -241,6 +273,7 @@ def _report_actions(
     for action, name in enumerate(shown.names):
         available = decisions.available[part, action].sum()
         chosen = decisions.chosen[part, action].sum()
+        weighed = decisions.weighed[part, action].sum()
         spread = math.sqrt(decisions.variances[part, action].sum()) if chosen else math.nan
         row = ActionReport(
             action=name,
@@ -251,8 +284,8 @@ def _report_actions(
             value=float(rewards.values[end, action]),
             low=float(rewards.lows[end, action]),
             high=float(rewards.highs[end, action]),
-            weight=divide(decisions.weights[part, action].sum(), available),
-            weight_error=divide(spread, available),
+            weight=divide(decisions.weights[part, action].sum(), weighed),
+            weight_error=divide(spread, weighed),
         )
         found.append(row)
     return found

@@ -20,6 +20,7 @@ from bandit_envs.serving.reports.report_rows import (
     PeriodReport,
     PolicyReport,
 )
+from bandit_envs.showing.merged_texts import merge_texts
 from bandit_envs.showing.page import Section, make_page
 from bandit_envs.showing.tables import Grid, interval_text, to_text
 
@@ -68,6 +69,8 @@ class ServiceReport:
             often; None for fixed actions.
         test: of variants, as the policy knows it; None if the policy is no `SplitTestPolicy`.
         measures: further rewards by name, such as costs.
+        after_stop: of the certain decisions, those after the stop of a test, whose winner alone is
+            served.
     """
 
     name: str
@@ -93,6 +96,7 @@ class ServiceReport:
     num_items: int | None = None
     test: SplitReport | None = None
     measures: list[MeasureReport] = dataclasses.field(default_factory=list)
+    after_stop: int = 0
 
     @property
     def noun(self) -> str:
@@ -136,6 +140,8 @@ class ServiceReport:
             yield f"{count(self.timeouts, 'decision')} without a reward before the timeout"
         if self.decisions:
             certain = f"{self.certain / self.decisions:.1%} of the decisions were certain"
+            if self.after_stop:
+                certain += f" ({count(self.after_stop, 'decision')} after the stop of the test)"
             smallest = f"the smallest probability of a decision was {self.smallest_probability:.3g}"
             yield f"{certain}; {smallest}"
 
@@ -299,16 +305,18 @@ class ServiceReport:
 def _estimates(evaluation: Evaluation) -> Grid:
     """Returns the headings, and a row for each policy and estimator."""
     from bandit_envs.evaluations.showing.estimate_tables import estimates_table  # noqa: PLC0415
+    from bandit_envs.evaluations.showing.reasons import Reasons  # noqa: PLC0415
 
-    table = estimates_table(evaluation, ())
+    table = estimates_table(evaluation, Reasons())
     return table.grid(table.groups[0])
 
 
 def notes_of(evaluation: Evaluation) -> list[str]:
     """Returns what policies have learned from, and reasons to distrust estimates."""
-    warned = [row for row in evaluation.rows if row.warnings]
-    reasons = [f"{row.policy}, {row.estimator}: {row.warnings}" for row in warned]
-    return [*evaluation.notes, *reasons]
+    names = [f"{row.policy}, {row.estimator}" for row in evaluation.rows]
+    reasons = merge_texts([row.warnings for row in evaluation.rows])
+    found = [f"{'; '.join(names[place] for place in each.places)}: {each.text}" for each in reasons]
+    return [*evaluation.notes, *found]
 
 
 def count(number: int, noun: str) -> str:
@@ -332,7 +340,7 @@ def _action_cells(row: ActionReport) -> list[str]:
     return [
         row.label,
         f"{row.decisions:,}",
-        f"{row.share:.1%}" if has_weight else "",
+        f"{row.share:.1%}" if row.share == row.share else "",
         f"{row.rewards:,.0f}",
         f"{row.value:.4f}" if row.value == row.value else "",
         interval_text(f"{row.low:.4f}", f"{row.high:.4f}") if row.low == row.low else "",

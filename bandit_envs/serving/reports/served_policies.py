@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bandit_envs.arrays import Floats, Indices
+from bandit_envs.arrays import Floats, Indices, Mask
 from bandit_envs.logged.files.served.decision_tables import PolicyRow
 from bandit_envs.serving.reports.periods import Periods
 from bandit_envs.serving.reports.report_rows import PolicyReport
@@ -27,6 +27,7 @@ class ServedPolicies:
         self._periods = periods
         self._policies = policies
         self._starts = np.array([row.number for row in policies])
+        self._are_tests = np.array([row.test is not None for row in policies])
         shape = (len(policies), periods.number)
         self._decisions = np.zeros(shape)
         self._rewards = np.zeros(shape)
@@ -36,6 +37,13 @@ class ServedPolicies:
         """Takes in the next decisions."""
         self._decisions += self._count(rows.numbers, rows.times)
 
+    def are_after_stop(self, rows: DecisionRows) -> Mask:
+        """Returns which decisions saw the winner of a test alone, as the test had stopped: [n].
+
+        While a test goes on, each variant has a share of the users.
+        """
+        return self._are_tests[self._find(rows.numbers)] & rows.are_certain
+
     def add_rewards(self, rows: RewardRows) -> None:
         """Takes in the next rewards."""
         self._rewards += self._count(rows.numbers, rows.times)
@@ -43,10 +51,13 @@ class ServedPolicies:
 
     def _count(self, numbers: Indices, times: Floats, weights: Floats | None = None) -> Floats:
         """Returns how many rows are of each policy in each period, or the sums of weights."""
-        policies = np.searchsorted(self._starts, numbers, side="right") - 1
-        cells = policies * self._periods.number + self._periods.find(times)
+        cells = self._find(numbers) * self._periods.number + self._periods.find(times)
         found = np.bincount(cells, weights, self._decisions.size)
         return np.asarray(found.reshape(self._decisions.shape), np.float64)
+
+    def _find(self, numbers: Indices) -> Indices:
+        """Returns which policies have made decisions."""
+        return np.asarray(np.searchsorted(self._starts, numbers, side="right") - 1)
 
     def report(self, starts: Sequence[float]) -> list[PolicyReport]:
         """Returns what each policy has earned.

@@ -33,6 +33,11 @@ class DecisionRows(NamedTuple):
     has_others: Mask
     is_pending: Mask
 
+    @property
+    def are_certain(self) -> Mask:
+        """Which had the probability 1, though there were other actions: [n]."""
+        return (self.probabilities >= 1.0) & self.has_others
+
 
 class RewardRows(NamedTuple):
     """Rewards in the order in which they came: arrays [n], and one [n, K].
@@ -52,33 +57,40 @@ class DecisionSums:
     """Counts decisions and weights by period and action: arrays [P, K] or [P].
 
     The weight of a decision for action a is 1 / p where a was drawn with probability p, and 0
-    elsewhere. Its mean is 1 over the decisions in which a could be drawn.
+    elsewhere. Its mean is 1 over the decisions in which a could be drawn. Those after the stop of a
+    test, in which its winner alone could be drawn, have no weights.
 
     Args:
         periods: P periods.
         num_actions: K.
+        last_over: decisions up to this time wait for their rewards no more.
     """
 
-    def __init__(self, periods: Periods, num_actions: int) -> None:
+    def __init__(self, periods: Periods, num_actions: int, last_over: float = -math.inf) -> None:
         self._periods = periods
+        self._last_over = last_over
         shape = (periods.number, num_actions)
         self.chosen = np.zeros(shape)
         self.available = np.zeros(shape)
+        self.weighed = np.zeros(shape)  # decisions that have weights
         self.weights = np.zeros(shape)
         self.variances = np.zeros(shape)  # of the sums of weights, without bias
         self.pending = np.zeros(periods.number)
+        self.overdue = 0  # decisions that wait no more, though no event says so yet
         self.certain = 0  # decisions with probability 1, though there were others
+        self.after_stop = 0  # of these, those after the stop of a test
         self.smallest = 1.0  # probability
         self._log_term = math.log(num_actions / FALSE_ALARM)
         self._bounds = [BernsteinSums() for _ in range(num_actions)]
         self.pending_times: list[Floats] = []
 
-    def add(self, rows: DecisionRows) -> None:
-        """Takes in the next decisions."""
+    def add(self, rows: DecisionRows, are_after_stop: Mask) -> None:
+        """Takes in the next decisions, and which of them were after the stop of a test."""
         number, num_actions = self.chosen.shape
         places = self._periods.find(rows.times)
         cells = places * num_actions + rows.actions
-        inverse = 1.0 / rows.probabilities
+        have_weights = ~are_after_stop
+        inverse = have_weights / rows.probabilities
 
         def count(weights: Floats | None = None) -> Floats:
             found = np.bincount(cells, weights, number * num_actions)
@@ -90,13 +102,19 @@ class DecisionSums:
         for action in range(num_actions):
             is_available = rows.available[:, action]
             self.available[:, action] += np.bincount(places, is_available, number)
-            weights = np.where(rows.actions == action, inverse, 0.0)[is_available]
+            is_weighed = is_available & have_weights
+            self.weighed[:, action] += np.bincount(places, is_weighed, number)
+            weights = np.where(rows.actions == action, inverse, 0.0)[is_weighed]
             if len(weights):
                 known = self._bounds[action]
                 self._bounds[action], _ = BOUND.add(known, weights, self._log_term, smallest=0.0)
-        self.pending += np.bincount(places, rows.is_pending, number)
-        self.pending_times.append(rows.times[rows.is_pending])
-        self.certain += int(np.sum((rows.probabilities >= 1.0) & rows.has_others))
+        is_over = rows.times <= self._last_over
+        self.overdue += int(np.sum(rows.is_pending & is_over))
+        is_pending = rows.is_pending & ~is_over
+        self.pending += np.bincount(places, is_pending, number)
+        self.pending_times.append(rows.times[is_pending])
+        self.certain += int(np.sum(rows.are_certain))
+        self.after_stop += int(np.sum(are_after_stop))
         self.smallest = min(self.smallest, float(rows.probabilities.min()))
 
     def is_too_often(self, action: int) -> bool:

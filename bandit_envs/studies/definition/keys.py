@@ -32,6 +32,7 @@ from bandit_envs.policies.contextual import lacks_constant
 from bandit_envs.policies.delayed import learner
 from bandit_envs.policies.models.constant_feature import LACKS_CONSTANT
 from bandit_envs.policies.policy_choice import PolicyChoice
+from bandit_envs.showing.merged_texts import say_of_each
 
 DEFAULT_PANELS = ("reward", "percent_optimal", "lost_reward")
 
@@ -291,6 +292,7 @@ def find_unknown_metrics(
 ) -> dict[str, str]:
     """Lets every policy take a step, and returns which metrics are unknown, and why."""
     unknown: dict[str, str] = {}
+    lacking: list[str] = []
     one_of_each = list({policy.name: policy for policy in policies}.values())
     for environment in environments:
         subject = f"environment {environment}"
@@ -305,9 +307,11 @@ def find_unknown_metrics(
                 reasons = _reasons_against(names, env, policy)
             contexts = _contexts_of(env)
             if contexts is not None and lacks_constant(policy, contexts):
-                warnings.warn(f"{subject} {LACKS_CONSTANT}", stacklevel=2)
+                lacking.append(subject)
             for name, reason in reasons.items():
                 unknown[name] = f"environment {environment} has no {name}: {reason}".rstrip(": ")
+    if lacking:
+        warnings.warn(say_of_each(lacking, LACKS_CONSTANT), stacklevel=2)
     return unknown
 
 

@@ -101,8 +101,8 @@ class Study:
     means."""
 
     labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """What figures and tables write, by the texts of environments and policies; of others, the name
-    and the parameters. In a study file, the key `label` of their tables."""
+    """What figures, tables and data frames write, by the texts of environments and policies; of
+    others, names and parameters. In a study file, the key `label` of their tables."""
 
     colors: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Colours of matplotlib. In a study file, the key `color` of the same tables."""

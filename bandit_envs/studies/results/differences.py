@@ -16,6 +16,7 @@ from bandit_envs.metrics import Quantity, Statistics, of_runs
 from bandit_envs.metrics.holm import holm
 from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.rounding import is_constant, merge_ties, subtract
+from bandit_envs.studies.definition.given_labels import TableNames
 from bandit_envs.studies.definition.study import Study
 
 if TYPE_CHECKING:
@@ -129,12 +130,13 @@ def _subtract(ours: Floats, theirs: Floats) -> Floats:
 
 
 def describe_differences(
-    found: Sequence[PairDifference], confidence: float, resamples: int
+    found: Sequence[PairDifference], names: TableNames, confidence: float, resamples: int
 ) -> list[Difference]:
     """Returns a row for each difference and quantity.
 
     Args:
         found: the differences.
+        names: of the environments and policies.
         confidence: the probability that the intervals hold.
         resamples: how often the bootstrap draws all runs anew.
     """
@@ -149,8 +151,8 @@ def describe_differences(
             low, high = statistics.interval(level)
             bootstrap_low, bootstrap_high = _bootstrap(values, level, number)
             row = Difference(
-                environment=str(difference.pair.environment),
-                policy=str(difference.pair.policy),
+                environment=names.environments[str(difference.pair.environment)],
+                policy=names.policies[str(difference.pair.policy)],
                 quantity=name,
                 difference=float(statistics.mean),
                 low=float(low),

@@ -76,9 +76,9 @@ def run(
     check_expected_values(study)
     watcher = observer or RunObserver()
     results = Results(Path(folder), study)
-    # Tasks limit the threads of linear algebra in their process, which may be this one.
-    own_threads = threadpoolctl.threadpool_limits(1 if backend == "threading" else None)
-    with own_threads, start_workers(backend, workers, address) as apply, results.lock(overwrite):
+    # Tasks may run in this process, in which workers limit the threads of linear algebra only once.
+    one_thread = threadpoolctl.threadpool_limits(1)
+    with one_thread, start_workers(backend, workers, address) as apply, results.lock(overwrite):
         results.load()
         try:
             problems = _run_missing(results, apply, watcher)

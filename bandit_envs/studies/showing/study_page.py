@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.showing.page import Section, has_charts, make_page
 from bandit_envs.showing.styles import MOST
 from bandit_envs.showing.tables import Grid, p_text
+from bandit_envs.studies.definition.given_labels import TableNames
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.definition.study_file import study_text
-from bandit_envs.studies.results.differences import compare_to, corrected_p_values
+from bandit_envs.studies.results.differences import (
+    PairDifference,
+    compare_to,
+    corrected_p_values,
+)
 from bandit_envs.studies.results.expected import Comparison, compare_with_expected
 from bandit_envs.studies.showing.ranked_policies import (
     choose_lines,
@@ -22,6 +28,7 @@ from bandit_envs.studies.showing.shown_environments import (
     describe_most_different,
 )
 from bandit_envs.studies.showing.study_cells import difference_cell, summary_cell
+from bandit_envs.studies.showing.study_headline import say_who_leads
 
 if TYPE_CHECKING:
     from bandit_envs.showing.charts import Chart
@@ -49,14 +56,19 @@ def study_page(study: Study, pairs: Sequence[PairResult], notes: Sequence[str] =
         pairs: what has finished of it.
         notes: lines below the summary.
     """
-    lines = [f"{study.runs} runs of {study.steps} steps, {study.spread}"]
+    baseline = study.policy[0]
+    differences = compare_to(baseline, study, pairs)
+    lines = [
+        *say_who_leads(study, baseline, differences),
+        f"{study.runs} runs of {study.steps} steps, {study.spread}",
+    ]
     below = list(notes) if pairs else ["Nothing has finished."]
     ranked = rank_policies(study, pairs) if len(study.policy) > MOST else []
     sections = []
     if ranked:
         sections.append(Section("Ranking", [RANKED], table=ranking_table(study, pairs, ranked)))
     sections.append(Section("Results", table=_summary(study, pairs), texts=2, notes=below))
-    sections += _differences(study, pairs)
+    sections += _differences(study, baseline, differences)
     comparison = compare_with_expected(study, pairs)
     if comparison:
         grid = [Comparison._fields, *(list(map(str, row)) for row in comparison)]
@@ -77,14 +89,15 @@ def _summary(study: Study, pairs: Sequence[PairResult]) -> Grid:
             label += f" ({pair.runs} runs so far)"
         cells = [str(summary_cell(study, pair, name)) for name in study.summary]
         grid.append([study.environment_label(pair.environment), label, *cells])
-    grid += [["", f"{policy} (failed)", *("" for _ in headings)] for policy in study.failed]
+    names = TableNames.of(study).policies
+    grid += [["", f"{names[text]} (failed)", *("" for _ in headings)] for text in study.failed]
     return grid
 
 
-def _differences(study: Study, pairs: Sequence[PairResult]) -> Iterator[Section]:
+def _differences(
+    study: Study, baseline: PolicyChoice, found: Sequence[PairDifference]
+) -> Iterator[Section]:
     """Yields how the runs of each policy differ from those of the first, with p-values."""
-    baseline = study.policy[0]
-    found = compare_to(baseline, study, pairs)
     if not found or not found[0].runs:
         return
     names = list(found[0].runs)

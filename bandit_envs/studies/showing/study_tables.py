@@ -14,6 +14,7 @@ from bandit_envs.base.saving import atomic_file
 from bandit_envs.metrics import QUANTITIES, Quantity, kept_steps, of_runs
 from bandit_envs.running.tracking import Track, track_nothing
 from bandit_envs.showing.tables import csv_rows, text_cell
+from bandit_envs.studies.definition.given_labels import TableNames
 from bandit_envs.studies.definition.study import Study
 
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ class CsvWriter:
         self._file = file
         self._table = table
         self._study = study
+        self._names = TableNames.of(study)
         self._is_first = True
 
     def write(self, pair: PairResult) -> None:
@@ -117,7 +119,8 @@ class CsvWriter:
             self._file.write(csv_rows([("environment", "policy", table.counter, *columns)]))
             self._is_first = False
         if is_finished:
-            names = (text_cell(str(pair.environment)), text_cell(str(pair.policy)))
+            place = self._names.environments[str(pair.environment)]
+            names = (text_cell(place), text_cell(self._names.policies[str(pair.policy)]))
             cells = [map("{:.10g}".format, column) for column in columns.values()]
             self._file.write(csv_rows((*names, *row) for row in zip(table.numbers, *cells)))
 

@@ -10,6 +10,7 @@ from bandit_envs.policies.registry import POLICIES
 from bandit_envs.policies.rules import Greedy, ThompsonSampling, UpperBound
 from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import restart
+from tests.cases import for_each
 from tests.policies.contextual_parts import (
     CONTEXT,
     ITEMS,
@@ -95,7 +96,7 @@ def test_uncorrelated_features_lose_nothing(spec):
     np.testing.assert_allclose(np.square(found.whitening), variances, rtol=1e-9)
 
 
-@pytest.mark.parametrize("rows", [1, 5, 40])
+@for_each("rows", [1, 5, 40])
 def test_the_loss_of_a_diagonal_bayesian_ridge_is_that_of_its_batches(rows):
     policy = make_policy(BayesianRidge(diagonal=True), Greedy(), CONTEXT, rows, num_actions=1)
     rng = np.random.default_rng(4)
@@ -165,7 +166,7 @@ def test_float32_predicts_as_float64_after_many_steps(name):
     np.testing.assert_allclose(found, expected, rtol=0, atol=2e-4)
 
 
-@pytest.mark.parametrize("model", [Ridge, BayesianRidge, Logistic])
+@for_each("model", [Ridge, BayesianRidge, Logistic])
 def test_float32_refuses_what_it_cannot_hold_and_changes_nothing(model):
     policy = make_policy(model(dtype="float32"), Greedy())
     context = np.full((B, D), 1e10)

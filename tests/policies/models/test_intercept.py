@@ -16,6 +16,7 @@ from bandit_envs.policies.models import FourierFeatures, HybridRidge, Logistic, 
 from bandit_envs.policies.rules import Greedy, SquareCB, ThompsonSampling, UpperBound
 from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import restart
+from tests.cases import for_each
 from tests.policies.contextual_parts import (
     CONTEXT,
     ITEMS,
@@ -248,8 +249,8 @@ def test_shares_far_from_one_half_are_learned():
     np.testing.assert_allclose(means[0], [0.02, 0.9], atol=0.02)
 
 
-@pytest.mark.parametrize("rule", [UpperBound(0.1), ThompsonSampling(0.1)])
-@pytest.mark.parametrize("model", [Ridge(intercept=True), Ridge(diagonal=True, intercept=True)])
+@for_each("rule", [UpperBound(0.1), ThompsonSampling(0.1)])
+@for_each("model", [Ridge(intercept=True), Ridge(diagonal=True, intercept=True)])
 def test_actions_without_rewards_share_the_choices_with_the_best_one(model, rule):
     size = 3000
     policy = make_policy(model, rule, batch_size=size)
@@ -286,7 +287,7 @@ def test_an_action_is_found_however_much_more_it_pays():
     assert policy.action(restart(np.ones((1, D)), 1)) == K - 1
 
 
-@pytest.mark.parametrize(("start", "unseen"), [(0.25, 0.25), ("mean", 30.0)])
+@for_each(("start", "unseen"), [(0.25, 0.25), ("mean", 30.0)])
 def test_the_mean_of_an_action_without_rewards_is_the_initial_value(start, unseen):
     policy = make_policy(Ridge(initial_value=start, intercept=True), SquareCB())
     seen = observe(np.random.default_rng(0), CONTEXT)
@@ -303,7 +304,7 @@ def test_a_model_that_forgets_at_once_knows_the_last_step():
     np.testing.assert_allclose(means[:, 0], 100.0)
 
 
-@pytest.mark.parametrize("name", ["ridge", "diagonal", "logistic"])
+@for_each("name", ["ridge", "diagonal", "logistic"])
 def test_new_actions_start_from_the_mean_of_predictions(name):
     policy = make_policy(LINEAR[name], UpperBound())
     rng = np.random.default_rng(9)
@@ -328,14 +329,14 @@ def test_fourier_features_hand_it_on():
     np.testing.assert_allclose(means[:, 0], 1000.0 + x[:, 0], atol=0.5)
 
 
-@pytest.mark.parametrize("make", [LinUCBPolicy, LinearThompsonSamplingPolicy])
+@for_each("make", [LinUCBPolicy, LinearThompsonSamplingPolicy])
 def test_policies_with_names_take_it(make):
     policy = make(intercept=True, observation_spec=ITEMS)
     assert policy.model == Ridge(intercept=True)
     assert "intercept=True" in repr(policy)
 
 
-@pytest.mark.parametrize("model", [Ridge, Logistic, HybridRidge])
+@for_each("model", [Ridge, Logistic, HybridRidge])
 def test_it_is_a_bool_and_false_by_default(model):
     assert not model().intercept
     assert model() != model(intercept=True)

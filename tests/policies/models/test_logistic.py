@@ -10,6 +10,7 @@ from bandit_envs.policies.models.logistic_models import LogisticModels
 from bandit_envs.policies.rules import Greedy, ThompsonSampling
 from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import restart
+from tests.cases import for_each
 from tests.policies.contextual_parts import (
     CONTEXT,
     ITEMS,
@@ -77,9 +78,9 @@ def test_means_and_precisions_are_those_of_laplace_s_method(start, penalty, rows
         np.testing.assert_allclose(found.precision[0], precision, rtol=1e-6)
 
 
-@pytest.mark.parametrize("size", [1e-6, 1.0, 1e4, 1e8])
-@pytest.mark.parametrize("penalty", [1e-6, 1.0, 1e6])
-@pytest.mark.parametrize("rows", [1, 200])
+@for_each("size", [1e-6, 1.0, 1e4, 1e8])
+@for_each("penalty", [1e-6, 1.0, 1e6])
+@for_each("rows", [1, 200])
 def test_the_mode_is_found_whatever_the_size_of_the_features(size, penalty, rows):
     """The gradient there, in units of the posterior's deviation, is almost 0."""
     rng = np.random.default_rng(1)

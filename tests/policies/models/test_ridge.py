@@ -12,6 +12,7 @@ from bandit_envs.policies.models.ridge_models import add_rows
 from bandit_envs.policies.rules import Greedy, ThompsonSampling, UpperBound
 from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import restart
+from tests.cases import for_each
 from tests.policies.contextual_parts import (
     CONTEXT,
     ITEMS,
@@ -214,7 +215,7 @@ def test_models_that_fill_the_memory_are_announced_with_their_size():
             make_policy(Ridge(), Greedy(), ArraySpec((3540,), np.float32), num_actions=70)
 
 
-@pytest.mark.parametrize("counts", [[7], [1, 1, 1, 1, 1, 1, 1], [20, 1, 0, 3], [0, 0, 50, 1, 1, 1]])
+@for_each("counts", [[7], [1, 1, 1, 1, 1, 1, 1], [20, 1, 0, 3], [0, 0, 50, 1, 1, 1]])
 def test_rows_are_added_to_their_models_however_they_are_spread(counts):
     rng, dim = np.random.default_rng(0), 3
     model = rng.permutation(np.repeat(np.arange(len(counts)), counts))

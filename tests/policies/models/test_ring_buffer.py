@@ -1,14 +1,14 @@
 """The last rows that a model remembers."""
 
 import numpy as np
-import pytest
 
 from bandit_envs.policies.models.ring_buffer import RingBuffer
+from tests.cases import for_each
 
 C = 4
 
 
-@pytest.mark.parametrize("sizes", [[1] * 9, [3, 3, 3], [9], [2, 7], [4, 4, 1]])
+@for_each("sizes", [[1] * 9, [3, 3, 3], [9], [2, 7], [4, 4, 1]])
 def test_it_holds_the_last_rows_and_row_t_is_at_t_modulo_its_length(sizes):
     values = np.arange(1.0, 10.0)
     buffer = RingBuffer({"value": np.zeros(C), "pair": np.zeros((C, 2))}, seen=0)

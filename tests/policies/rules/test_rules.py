@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-import pytest
 
 from bandit_envs.policies.models import Ridge
 from bandit_envs.policies.rules import (
@@ -21,6 +20,7 @@ from bandit_envs.policies.rules import (
     UpperBound,
     UpperQuantile,
 )
+from tests.cases import for_each
 from tests.policies.contextual_parts import RULES, make_policy, teach
 from tests.policies.rules.fake_model import (
     Members,
@@ -39,7 +39,7 @@ TABLE = RNG.random((B, K))
 TABLE[3] = [0.5, 0.2, 0.5, 0.5]  # ties
 WIDTHS = RNG.random((B, K))
 MASK = np.array([[True, True, False, True]] * B)
-MASKS = pytest.mark.parametrize("mask", [None, MASK], ids=["all", "mask"])
+MASKS = for_each("mask", [None, MASK])
 
 
 def allowed(mask):
@@ -99,7 +99,7 @@ def test_greedy_chooses_the_largest_score_and_breaks_ties_at_random(mask):
 
 
 @MASKS
-@pytest.mark.parametrize(
+@for_each(
     ("rule", "epsilon"),
     [
         (EpsilonGreedy(0.3), 0.3),
@@ -114,7 +114,7 @@ def test_epsilon_greedy_explores_uniformly_with_a_probability_that_may_decay(rul
 
 
 @MASKS
-@pytest.mark.parametrize("alpha", [0.0, 0.5, 3.0])
+@for_each("alpha", [0.0, 0.5, 3.0])
 def test_the_upper_bound_is_so_many_deviations_above_the_prediction(alpha, mask):
     found = probabilities(UpperBound(alpha), Told(TABLE, WIDTHS), mask)
     np.testing.assert_allclose(found, best(TABLE + alpha * WIDTHS, mask))
@@ -127,7 +127,7 @@ def test_the_upper_quantile_is_of_the_stated_level(mask):
 
 
 @MASKS
-@pytest.mark.parametrize("num_rewards", [0.0, 1000.0, 1e5])
+@for_each("num_rewards", [0.0, 1000.0, 1e5])
 def test_softmax_weighs_scores_by_a_temperature_that_cools_to_a_thousandth(mask, num_rewards):
     temperature = 0.3 * max(0.999**num_rewards, 1e-3)
     expected = np.zeros((B, K))
@@ -140,8 +140,8 @@ def test_softmax_weighs_scores_by_a_temperature_that_cools_to_a_thousandth(mask,
 
 
 @MASKS
-@pytest.mark.parametrize(("scale", "exponent"), [(10.0, 0.5), (30.0, 0.0), (2.0, 1.0), (0.0, 0.5)])
-@pytest.mark.parametrize("num_rewards", [0.0, 120.0])
+@for_each(("scale", "exponent"), [(10.0, 0.5), (30.0, 0.0), (2.0, 1.0), (0.0, 0.5)])
+@for_each("num_rewards", [0.0, 120.0])
 def test_square_cb_weighs_gaps_by_the_number_of_rewards(scale, exponent, num_rewards, mask):
     rule = SquareCB(scale, exponent)
     expected = inverse_gaps(TABLE, scale * num_rewards**exponent, allowed(mask))
@@ -150,8 +150,8 @@ def test_square_cb_weighs_gaps_by_the_number_of_rewards(scale, exponent, num_rew
 
 
 @MASKS
-@pytest.mark.parametrize("mellowness", [0.001, 0.1, 3.0])
-@pytest.mark.parametrize("num_rewards", [0.0, 120.0])
+@for_each("mellowness", [0.001, 0.1, 3.0])
+@for_each("num_rewards", [0.0, 120.0])
 def test_reg_cb_chooses_by_bounds_of_the_stated_width(mellowness, num_rewards, mask):
     model = Told(TABLE, WIDTHS)
     _, upper = bounds(mellowness, num_rewards)
@@ -163,7 +163,7 @@ def test_reg_cb_chooses_by_bounds_of_the_stated_width(mellowness, num_rewards, m
 
 
 @MASKS
-@pytest.mark.parametrize("mellowness", [0.001, 0.1, 3.0])
+@for_each("mellowness", [0.001, 0.1, 3.0])
 def test_square_cb_by_elimination_counts_the_survivors_alone(mellowness, mask):
     found = probabilities(
         EliminationSquareCB(5.0, 0.5, mellowness), Told(TABLE, WIDTHS), mask, 49.0
@@ -214,7 +214,7 @@ def test_adaptive_greedy_is_greedy_where_a_prediction_exceeds_the_threshold(mask
     np.testing.assert_allclose(probabilities(AdaptiveGreedy(), Told(low), mask), expected)
 
 
-@pytest.mark.parametrize("independent_rows", [False, True])
+@for_each("independent_rows", [False, True])
 def test_the_threshold_is_a_percentile_of_the_largest_predictions_of_each_window(independent_rows):
     rule = AdaptiveGreedy(40.0, 0.95, window=4)
     largest = TABLE.max(axis=1)
@@ -260,7 +260,7 @@ def test_first_pulls_are_uniform_among_the_available_actions_that_were_hardly_tr
 
 
 @MASKS
-@pytest.mark.parametrize("epsilon", [0.0, 0.2, 1.0])
+@for_each("epsilon", [0.0, 0.2, 1.0])
 def test_a_mixed_rule_leaves_each_available_action_its_share(epsilon, mask):
     rule = Mixed(SquareCB(), epsilon)
     found = probabilities(rule, Told(TABLE), mask, 100.0)
@@ -298,7 +298,7 @@ WITH_PROBABILITIES = [name for name, rule in RULES.items() if name != "thompson 
 
 
 @MASKS
-@pytest.mark.parametrize("name", WITH_PROBABILITIES)
+@for_each("name", WITH_PROBABILITIES)
 def test_choices_are_as_frequent_as_probabilities_say(name, mask):
     rule = RULES[name]
     model = Told(TABLE, WIDTHS)
@@ -312,7 +312,7 @@ def test_choices_are_as_frequent_as_probabilities_say(name, mask):
 
 
 @MASKS
-@pytest.mark.parametrize("name", RULES)
+@for_each("name", RULES)
 def test_equal_predictions_are_chosen_equally_often(name, mask):
     model = Told(np.full((B, K), 0.5), np.full((B, K), 0.1))
     found = shares(RULES[name], model, mask)
@@ -320,7 +320,7 @@ def test_equal_predictions_are_chosen_equally_often(name, mask):
     assert (np.abs(found - expected) <= 6 * np.sqrt(expected * (1 - expected) / 4000)).all()
 
 
-@pytest.mark.parametrize("name", RULES)
+@for_each("name", RULES)
 def test_only_rows_that_are_learned_count(name):
     some = np.arange(6) < 2
     for independent_rows in (False, True):

@@ -10,6 +10,7 @@ from bandit_envs.policies.split_tests.openings import count_opened, count_pairs
 from bandit_envs.policies.split_tests.pair_sums import PairSums, log_normal_cdf
 from bandit_envs.policies.split_tests.user_sums import UserSums
 from bandit_envs.trajectories import Trajectory, restart
+from tests.cases import for_each
 from tests.policies.split_tests.laws import clicks_of
 
 COUNTS = np.array([[100.0, 98.0], [110.0, 105.0]])
@@ -64,7 +65,7 @@ def test_bets_are_those_of_an_independent_calculation():
     assert bet(users).log_evidence()[0, 0, 1] == pytest.approx(0.183256665, abs=1e-9)
 
 
-@pytest.mark.parametrize("tolerance", [0.0, 0.02])
+@for_each("tolerance", [0.0, 0.02])
 def test_a_sequence_of_bets_earns_what_one_bet_after_the_other_does(tolerance):
     rng = np.random.default_rng(0)
     users = np.stack([rng.integers(0, 2, 50), rng.integers(0, 2, 50)], axis=1)

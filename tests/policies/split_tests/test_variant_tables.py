@@ -7,6 +7,7 @@ from bandit_envs.policies import compare_variants
 from bandit_envs.policies.split_tests.split_looks import report_of
 from bandit_envs.policies.split_tests.split_rule import SplitRule
 from bandit_envs.policies.split_tests.split_sums import SplitSums, Stratum
+from tests.cases import for_each
 
 pandas = pytest.importorskip("pandas")
 
@@ -71,7 +72,7 @@ def test_equal_variants_of_which_one_joins_on_a_weekend_are_not_told_apart():
     assert all(row.low < 0.0 < row.high for row in report.differences)
 
 
-@pytest.mark.parametrize("threshold", ["practical", "proven"])
+@for_each("threshold", ["practical", "proven"])
 def test_parts_of_a_table_merge_to_the_whole(threshold):
     rng = np.random.default_rng(0)
     rule = SplitRule(threshold=threshold)
@@ -258,7 +259,7 @@ def test_a_variant_that_joins_or_leaves_is_noted_if_times_are_days_alone():
     assert not compare_variants(users, time="time", **options).notes
 
 
-@pytest.mark.parametrize("period", [None, "part"])
+@for_each("period", [None, "part"])
 def test_a_variant_that_few_rows_of_the_last_day_lack_by_chance_counts_as_open(period):
     rng = np.random.default_rng(1)
     seen = rng.choice(["A", "B", "C"], 6000)
@@ -287,7 +288,7 @@ def test_a_variant_that_left_today_is_no_wrong_split():
     assert not report.is_split_wrong
 
 
-@pytest.mark.parametrize(("shift", "factor"), [(1e8, 1.0), (-1e8, 1.0), (0.0, 1e8), (0.0, 1e-8)])
+@for_each(("shift", "factor"), [(1e8, 1.0), (-1e8, 1.0), (0.0, 1e8), (0.0, 1e-8)])
 def test_a_shift_of_all_rewards_and_their_scale_change_a_report_by_rounding_alone(shift, factor):
     users = make_users()
     minutes = users["minutes"]

@@ -1,0 +1,46 @@
+"""The labels that a user has given, as names in data frames and files; others have their texts."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from bandit_envs.studies.definition.study import Study
+
+
+class TableNames(NamedTuple):
+    """The names of environments and policies in data frames and files, by their texts.
+
+    No two rows have the same name: a label that several have, or that is the text of another one,
+    names none.
+    """
+
+    environments: Mapping[str, str]
+
+    policies: Mapping[str, str]
+    """Those that have failed, too."""
+
+    @classmethod
+    def of(cls, study: Study) -> TableNames:
+        """Returns the names of a study."""
+        places = {str(each): study.environment_label(each) for each in study.environment}
+        rules = {str(each): study.policy_label(each) for each in study.policy}
+        rules |= {text: study.labels.get(text, text) for text in study.failed}
+        return cls(_choose(places, study.labels), _choose(rules, study.labels))
+
+
+def _choose(shown: Mapping[str, str], given: Iterable[str]) -> dict[str, str]:
+    """Returns what names each text.
+
+    Args:
+        shown: what figures show, by text.
+        given: the texts that have a label of the user's.
+    """
+    labels = {text: shown[text] for text in given if text in shown}
+    counts = collections.Counter(labels.values())
+    names = dict(zip(shown, shown))
+    for text, label in labels.items():
+        if counts[label] == 1 and label not in shown:
+            names[text] = label
+    return names

@@ -1,0 +1,32 @@
+"""Contracts as one test each: pytest takes longer for a test than most tests of a contract do."""
+
+
+def failures(contract):
+    """Returns what goes wrong in the tests of a contract that fail, by their names."""
+    found = {}
+    for test in filter(lambda name: name.startswith("test_"), dir(contract)):
+        try:
+            getattr(contract(), test)()
+        except Exception as error:  # whatever is raised is a failure
+            found[test] = error
+    return found
+
+
+def one_test(contract):
+    """Returns a class of one test, which runs all tests of a contract and names those that fail.
+
+    It has the name of the contract, which is an attribute of it: other processes find it there.
+    """
+
+    class OneTest:
+        def test_it_passes_the_contract(self):
+            found = failures(contract)
+            if found:
+                problems = [f"{test}: {error!r}" for test, error in found.items()]
+                raise AssertionError("\n".join(problems)) from next(iter(found.values()))
+
+    OneTest.contract = contract
+    OneTest.__module__ = contract.__module__
+    OneTest.__name__ = OneTest.__qualname__ = contract.__name__
+    contract.__qualname__ = f"{contract.__name__}.contract"
+    return OneTest

@@ -1,0 +1,42 @@
+"""Of a contract that is one test, all tests run, and those that fail are named."""
+
+import pickle
+
+import pytest
+
+from tests.contracts import one_test
+
+
+@one_test
+class Arithmetic:
+    """Fails twice."""
+
+    def test_a_difference(self):
+        assert 1 - 1 == 0
+
+    def test_a_product(self):
+        raise ValueError("no product")
+
+    def test_a_sum(self):
+        raise AssertionError("no sum")
+
+
+def test_each_test_that_fails_is_named_with_its_reason():
+    expected = "^test_a_product: ValueError.*no product.*\ntest_a_sum: AssertionError.*no sum.*$"
+    with pytest.raises(AssertionError, match=expected) as caught:
+        Arithmetic().test_it_passes_the_contract()
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
+def test_the_contract_can_be_pickled():
+    assert pickle.loads(pickle.dumps(Arithmetic.contract)) is Arithmetic.contract
+
+
+def test_a_skip_is_not_a_failure():
+    @one_test
+    class Skipped:
+        def test_something(self):
+            pytest.skip("something is not installed")
+
+    with pytest.raises(pytest.skip.Exception, match="something is not installed"):
+        Skipped().test_it_passes_the_contract()
