@@ -33,6 +33,15 @@ def seed_of(rng: np.random.Generator) -> int:
     return entropy if is_same else -1
 
 
+def draw_the_same(one: np.random.Generator, other: np.random.Generator) -> bool:
+    """Returns whether two generators have streams of their own from one seed."""
+    sequences = [rng.bit_generator._seed_seq for rng in (one, other)]  # type: ignore[attr-defined]
+    if one.bit_generator is other.bit_generator or None in sequences:
+        return False
+    keys = [(each.entropy, each.spawn_key) for each in sequences]
+    return type(one.bit_generator) is type(other.bit_generator) and keys[0] == keys[1]
+
+
 def split_seed(seed: Seed) -> tuple[np.random.Generator, np.random.SeedSequence]:
     """Returns a generator for the constants of a problem, and a seed for its environment.
 

@@ -109,13 +109,11 @@ class BoundedArraySpec(ArraySpec):
         low, high = _dtype_range(self.dtype)
         for bound, value, default in (("minimum", minimum, low), ("maximum", maximum, high)):
             array = cast(f"{bound} is", default if value is None else value, self.dtype)
-            if array.ndim > 0:
-                try:
-                    np.broadcast_to(array, self.shape)
-                except ValueError as error:
-                    raise ValueError(f"{bound} does not fit shape {self.shape}: {error}") from error
-            # Infinity stands for the largest finite number.
-            vars(self)[bound] = np.array(np.minimum(np.maximum(array, low), high), self.dtype)
+            try:
+                np.broadcast_to(array, self.shape)
+            except ValueError as error:
+                raise ValueError(f"{bound} does not fit shape {self.shape}: {error}") from error
+            vars(self)[bound] = np.array(array.clip(low, high), self.dtype)  # all are finite
         if not np.all(self.minimum <= self.maximum):
             raise ValueError(f"minimum is {self.minimum}; expected at most {self.maximum}")
 
@@ -248,15 +246,14 @@ def sample_spec_nest(rng: np.random.Generator, spec: Nest, outer_dims: Iterable[
 
     def sample(leaf: Any) -> NDArray[Any]:
         bounded = BoundedArraySpec.from_spec(_spec(leaf))
-        low, high, dtype = bounded.minimum, bounded.maximum, bounded.dtype
-        shape = outer + bounded.shape
+        low, high, shape = bounded.minimum, bounded.maximum, outer + bounded.shape
         if isinstance(bounded, SlateSpec):
             keys = rng.random((*shape[:-1], int(high.max()) + 1))
-            return keys.argsort(axis=-1)[..., : shape[-1]].astype(dtype)
+            return keys.argsort(axis=-1)[..., : shape[-1]].astype(leaf.dtype)
         if not is_continuous(bounded):
-            return rng.integers(low, high, shape, dtype.type, endpoint=True).astype(dtype)
+            return rng.integers(low, high, shape, leaf.dtype.type, endpoint=True).astype(leaf.dtype)
         share = rng.random(shape)  # so weighted, the widest interval does not overflow
-        return np.asarray(np.clip((1.0 - share) * low + share * high, low, high), dtype)
+        return np.asarray(np.clip((1.0 - share) * low + share * high, low, high), leaf.dtype)
 
     return map_structure(sample, spec)
 

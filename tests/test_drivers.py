@@ -67,7 +67,35 @@ def horizon(request):
 
 
 def epsilon_greedy(num_actions=K, batch_size=B):
-    return EpsilonGreedyPolicy(0.5, num_actions=num_actions, batch_size=batch_size, seed=0)
+    return EpsilonGreedyPolicy(0.5, num_actions=num_actions, batch_size=batch_size, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("seed", "other", "warns"),
+    [
+        (7, 7, True),
+        ([7, 8], [7, 8], True),
+        (7, 8, False),
+        (None, None, False),
+        (np.random.SeedSequence(7), 7, True),
+        (np.random.SeedSequence(7).spawn(1)[0], 7, False),
+        (np.random.RandomState(7), np.random.RandomState(8), False),
+    ],
+)
+def test_a_policy_that_draws_the_numbers_of_its_environment_is_warned_about(
+    seed, other, warns, recwarn
+):
+    env = AffineReward(KArmedTestbed(K, seed=seed))
+    policy = RandomPolicy(num_actions=K, seed=other)
+    StepDriver(env, policy)
+    assert ["have the same seed" in str(each.message) for each in recwarn] == [True] * warns
+
+
+def test_a_policy_and_its_environment_may_share_a_generator(recwarn):
+    rng = np.random.default_rng(7)
+    env = KArmedTestbed(K, seed=rng)
+    StepDriver(env, RandomPolicy(num_actions=K, seed=rng))
+    assert not recwarn
 
 
 def test_a_policy_that_could_learn_and_is_no_observer_is_warned_about(recwarn):
@@ -177,7 +205,7 @@ def test_trajectories_tell_the_logarithm_of_the_probability_of_the_action_if_ask
             return super().action(time_step)
 
     probabilities, seen = [], []
-    policy = Watched(0.5, num_actions=K, batch_size=B, seed=0)
+    policy = Watched(0.5, num_actions=K, batch_size=B, seed=1)
     env = KArmedTestbed(K, batch_size=B, seed=0, horizon=5)
     StepDriver(env, policy, [policy, seen.append], 30, emit_log_probability=True).run()
     for expected, trajectory in zip(probabilities, seen, strict=True):
@@ -194,7 +222,7 @@ def test_the_probabilities_cost_nothing_and_change_nothing_where_nobody_asks():
 
     runs = []
     for policy_class, asked in ((Silent, False), (EpsilonGreedyPolicy, True)):
-        policy, seen = policy_class(0.5, num_actions=K, batch_size=B, seed=0), []
+        policy, seen = policy_class(0.5, num_actions=K, batch_size=B, seed=1), []
         env = KArmedTestbed(K, batch_size=B, seed=0)
         StepDriver(env, policy, [policy, seen.append], 20, asked).run()
         runs.append(seen)
@@ -362,7 +390,7 @@ def test_a_method_of_a_policy_is_an_observer_as_the_policy_is(recwarn):
     driver.set_state(before)
     assert other.is_untrained
     recwarn.clear()
-    policy = LUCBPolicy(0.5, num_actions=K, batch_size=B, seed=0)
+    policy = LUCBPolicy(0.5, num_actions=K, batch_size=B, seed=1)
     StepDriver(env, policy, [policy.learn], 2000).run_until_stopped()
     assert not recwarn
 

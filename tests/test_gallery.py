@@ -31,10 +31,10 @@ RUNS = {
     "garivier-cappe-2011": 100,
     "garivier-moulines-2011": 300,
     "krishnamurthy-2024": 2000,  # with few runs, rare plays do not happen
-    "wheel": 10,
+    "wheel": 2,
     "lin-ucb-alpha": 2,
     "riquelme-2018-wheel": 2,
-    "riquelme-2018-data": 4,
+    "riquelme-2018-data": 2,
     "tf-agents": 2,
     "tf-agents-ranking": 2,
 }
@@ -44,6 +44,7 @@ STEPS = {
     "garivier-cappe-2011": 1000,
     "garivier-kaufmann-2016": 400,
     "late-rewards": 500,
+    "lin-ucb-alpha": 50,
     "zimmert-seldin-2021": 1000,
 }
 """Fewer steps for figures that would take long, as steps cost more than runs.

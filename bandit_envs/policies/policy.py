@@ -154,6 +154,12 @@ class Policy(LearningObserver):
         """Returns the arguments of the constructor that make a policy fit `env`."""
         return {"num_actions": env.num_actions, "batch_size": env.batch_size}
 
+    @property
+    def np_random(self) -> np.random.Generator:
+        """The generator of every draw of this policy."""
+        rng: np.random.Generator = self._state.rng
+        return rng
+
     def action(self, time_step: TimeStep) -> Nest:
         """Chooses an action for every row of `time_step`: [B], or as `action_kind` says."""
         self._check_batch("time_step", time_step, TimeStep)

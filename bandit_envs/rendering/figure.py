@@ -111,8 +111,9 @@ def _draw_arms(axis: Axes, arms: Arms, knowledge: Knowledge | None) -> list[Any]
     heights = means[arms.action].tolist()
     colors = np.where(np.isin(np.arange(len(means)), arms.optimal), OPTIMAL, "0.75")
     title = arms.title if knowledge is None else f"{arms.title}\n{knowledge.title}"
-    axis.set_title(title, loc="left", fontsize=12, parse_math=False)
-    axis.set_title(arms.progress(), loc="right", fontsize=10, color="0.3")
+    # With their heights given, matplotlib need not measure all labels to find room for them.
+    axis.set_title(title, loc="left", y=1.0, fontsize=12, parse_math=False)
+    axis.set_title(arms.progress(), loc="right", y=1.0, fontsize=10, color="0.3")
     handles: list[Any] = [Patch(color=OPTIMAL, label=f"optimal {kind}")]
     if arms.reward_std:
         axis.set_ylabel("Reward distribution")

@@ -60,13 +60,14 @@ def test_a_step_with_metrics_beside_a_loop_written_for_it(compare, runs):
     )
 
 
-def test_a_step_beside_a_vector_of_scalar_environments(compare):
+def test_a_step_beside_a_vector_of_scalar_environments(compare, one_round):
     gymnasium = pytest.importorskip("gymnasium")
     river_envs = pytest.importorskip("river.bandit.envs")
-    vector = gymnasium.vector.SyncVectorEnv([river_envs.KArmedTestbed] * 2000)
+    size = 20 if one_round else 2000
+    vector = gymnasium.vector.SyncVectorEnv([river_envs.KArmedTestbed] * size)
     vector.reset(seed=0)
-    action = np.random.default_rng(0).integers(10, size=2000)
-    step = stepping(KArmedTestbed(10, batch_size=2000, seed=0))
+    action = np.random.default_rng(0).integers(10, size=size)
+    step = stepping(KArmedTestbed(10, batch_size=size, seed=0))
 
     def hundred_steps():
         for _ in range(100):

@@ -15,12 +15,13 @@ def stepping(env, action):
     return lambda: env.step(action)
 
 
-def test_a_vectorized_step_beside_one_environment_after_the_other(compare):
-    actions = np.random.default_rng(0).integers(10, size=2000)
+def test_a_vectorized_step_beside_one_environment_after_the_other(compare, one_round):
+    size = 20 if one_round else 2000
+    actions = np.random.default_rng(0).integers(10, size=size)
     compare(
         "make_vec step, 2000 testbeds / SyncVectorEnv of them",
-        stepping(gymnasium.make_vec(ID, num_envs=2000), actions),
-        stepping(gymnasium.make_vec(ID, num_envs=2000, vectorization_mode="sync"), actions),
+        stepping(gymnasium.make_vec(ID, num_envs=size), actions),
+        stepping(gymnasium.make_vec(ID, num_envs=size, vectorization_mode="sync"), actions),
         rounds=20,
         number=10,
     )

@@ -30,8 +30,8 @@ name = "lin_ucb"
 alpha = [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8]
 """
 
-SHORT = f"""
-title = "300 tasks that take next to nothing"
+SHORT = """
+title = "Tasks that take next to nothing"
 runs = 1
 steps = 1
 metrics = ["reward"]
@@ -43,8 +43,7 @@ k = 2
 
 [[policy]]
 name = "epsilon_greedy"
-epsilon = {[number / 300 for number in range(300)]}
-"""
+epsilon = """
 
 
 @pytest.fixture
@@ -77,11 +76,12 @@ def test_two_workers_beside_one(compare, sweeping):
     )
 
 
-def test_a_task_beside_two_milliseconds(compare, sweeping):
+def test_a_task_beside_two_milliseconds(compare, sweeping, one_round):
     """The start of the command, its tables and its figure are counted, too."""
+    epsilons = [number / 300 for number in range(10 if one_round else 300)]
     compare(
         "300 tasks that do next to nothing, two workers / 2 ms each",
-        sweeping(SHORT, 2),
+        sweeping(f"{SHORT}{epsilons}", 2),
         lambda: time.sleep(0.6),
         rounds=3,
         clock=time.perf_counter,
@@ -89,10 +89,10 @@ def test_a_task_beside_two_milliseconds(compare, sweeping):
 
 
 @pytest.fixture
-def many(tmp_path):
+def many(tmp_path, one_round):
     """A folder with the results of 400 combinations of 1,000 steps and three metrics."""
     pytest.importorskip("matplotlib")
-    study = many_policies(4, 100)
+    study = many_policies(4, 5 if one_round else 100)
     write_results(tmp_path, study, np.random.default_rng(0)).files.pack()
     return tmp_path
 
@@ -134,8 +134,8 @@ def test_a_page_beside_tables_and_a_figure(compare, many):
     )
 
 
-def test_packing_results_beside_writing_as_many_bytes(compare, tmp_path):
-    study = many_policies(20, 20)
+def test_packing_results_beside_writing_as_many_bytes(compare, tmp_path, one_round):
+    study = many_policies(20, 1 if one_round else 20)
     rng = np.random.default_rng(0)
     folders = (tmp_path / f"results-{number}" for number in itertools.count())
     waiting = [write_results(next(folders), study, rng).files for _ in range(6)]

@@ -60,7 +60,7 @@ def folder_of_a_log():
     folder = tempfile.TemporaryDirectory()
     env = ENVIRONMENTS["logistic_context"].make(num_actions=4, batch_size=5, seed=9)
     recorder = LogRecorder(4)
-    policy = RandomPolicy(4, batch_size=5, seed=9)
+    policy = RandomPolicy(4, batch_size=5, seed=8)
     StepDriver(env, policy, [recorder], num_steps=10, emit_log_probability=True).run()
     write_log(f"{folder.name}/log.npz", recorder.log())
     return folder  # is removed when the process ends

@@ -80,15 +80,11 @@ def assert_regret(pair, problem, runs, steps, *, expected, reward=clicks):
     assert abs(total.mean() - mean) < 3.0 * np.hypot(own_error, error)
 
 
-FALCON = (10 / 60) ** 0.5  # the schedule of a network with 60 weights and coefficient 1
-
 CASES_A = {
     "greedy": (Greedy(), (963.4, 36.4)),
     "epsilon-greedy, 0.05": (EpsilonGreedy(0.05), (306.6, 8.3)),
     "SquareCB, 10 sqrt(n)": (SquareCB(10.0), (290.2, 7.0)),
     "SquareCB, 1000 n^0.25": (SquareCB(1000.0, 0.25), (524.8, 18.3)),
-    "SquareCB, 1000": (SquareCB(1000.0, 0.0), (377.8, 10.3)),
-    "Falcon, 100": (SquareCB(100 * FALCON), (344.7, 11.7)),
     "optimistic RegCB, 0.1": (OptimisticRegCB(0.1), (201.0, 3.9)),
     "RegCB by elimination, 0.1": (EliminationRegCB(0.1), (710.2, 6.2)),
     "SquareCB after 10 first pulls": (FirstPulls(SquareCB(100.0), 10), (250.0, 7.0)),
@@ -109,7 +105,6 @@ def test_regrets_of_rules_are_those_of_independent_code(name):
         (0.5, SquareCB(100.0), (300.1, 8.6)),
         ("mean", OptimisticRegCB(0.001), (274.3, 10.0)),
         (1.0, Greedy(), (271.7, 11.3)),
-        ("mean", Greedy(), (318.5, 11.2)),
     ],
 )
 def test_what_a_model_predicts_at_first_decides_rules_that_hardly_explore(start, rule, expected):
@@ -123,7 +118,6 @@ def test_what_a_model_predicts_at_first_decides_rules_that_hardly_explore(start,
         ("mean", SquareCB(100.0), (70.1, 9.7)),
         (0.0, OptimisticRegCB(0.001), (210.0, 14.5)),
         (1.0, OptimisticRegCB(0.001), (41.9, 3.0)),
-        (0.0, SquareCB(10.0), (80.8, 3.3)),
     ],
 )
 def test_so_it_does_for_clicks_of_logistic_models(start, rule, expected):
@@ -185,18 +179,21 @@ def test_the_full_posterior_has_the_regret_of_an_independent_program_on_the_whee
     """2,000 steps with delta 0.5, as shares of the uniform policy's regret; 50 runs of a program
     that inverts matrices gave 6.65 +- 0.23 % of all steps and 2.07 +- 0.12 % of the last 500."""
     uniform = 0.75 * (50.0 - 54.2 / 5.0) + 0.25 * 0.16
-    shares = []
-    for seed in range(20):
-        env = WheelPyEnvironment(0.5, [1.2, 1.0, 1.0, 1.0, 1.0], [0.01] * 5, 50.0, 0.01, seed=seed)
-        rule = FirstPulls(ThompsonSampling())
-        policy = ContextualPolicy(
-            BayesianRidge(), rule, **ContextualPolicy.arguments_for(env), seed=seed
-        )
-        metric = RegretMetric(env)
-        StepDriver(env, policy, [policy, metric], 2000).run()
-        regret = metric.result().per_step.mean / uniform
-        shares.append((regret.mean(), regret[-500:].mean()))
-    means = np.mean(shares, axis=0)
-    errors = np.std(shares, axis=0, ddof=1) / np.sqrt(len(shares))
+    runs = 40
+    env = WheelPyEnvironment(
+        0.5, [1.2, 1.0, 1.0, 1.0, 1.0], [0.01] * 5, 50.0, 0.01, batch_size=runs, seed=0
+    )
+    arguments = {**ContextualPolicy.arguments_for(env), "independent_rows": True}
+    rule = FirstPulls(ThompsonSampling())
+    policy = ContextualPolicy(BayesianRidge(), rule, **arguments, seed=1)
+    metric = RegretMetric(env)
+    driver = StepDriver(env, policy, [policy, metric], 500)
+    for _ in range(3):
+        driver.run()
+    early = metric.totals.copy()
+    driver.run()
+    shares = np.stack([metric.totals / 2000, (metric.totals - early) / 500], axis=1) / uniform
+    means = shares.mean(axis=0)
+    errors = shares.std(axis=0, ddof=1) / np.sqrt(runs)
     assert abs(means[0] - 0.0665) < 3.0 * np.hypot(errors[0], 0.0023)
     assert abs(means[1] - 0.0207) < 3.0 * np.hypot(errors[1], 0.0012)

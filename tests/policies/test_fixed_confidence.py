@@ -331,8 +331,8 @@ PROBLEMS = ([0.8, 0.5], [0.6, 0.3, 0.2], [0.1, 0.3, 0.2, 0.5])
 @pytest.mark.slow
 @pytest.mark.parametrize("means", PROBLEMS, ids=str)
 @for_each("make", CONFIDENT)
-def test_errors_are_at_most_delta_in_2_000_runs(make, means):
-    size, delta = 2_000, 0.1
+def test_errors_are_at_most_delta_in_800_runs(make, means):
+    size, delta = 800, 0.1
     env = BernoulliPyEnvironment(means, batch_size=size, seed=0)
     policy = make(delta, num_actions=len(means), batch_size=size, seed=1)
     error = ErrorMetric(env, policy)

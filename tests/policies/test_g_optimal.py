@@ -111,8 +111,8 @@ def test_features_that_cannot_tell_actions_apart_are_refused(features, message):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("theta", [[0.9, 0.1], [0.2, 0.6], [0.5, 0.1]])
-def test_errors_are_at_most_delta_in_2_000_runs(theta):
-    size, delta = 2_000, 0.1
+def test_errors_are_at_most_delta_in_800_runs(theta):
+    size, delta = 800, 0.1
     means = FEATURES @ theta
     env = BernoulliPyEnvironment(means, batch_size=size, seed=0)
     policy = GOptimalPolicy(delta, FEATURES, num_actions=3, batch_size=size, seed=1)

@@ -311,14 +311,13 @@ def test_kl_ucb_chooses_no_bad_action_for_the_whole_delay(with_it):
     [
         (KLUCBPolicy, 500, 159.2, 3.9, 168),
         (functools.partial(UCBPolicy, np.sqrt(2.0)), 100, 363.0, 3.7, 85),
-        (functools.partial(UCBPolicy, np.sqrt(2.0)), 500, 354.3, 3.9, 101),
     ],
-    ids=["kl_ucb-500", "ucb-100", "ucb-500"],
+    ids=["kl_ucb-500", "ucb-100"],
 )
 def test_regrets_with_pending_choices_are_those_of_the_reference(
     make, delay, expected, error, longest
 ):
-    totals, runs = regret_of(make, delay, runs=100)
+    totals, runs = regret_of(make, delay, runs=40)
     assert is_near(totals, expected, error)
     assert 0.6 < np.median(runs) / longest < 1.6
 
@@ -331,11 +330,8 @@ def test_kl_ucb_without_them_has_twice_the_regret():
         def _select(self, rng, learned, time_step):
             return self._bounds(learned).argmax(axis=1)
 
-    totals, runs = regret_of(FirstOfTies, 500, runs=100, count_pending=False)
+    totals, runs = regret_of(FirstOfTies, 500, runs=40, count_pending=False)
     assert is_near(totals, 355.8, 3.4)
-    assert 400 < np.median(runs) < 700
-    totals, runs = regret_of(KLUCBPolicy, 500, runs=100, count_pending=False)
-    assert totals.mean() > 280.0
     assert 400 < np.median(runs) < 700
 
 
@@ -345,13 +341,12 @@ def test_kl_ucb_without_them_has_twice_the_regret():
     [
         ("Track-and-Stop", 500, 1609, 65, 49),
         ("KL-LUCB", 100, 2257, 89, 40),
-        ("KL-LUCB", 500, 2584, 81, 50),
     ],
 )
 def test_searches_with_late_rewards_take_the_users_of_the_reference(
     name, delay, expected, error, longest
 ):
-    users, runs = users_until_stop(SEARCHES[name], delay, runs=100)
+    users, runs = users_until_stop(SEARCHES[name], delay, runs=50)
     assert is_near(users, expected, error)
     assert np.median(runs) < 1.6 * longest
 

@@ -58,15 +58,16 @@ def test_intervals_hold_at_a_stop_where_those_of_fixed_size_do_not():
 )
 def test_intervals_hold_after_every_step_at_once(law, reward_std):
     confidence = 0.8
-    env = KArmedBandit(law, batch_size=RUNS, seed=0)
-    policy = UCBEPolicy(10_000, 0.5, num_actions=2, batch_size=RUNS, seed=1)
+    runs = 200
+    env = KArmedBandit(law, batch_size=runs, seed=0)
+    policy = UCBEPolicy(10_000, 0.5, num_actions=2, batch_size=runs, seed=1)
     if reward_std is None:
-        policy = KLLUCBPolicy(1e-9, num_actions=2, batch_size=RUNS, seed=1)
-    have_held = np.ones(RUNS, np.bool_)
+        policy = KLLUCBPolicy(1e-9, num_actions=2, batch_size=runs, seed=1)
+    have_held = np.ones(runs, np.bool_)
     driver = StepDriver(env, policy, [policy], num_steps=7)
     for _ in range(20):
         driver.run()
-        for row in range(RUNS):
+        for row in range(runs):
             report = policy.report(row, confidence, reward_std=reward_std)
             have_held[row] &= bool(((report.low <= law.mean) & (law.mean <= report.high)).all())
     assert have_held.mean() > confidence

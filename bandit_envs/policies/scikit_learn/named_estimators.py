@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import functools
+import random
 from typing import Any
 
 from bandit_envs.base.checks import short_repr
@@ -34,9 +36,7 @@ def make_estimator(text: str) -> Any:
     if ":" in name:
         entry = find_users(ScikitLearnEntry, name)
     else:
-        known = import_extra("sklearn.utils", "scikit-learn").all_estimators()
-        table = {each: ScikitLearnEntry(id=each, title=each, make=made) for each, made in known}
-        entry = ScikitLearnEntry.find(name, table)
+        entry = ScikitLearnEntry.find(name, _entries())
     try:
         with exits_as_errors():
             made = entry.make(*values, **keywords)
@@ -44,6 +44,15 @@ def make_estimator(text: str) -> Any:
     except Exception as error:  # users' functions raise any
         problem = f"cannot be made: {text_of(error)}"
         raise ValueError(f"estimator {short_repr(text)} {problem}") from error
+
+
+@functools.cache
+def _entries() -> dict[str, ScikitLearnEntry]:
+    """Returns the classes of scikit-learn by name. To find them, it looks through all its files."""
+    state = random.getstate()
+    known = import_extra("sklearn.utils", "scikit-learn").all_estimators()
+    random.setstate(state)  # what these files import may draw numbers, as rich does
+    return {each: ScikitLearnEntry(id=each, title=each, make=made) for each, made in known}
 
 
 def _parse(text: str) -> tuple[str, list[object], dict[str, object]]:
