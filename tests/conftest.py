@@ -1,5 +1,6 @@
 """Settings of all tests."""
 
+import atexit
 import gc
 import os
 import re
@@ -26,11 +27,20 @@ settings.load_profile("repeatable")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Python looks for garbage as it ends, which takes seconds with the parsed package in memory.
+atexit.register(gc.freeze)
+
 MOST_PROCESSES = 8
 
 MISSING = re.compile(
     r"(?:could not import|No module named) '(\w+)|(\w+) is not installed|needs (\w+)"
 )
+
+
+def pytest_configure(config):
+    """Leaves out what gathers the log messages of each test, which no test looks at."""
+    for name in ("logging", "logging-plugin"):
+        config.pluginmanager.set_blocked(name)
 
 
 @pytest.hookimpl(hookwrapper=True)

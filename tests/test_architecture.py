@@ -6,6 +6,7 @@ import doctest
 import functools
 import importlib
 import inspect
+import linecache
 import subprocess
 import sys
 from pathlib import Path
@@ -217,9 +218,9 @@ def is_set(node):
     return isinstance(node.ctx, ast.Store)
 
 
-def defined_in(tree):
-    """Yields the private names that a module defines: functions, classes, attributes, variables."""
-    for node in ast.walk(tree):
+def defined_in(name):
+    """Yields the names that a module defines: functions, classes, attributes, variables."""
+    for node in nodes(name):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             yield node.name
         elif isinstance(node, ast.Name) and is_set(node):
@@ -244,15 +245,20 @@ def private_names():
     """The private names that each room defines."""
     names = {}
     for name in MODULES:
-        found = set(filter(is_private, defined_in(parse(name))))
+        found = set(filter(is_private, defined_in(name)))
         names.setdefault(room(name), set()).update(found)
     return names
+
+
+@functools.cache
+def all_private_names():
+    return set().union(*private_names().values())
 
 
 def private_reads(name):
     """Yields the private attributes of other rooms that a module reads or sets."""
     own = private_names()[room(name)]
-    all_names = set().union(*private_names().values())
+    all_names = all_private_names()
     others = imported_from_other_rooms(name)
     for node in nodes(name):
         if isinstance(node, ast.Attribute) and is_private(node.attr) and not is_own(node.value):
@@ -415,20 +421,13 @@ def test_an_action_of_lin_ucb_goes_through_nine_files_at_most():
     assert 1 < len([file for file in files if file.startswith(root)]) <= 9
 
 
-def test_importing_the_package_loads_numpy_and_nothing_else():
+def test_the_package_loads_numpy_alone_and_so_does_everything_below_the_studies():
+    names = [name for name in BELOW_STUDIES if name not in need_more()]
     loaded = run_python(
-        "import sys, numpy\n"
+        "import importlib, importlib.abc, sys, numpy\n"
         "before = set(sys.modules)\n"
         "import bandit_envs\n"
-        "print(*{name.split('.')[0] for name in set(sys.modules) - before})"
-    ).split()
-    assert set(loaded) - sys.stdlib_module_names <= {"bandit_envs", "numpy"}
-
-
-def test_everything_below_the_studies_works_with_numpy_alone():
-    names = [name for name in BELOW_STUDIES if name not in need_more()]
-    run_python(
-        "import importlib, importlib.abc, sys\n"
+        "print(*{name.split('.')[0] for name in set(sys.modules) - before})\n"
         "class Refuse(importlib.abc.MetaPathFinder):\n"
         "    def find_spec(self, name, path, target=None):\n"
         "        top = name.split('.')[0]\n"
@@ -437,7 +436,8 @@ def test_everything_below_the_studies_works_with_numpy_alone():
         "sys.meta_path.insert(0, Refuse())\n"
         f"for name in {names!r}:\n"
         "    importlib.import_module(name)\n"
-    )
+    ).split()
+    assert set(loaded) - sys.stdlib_module_names <= {"bandit_envs", "numpy"}
 
 
 NEEDED_BY_EXAMPLES = {
@@ -473,6 +473,7 @@ def test_the_examples_of_a_module_are_true(name):
         pytest.skip(f"{name} needs {lacking}")
     if name in NEEDED_BY_EXAMPLES:
         pytest.importorskip(NEEDED_BY_EXAMPLES[name])
+    linecache.clearcache()  # doctest compares each file in it with the disk, for each docstring
     assert doctest.testmod(module).failed == 0
 
 

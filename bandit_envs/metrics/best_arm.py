@@ -112,7 +112,7 @@ class BiasMetric(BestMeanMetric):
 
     >>> from bandit_envs import BernoulliPyEnvironment, StepDriver
     >>> from bandit_envs.policies import TrackAndStopPolicy
-    >>> env = BernoulliPyEnvironment([0.3, 0.5], batch_size=200, seed=0)
+    >>> env = BernoulliPyEnvironment([0.3, 0.7], batch_size=200, seed=0)
     >>> policy = TrackAndStopPolicy(0.1, num_actions=2, batch_size=200, seed=1)
     >>> bias = BiasMetric(env, policy)
     >>> time_step = StepDriver(env, policy, [policy, bias], num_steps=5000).run_until_stopped()
@@ -136,7 +136,7 @@ class CoverageMetric(BestMeanMetric):
 
     >>> from bandit_envs import BernoulliPyEnvironment, StepDriver
     >>> from bandit_envs.policies import TrackAndStopPolicy
-    >>> env = BernoulliPyEnvironment([0.3, 0.5], batch_size=200, seed=0)
+    >>> env = BernoulliPyEnvironment([0.3, 0.7], batch_size=200, seed=0)
     >>> policy = TrackAndStopPolicy(0.1, num_actions=2, batch_size=200, seed=1)
     >>> coverage = CoverageMetric(env, policy)
     >>> time_step = StepDriver(env, policy, [policy, coverage], num_steps=5000).run_until_stopped()

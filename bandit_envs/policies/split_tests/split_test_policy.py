@@ -158,9 +158,9 @@ class SplitTestPolicy(BestArmPolicy):
     Source: Robbins (1970) for the sums, Waudby-Smith & Ramdas (2024) for the bets.
 
     >>> from bandit_envs import BernoulliPyEnvironment, StepDriver
-    >>> env = BernoulliPyEnvironment([0.2, 0.2, 0.1], seed=0)
-    >>> policy = SplitTestPolicy(tolerance=0.05, num_actions=3, seed=1)
-    >>> time_step = StepDriver(env, policy, [policy], num_steps=20_000).run_until_stopped()
+    >>> env = BernoulliPyEnvironment([0.6, 0.6, 0.2], seed=0)
+    >>> policy = SplitTestPolicy(tolerance=0.1, num_actions=3, seed=1)
+    >>> time_step = StepDriver(env, policy, [policy], num_steps=5000).run_until_stopped()
     >>> policy.has_stopped, policy.report().winner in ("0", "1")
     (True, True)
     """
