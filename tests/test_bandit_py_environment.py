@@ -126,7 +126,7 @@ def test_steps_and_drivers_reset_when_a_class_says_so(kind, expected, wrap):
     assert [int(env.step(0).step_type[0]) for _ in expected] == expected
     driven = wrap(kind(k=2, horizon=3, seed=0))
     seen = []
-    policy = RandomPolicy(num_actions=2, seed=0)
+    policy = RandomPolicy(num_actions=2, seed=1)
     StepDriver(driven, policy, [seen.append], num_steps=4).run()
     taken = [step_type for step_type in expected if step_type != 0][:4]
     assert [int(trajectory.next_step_type[0]) for trajectory in seen] == taken

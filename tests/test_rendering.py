@@ -267,7 +267,7 @@ def test_a_policy_that_tells_no_estimates_is_shown_by_its_name_and_its_choices()
 def test_an_image_shows_what_a_policy_knows_beside_the_true_means():
     pytest.importorskip("matplotlib")
     env = k_armed()
-    policy = UCBPolicy(1.0, num_actions=3, batch_size=2, seed=0)
+    policy = UCBPolicy(1.0, num_actions=3, batch_size=2, seed=1)
     env.reset()
     StepDriver(env, policy, [policy], 5).run()
     known = policy.describe(1)

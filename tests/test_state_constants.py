@@ -306,7 +306,7 @@ def test_every_number_of_a_policy_tells_its_states_apart(name):
 @pytest.mark.parametrize("name", POLICIES)
 def test_no_constant_changes_as_an_environment_and_a_policy_go_on(name):
     env = make_environment(name, 2, 0)
-    policy = make_policy(name, env, 0)
+    policy = make_policy(name, env, 1)
     StepDriver(env, policy, [policy], 10).run()
     same_env = make_environment(name, 2, 0)
     same_env.set_state(env.get_state())

@@ -38,7 +38,7 @@ def make_env(seed, batch_size, most=K):
 def record(seed, count):
     """The log of a policy that prefers items of a large first feature."""
     size = 1000
-    env = make_env(seed, size)
+    env = make_env([seed, 1], size)
     scores = LinearScores([[0.0, 0.0, 0.0, 0.7, 0.0, 0.0]])
     spec = env.observation_spec()
     policy = ContextualPolicy(

@@ -59,7 +59,7 @@ def test_it_goes_on_learning(path):
 def test_each_row_that_is_a_problem_of_its_own_learns_the_whole_log(tmp_path):
     means = [0.2, 0.8]
     recorder = LogRecorder(2)
-    logger = RandomPolicy(2, batch_size=10, seed=0)
+    logger = RandomPolicy(2, batch_size=10, seed=1)
     env = BernoulliPyEnvironment(means, batch_size=10, seed=0)
     StepDriver(env, logger, [recorder], num_steps=5, emit_log_probability=True).run()
     write_log(tmp_path / "log.npz", recorder.log())

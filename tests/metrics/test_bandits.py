@@ -79,7 +79,7 @@ def test_the_average_reward_is_of_the_rewards_received(testbed):
 def test_regret_is_never_negative(seed, drift_std, dtype):
     env = KArmedTestbed(3, batch_size=4, seed=seed, drift_std=drift_std, dtype=dtype)
     metric = RegretMetric(env)
-    policy = RandomPolicy(num_actions=3, batch_size=4, seed=seed)
+    policy = RandomPolicy(num_actions=3, batch_size=4, seed=[seed, 1])
 
     def regret_is_not_negative(trajectory):
         info = env.get_info()
@@ -93,7 +93,7 @@ def test_regret_is_never_negative(seed, drift_std, dtype):
 def test_every_best_action_of_several_is_optimal():
     env = KArmedTestbed(3, batch_size=50, seed=0, value_std=0.0)
     optimal, regret = OptimalActionMetric(env), RegretMetric(env)
-    policy = RandomPolicy(num_actions=3, batch_size=50, seed=0)
+    policy = RandomPolicy(num_actions=3, batch_size=50, seed=1)
     StepDriver(env, policy, [optimal, regret], 5).run()
     np.testing.assert_array_equal(optimal.result().per_step.mean, np.full(5, 100.0))
     np.testing.assert_array_equal(regret.result().cumulative.mean, np.zeros(5))
@@ -111,7 +111,7 @@ class CountingTestbed(KArmedTestbed):
 
 def test_a_run_without_metrics_does_not_pay_for_them():
     env = CountingTestbed(5, batch_size=3, seed=0)
-    policy = UCBPolicy(2.0, num_actions=5, batch_size=3, seed=0)
+    policy = UCBPolicy(2.0, num_actions=5, batch_size=3, seed=1)
     StepDriver(env, policy, [policy, AverageRewardMetric()], 20).run()
     assert env.asked == 0
     StepDriver(env, policy, [RegretMetric(env), OptimalActionMetric(env)], 20).run()
@@ -143,6 +143,6 @@ def test_an_environment_of_unknown_values_is_said_to_be_one():
 def test_a_replayed_log_is_said_not_to_know_its_values(kind):
     log = BanditLog(np.ones((3, 1)), [0, 1, 1], [1.0, 0.0, 1.0], [0.5] * 3)
     env = ReplayEnvironment(log, seed=0)
-    driver = StepDriver(env, RandomPolicy(num_actions=2, seed=0), [kind(env)])
+    driver = StepDriver(env, RandomPolicy(num_actions=2, seed=1), [kind(env)])
     with pytest.raises(NotImplementedError, match="replay does not know its expected rewards"):
         driver.run()

@@ -88,7 +88,7 @@ class UnknownMeans(BanditPyEnvironment):
 @pytest.mark.parametrize("kind", [GreedyChoiceMetric, MinimalFractionMetric])
 def test_only_suffix_failures_need_expected_rewards(kind):
     env = UnknownMeans()
-    policy = RandomPolicy(num_actions=2, seed=0)
+    policy = RandomPolicy(num_actions=2, seed=1)
     metric = kind(env)
     StepDriver(env, policy, [metric], num_steps=3).run()
     assert len(metric.result().per_step.mean) == 3

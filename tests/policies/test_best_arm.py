@@ -24,7 +24,7 @@ class StaggeredPolicy(BestArmPolicy):
 
 def make(seed=0):
     env = BernoulliPyEnvironment([0.3, 0.5, 0.7], batch_size=B, seed=seed)
-    return env, StaggeredPolicy(num_actions=K, batch_size=B, seed=seed)
+    return env, StaggeredPolicy(num_actions=K, batch_size=B, seed=seed + 1)
 
 
 def test_a_batch_runs_until_all_rows_have_stopped():

@@ -155,7 +155,7 @@ def test_ucb_finds_the_best_arm_in_spite_of_delays():
 def test_a_run_with_delays_replays_exactly_from_a_file(tmp_path):
     def driver(seed):
         env = DelayedRewards(bernoulli(B, seed), rewards.Geometric(0.3), max_delay=4)
-        policy = UCBPolicy(1.0, num_actions=K, batch_size=B, seed=seed)
+        policy = UCBPolicy(1.0, num_actions=K, batch_size=B, seed=seed + 10)
         observers = [DelayedLearning(env, policy), RegretMetric(env)]
         return StepDriver(env, policy, observers, 15)
 

@@ -87,11 +87,11 @@ def test_an_intercept_finds_what_features_alone_do_not(law, without, highest):
 @pytest.mark.parametrize(("intercept", "low", "high"), [(False, 0.06, 0.12), (True, 0.0, 0.03)])
 def test_a_log_of_logistic_contexts_teaches_what_actions_pay_on_average(intercept, low, high):
     env = logistic_context(num_actions=3, context_dim=4, batch_size=5, seed=0)
-    random = RandomPolicy(num_actions=3, batch_size=5, seed=0)
+    random = RandomPolicy(num_actions=3, batch_size=5, seed=1)
     recorder = LogRecorder(3, env)
     StepDriver(env, random, [recorder], num_steps=400, emit_log_probability=True).run()
     sizes = {"observation_spec": env.observation_spec(), "num_actions": 3, "batch_size": 5}
-    policy = learn_from_log(LinUCBPolicy(intercept=intercept, **sizes, seed=0), recorder.log())
+    policy = learn_from_log(LinUCBPolicy(intercept=intercept, **sizes, seed=1), recorder.log())
     regret = RegretMetric(env)
     StepDriver(env, policy, [regret], num_steps=200).run()
     assert low <= regret.result().cumulative.mean[-1] / 200 < high

@@ -84,7 +84,7 @@ def test_a_part_of_ones_own_takes_few_lines(part, limit):
 def test_what_a_pair_learns_earns_more_than_chance(pair, items):
     model, rule = PAIRS[pair]
     env = make_clicks(items, 100, 0)
-    policy = ContextualPolicy(model, rule, **ContextualPolicy.arguments_for(env), seed=0)
+    policy = ContextualPolicy(model, rule, **ContextualPolicy.arguments_for(env), seed=1)
     StepDriver(env, policy, [policy], 40).run()
     means = env.expected_rewards()
     table = policy.estimated_probabilities(env.current_time_step(), 20, np.random.default_rng(0))

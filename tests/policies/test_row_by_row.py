@@ -134,12 +134,12 @@ def test_a_shared_rule_has_the_regret_of_its_twin_that_learns_by_row():
 
 def test_policies_go_on_from_what_they_know_and_stay_as_they_are():
     env = BernoulliPyEnvironment([0.1, 0.9], seed=0)
-    taught = SharedAverages(num_actions=2, seed=0)
+    taught = SharedAverages(num_actions=2, seed=1)
     StepDriver(env, taught, [taught], 30).run()
     before = taught.get_state()
-    policy = RowByRowPolicy([taught] * B, seed=1)
+    policy = RowByRowPolicy([taught] * B, seed=2)
     assert not policy.is_untrained
-    many = BernoulliPyEnvironment([0.1, 0.9], batch_size=B, seed=1)
+    many = BernoulliPyEnvironment([0.1, 0.9], batch_size=B, seed=3)
     time_step = many.reset()
     expected = taught.probabilities(env.current_time_step())
     assert_identical(policy.probabilities(time_step), np.repeat(expected, B, axis=0))

@@ -232,9 +232,9 @@ class TestSlatesOfWhatIsAvailable(PolicyContract):
 def test_policies_of_slates_show_available_items_only():
     env = SoldOut(batch_size=50, seed=0)
     policies = [
-        RandomSlatePolicy(2, num_actions=4, batch_size=50, seed=0),
-        CascadeUCBPolicy(2, num_actions=4, batch_size=50, seed=0),
-        PBMUCBPolicy(2, [1.0, 0.5], num_actions=4, batch_size=50, seed=0),
+        RandomSlatePolicy(2, num_actions=4, batch_size=50, seed=1),
+        CascadeUCBPolicy(2, num_actions=4, batch_size=50, seed=1),
+        PBMUCBPolicy(2, [1.0, 0.5], num_actions=4, batch_size=50, seed=1),
     ]
     for policy in policies:
         StepDriver(env, policy, [policy], num_steps=20).run()  # the environment refuses others

@@ -94,7 +94,7 @@ def wide_environment(name, batch_size, seed=0):
 def taught(name, batch_size=3, num_steps=25):
     """Returns a policy that has learned, and the last time step."""
     env = make_environment(name, batch_size)
-    policy = make_policy(name, env)
+    policy = make_policy(name, env, seed=1)
     return policy, StepDriver(env, policy, [policy], num_steps=num_steps).run()
 
 
@@ -287,12 +287,12 @@ def test_a_fixed_policy_leaves_new_actions_to_a_rule_that_explores():
 
 def test_a_test_for_the_best_action_goes_on_with_more():
     env = BernoulliPyEnvironment([0.1, 0.9], batch_size=2, seed=0)
-    policy = make_policy("track_and_stop", env)
+    policy = make_policy("track_and_stop", env, seed=1)
     StepDriver(env, policy, [policy], num_steps=2000).run_until_stopped()
     wide = policy.with_actions(3)
     assert policy.has_stopped
     assert not wide.stopped.any()
-    env = BernoulliPyEnvironment([0.1, 0.6, 0.95], batch_size=2, seed=1)
+    env = BernoulliPyEnvironment([0.1, 0.6, 0.95], batch_size=2, seed=2)
     time_step = StepDriver(env, wide, [wide], num_steps=2000).run_until_stopped()
     assert wide.recommend(time_step).tolist() == [2, 2]
 

@@ -168,7 +168,7 @@ def test_regret_is_measured_in_the_rewards_that_are_seen():
     regrets = []
     for scale in (1.0, 10.0):
         env = AffineReward(per_arm_bandit(), scale, shift=3.0)
-        policy = RandomPolicy(num_actions=env.num_actions, batch_size=3, seed=0)
+        policy = RandomPolicy(num_actions=env.num_actions, batch_size=3, seed=1)
         regret = RegretMetric(env)
         StepDriver(env, policy, [regret], num_steps=20).run()
         regrets.append(regret.result().per_step.mean)

@@ -301,7 +301,7 @@ def find_unknown_metrics(
         for choice in policies if environment is environments[0] else one_of_each:
             subject = f"policy {choice} in environment {environment}"
             with explain_failure(subject, environment, choice, listed=policies):
-                policy = choice.make(env, 0)
+                policy = choice.make(env, 1)
             names = [name for name in METRICS if name not in unknown]
             with explain_failure(subject, environment, choice):
                 reasons = _reasons_against(names, env, policy)
