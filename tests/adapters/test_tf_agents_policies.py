@@ -213,7 +213,7 @@ def test_a_ranking_agent_learns_from_a_chosen_slot():
         optimizer=tf.compat.v1.train.AdamOptimizer(0.05),
         policy_type=ranking_agent.RankingPolicyType.DESCENDING_SCORES,
     )
-    policy = as_policy(agent, B, seed=0)
+    policy = as_policy(agent, B, seed=1)
     before = policy.get_state().content.learned
     StepDriver(env, policy, [policy], 3).run()
     after = policy.get_state().content.learned
@@ -340,7 +340,7 @@ def multi_objective(env, seed):
 def test_an_agent_with_several_objectives_learns_and_is_saved(tmp_path):
     env = TwoRewards(batch_size=20, seed=0)
     agent, policy = multi_objective(env, 0)
-    explorer = EpsilonGreedyPolicy(1.0, num_actions=5, batch_size=20, seed=0)
+    explorer = EpsilonGreedyPolicy(1.0, num_actions=5, batch_size=20, seed=1)
     StepDriver(env, explorer, [policy], 100).run()
     time_step = env.current_time_step()
     assert policy.action(time_step).tolist() == [4] * 20  # pays [4, -4], of which the first counts
@@ -407,7 +407,7 @@ def masked_neural(specs):
 def test_agents_take_our_masks_in_our_driver_and_in_that_of_tf_agents(make):
     seen = []
     env = masked_bandit()
-    policy = as_policy(make(tensor_specs(env)), B, seed=0)
+    policy = as_policy(make(tensor_specs(env)), B, seed=1)
     StepDriver(env, policy, [policy, seen.append], 10).run()
     environment = tf_py_environment.TFPyEnvironment(as_tf_agents(masked_bandit()))
     agent = make(tensor_specs(environment))

@@ -175,8 +175,8 @@ def test_2000_problems_at_once_beside_2000_single_ones(compare, dim, goal):
 @pytest.mark.parametrize("size", [1, 100, 2000])
 def test_a_driver_s_step_of_lin_ucb_beside_that_of_chance(compare, size):
     env = ENVIRONMENTS["wheel"].make(batch_size=size, seed=0)
-    policy = LinUCBPolicy(**LinUCBPolicy.arguments_for(env), seed=0)
-    chance = RandomPolicy(num_actions=env.num_actions, batch_size=size, seed=0)
+    policy = LinUCBPolicy(**LinUCBPolicy.arguments_for(env), seed=1)
+    chance = RandomPolicy(num_actions=env.num_actions, batch_size=size, seed=1)
     learning = StepDriver(env, policy, [policy], 20)
     idle = StepDriver(env, chance, [], 20)
     title = f"driver step of LinUCB on the wheel, batch {size} / of chance"
