@@ -90,6 +90,7 @@ def test_the_default_testbed_is_figure_2_2(default_testbed):
     assert code == 0
     assert {path.name for path in folder.glob("[!.]*")} == FILES
     assert policies(folder) == FIGURE_2_2
+    assert studies._read_published("sutton-barto-2.2")["steps"] == 1000  # which are not all run
     for text in ("Figure 2.2", "30 runs of 20 steps", "ε-greedy, ε=0.01", str(folder)):
         assert text in out
     assert "3 tasks" in err
