@@ -56,6 +56,16 @@ def row_of(policy, kind, estimator="dr"):
             "a is better than the logged policy: gain +0.0200 "
             "(95% interval +0.0100 to +0.0300; p 0.04), by ips, the least sure of 2 estimators.",
         ),
+        (
+            [("a", "wins"), ("a", "is open", "ips"), ("b", "is open"), ("b", "loses", "ips")],
+            "Estimators disagree whether 1 of 2 policies is better than the logged policy; "
+            "it is a: gain +0.3000 ",
+        ),
+        (
+            [("a", "is open"), ("a", "loses", "ips"), ("b", "is open"), ("b", "is open", "ips")],
+            "The log does not decide whether one of 2 policies is better than the logged policy; "
+            "the highest gain by the least sure estimators is that of a: +0.3000 ",
+        ),
         ([(f"{number:03}", "wins") for number in range(300)], "300 of 300 policies are better "),
         ([("\x1b[2J", "wins")], r"\x1b[2J is better"),
         ([], ""),
