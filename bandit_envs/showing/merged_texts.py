@@ -48,14 +48,23 @@ def merge_texts(texts: Sequence[str]) -> list[MergedText]:
     return [MergedText(_merge([texts[each] for each in own]), own) for own in groups.values()]
 
 
-def say_of_each(names: Sequence[str], text: str) -> str:
+def say_of_each(names: Sequence[str], text: str, before: str = "") -> str:
     """Returns a sentence of a text that lacks its subject, such as "is linear", and some names.
+
+    Args:
+        names: the subject.
+        text: what is said of each of them.
+        before: how the sentence begins, before its subject.
 
     >>> say_of_each(["a"], "is linear"), say_of_each(["a", "b", "c"], "is linear")
     ('a is linear', 'Each of a, b and c is linear')
+    >>> say_of_each(["a", "b"], "is linear", before="So ")
+    'So each of a and b is linear'
     """
     *others, last = dict.fromkeys(names)
-    return f"Each of {', '.join(others)} and {last} {text}" if others else f"{last} {text}"
+    each = "each" if before else "Each"
+    subject = f"{each} of {', '.join(others)} and {last}" if others else last
+    return f"{before}{subject} {text}"
 
 
 def _has_names(text: str) -> bool:
