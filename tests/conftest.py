@@ -76,8 +76,8 @@ def pytest_collection_modifyitems(config, items):
 def spread_cases(items, at_most):
     """Returns at most this number of quick cases of each test, spread evenly over them.
 
-    Parameters make cases of a test, and so do the classes of a file that inherit it. The first case
-    of each test is another one, so that tests with the same cases run all of them together.
+    The cases of a test are its parameters, and the classes of a file that inherit it. Tests start
+    with different cases, so that tests with the same cases run more of these together.
     """
     cases = defaultdict(list)
     for item in items:

@@ -18,8 +18,8 @@ from bandit_envs.names.visible import visible
 from bandit_envs.showing.tables import Cell, p_text, with_decimals
 from bandit_envs.showing.who_wins import explain_correction
 from bandit_envs.studies import LoadedStudy
-from bandit_envs.studies.definition.given_labels import TableNames
 from bandit_envs.studies.definition.study import Study
+from bandit_envs.studies.definition.table_names import TableNames
 from bandit_envs.studies.results.differences import (
     compare_to,
     corrected_p_values,

@@ -14,9 +14,9 @@ from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.running.tracking import Track, track_nothing
 from bandit_envs.showing.tables import csv_rows, text_cell
 from bandit_envs.studies.definition.changing import describe_regret
-from bandit_envs.studies.definition.given_labels import TableNames
 from bandit_envs.studies.definition.rows_in_turn import Pair, describe_row_by_row
 from bandit_envs.studies.definition.study import Study, View
+from bandit_envs.studies.definition.table_names import TableNames
 from bandit_envs.studies.results.differences import (
     Difference,
     compare_to,
@@ -145,11 +145,11 @@ class LoadedStudy:
         return _pandas().DataFrame(rows, columns=Difference._fields)
 
     def headline(self, baseline: str | None = None) -> list[str]:
-        """Returns which policies are better than one of them by mean reward.
+        """Returns sentences that say which policies are better than one of them by mean reward.
 
-        There is a sentence for each environment; of more than three environments, one says in how
-        many. P-values are `p_t_holm` of `differences`. There is none if runs are not compared, or
-        if policies stop.
+        Each environment has a sentence; if there are more than three, one sentence counts them.
+        P-values are `p_t_holm` of `differences`. There are no sentences if runs are not compared,
+        or if policies stop.
 
         Args:
             baseline: the policy that the others are compared with, as for `differences`.

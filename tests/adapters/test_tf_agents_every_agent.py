@@ -116,8 +116,8 @@ class TestEveryAgent(PolicyContract):
         request.cls.specs = tensor_specs(request.cls.make_environment(B, 0))
         request.cls.known = known_policy(request.param)
         yield
-        if "_shared_run" in vars(request.cls):
-            del request.cls._shared_run
+        if "_shared" in vars(request.cls):
+            del request.cls._shared
 
     def make_policy(self, env, seed):
         if tensor_specs(env) != self.specs:

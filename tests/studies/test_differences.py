@@ -17,7 +17,7 @@ from bandit_envs.metrics.holm import holm
 from bandit_envs.policies import Policy
 from bandit_envs.showing.latex import escape
 from bandit_envs.studies import Study, load, run
-from bandit_envs.studies.definition.given_labels import TableNames
+from bandit_envs.studies.definition.table_names import TableNames
 from bandit_envs.studies.results import differences
 from bandit_envs.studies.results.differences import PairDifference
 from tests import command_line

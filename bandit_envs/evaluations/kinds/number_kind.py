@@ -171,7 +171,9 @@ class Numbers(LogKind):
                 if key[1] == place:
                     shown[key] = _take(sums, chosen)
                     remarks[key] = _find_moved(shown[key], widths)
-            slopes = [f"bandwidth={widths[name]:.4g} for {name}" for name in plan if len(plan[name]) > 1]
+            slopes = [
+                f"bandwidth={widths[name]:.4g} for {name}" for name in plan if len(plan[name]) > 1
+            ]
             told.append(_add_remark(candidate, slopes))
         return ShownSums(shown, told, remarks)
 

@@ -16,8 +16,8 @@ from bandit_envs.metrics import Quantity, Statistics, of_runs
 from bandit_envs.metrics.holm import holm
 from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.rounding import is_constant, merge_ties, subtract
-from bandit_envs.studies.definition.given_labels import TableNames
 from bandit_envs.studies.definition.study import Study
+from bandit_envs.studies.definition.table_names import TableNames
 
 if TYPE_CHECKING:
     from bandit_envs.studies.results.results import PairResult

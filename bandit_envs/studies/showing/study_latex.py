@@ -11,8 +11,8 @@ from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.showing.latex import escape, explain_stars, to_latex
 from bandit_envs.showing.tables import Cell, Group, NumericColumn, Table
 from bandit_envs.studies.definition.changing import describe_regret
-from bandit_envs.studies.definition.given_labels import TableNames
 from bandit_envs.studies.definition.study import Study
+from bandit_envs.studies.definition.table_names import TableNames
 from bandit_envs.studies.results.differences import (
     compare_to,
     compared_quantities,

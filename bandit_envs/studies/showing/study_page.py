@@ -9,9 +9,9 @@ from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.showing.page import Section, has_charts, make_page
 from bandit_envs.showing.styles import MOST
 from bandit_envs.showing.tables import Grid, p_text
-from bandit_envs.studies.definition.given_labels import TableNames
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.definition.study_file import study_text
+from bandit_envs.studies.definition.table_names import TableNames
 from bandit_envs.studies.results.differences import (
     PairDifference,
     compare_to,

@@ -14,8 +14,8 @@ from bandit_envs.base.saving import atomic_file
 from bandit_envs.metrics import QUANTITIES, Quantity, kept_steps, of_runs
 from bandit_envs.running.tracking import Track, track_nothing
 from bandit_envs.showing.tables import csv_rows, text_cell
-from bandit_envs.studies.definition.given_labels import TableNames
 from bandit_envs.studies.definition.study import Study
+from bandit_envs.studies.definition.table_names import TableNames
 
 if TYPE_CHECKING:
     from bandit_envs.studies.results.results import PairResult
