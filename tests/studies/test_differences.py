@@ -196,7 +196,7 @@ def test_frames_have_the_labels_that_figures_show(folder):
     assert {*found.summary.environment} == {"three arms", "testbed:k=5"}
 
 
-def test_labels_that_would_name_two_rows_name_none(folder):
+def test_a_label_that_would_name_two_rows_is_no_name(folder):
     swapped = {"greedy": "ucb:c=1", "ucb:c=1": "greedy"}
     shared = dict.fromkeys(VALUES["environment"], "arms")
     found = load(folder, labels={**swapped, **shared}).summary
