@@ -14,9 +14,9 @@ from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.running.tracking import Track, track_nothing
 from bandit_envs.showing.tables import csv_rows, text_cell
 from bandit_envs.studies.definition.changing import describe_regret
+from bandit_envs.studies.definition.row_names import RowNames
 from bandit_envs.studies.definition.rows_in_turn import Pair, describe_row_by_row
 from bandit_envs.studies.definition.study import Study, View
-from bandit_envs.studies.definition.table_names import TableNames
 from bandit_envs.studies.results.differences import (
     Difference,
     compare_to,
@@ -140,7 +140,7 @@ class LoadedStudy:
             resamples: how often the bootstrap draws all runs anew.
         """
         found = compare_to(self.find_policy(baseline), self.study, self.pairs)
-        names = TableNames.of(self.study)
+        names = RowNames.of(self.study)
         rows = describe_differences(found, names, confidence, resamples)
         return _pandas().DataFrame(rows, columns=Difference._fields)
 
@@ -313,7 +313,7 @@ class LoadedStudy:
     def _frame(self, name: str) -> DataFrame:
         pandas = _pandas()
         table = study_tables(self.study)[name]
-        names = TableNames.of(self.study)
+        names = RowNames.of(self.study)
         frames = []
         for pair in self.pairs:
             if pair.runs == self.study.runs:

@@ -16,8 +16,8 @@ from bandit_envs.metrics import Quantity, Statistics, of_runs
 from bandit_envs.metrics.holm import holm
 from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.rounding import is_constant, merge_ties, subtract
+from bandit_envs.studies.definition.row_names import RowNames
 from bandit_envs.studies.definition.study import Study
-from bandit_envs.studies.definition.table_names import TableNames
 
 if TYPE_CHECKING:
     from bandit_envs.studies.results.results import PairResult
@@ -130,7 +130,7 @@ def _subtract(ours: Floats, theirs: Floats) -> Floats:
 
 
 def describe_differences(
-    found: Sequence[PairDifference], names: TableNames, confidence: float, resamples: int
+    found: Sequence[PairDifference], names: RowNames, confidence: float, resamples: int
 ) -> list[Difference]:
     """Returns a row for each difference and quantity.
 

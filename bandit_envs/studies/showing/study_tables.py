@@ -14,8 +14,8 @@ from bandit_envs.base.saving import atomic_file
 from bandit_envs.metrics import QUANTITIES, Quantity, kept_steps, of_runs
 from bandit_envs.running.tracking import Track, track_nothing
 from bandit_envs.showing.tables import csv_rows, text_cell
+from bandit_envs.studies.definition.row_names import RowNames
 from bandit_envs.studies.definition.study import Study
-from bandit_envs.studies.definition.table_names import TableNames
 
 if TYPE_CHECKING:
     from bandit_envs.studies.results.results import PairResult
@@ -105,7 +105,7 @@ class CsvWriter:
         self._file = file
         self._table = table
         self._study = study
-        self._names = TableNames.of(study)
+        self._names = RowNames.of(study)
         self._is_first = True
 
     def write(self, pair: PairResult) -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from bandit_envs.studies.definition.study import Study
 
 
-class TableNames(NamedTuple):
+class RowNames(NamedTuple):
     """The names of environments and policies in data frames and files, by their texts.
 
     No two rows have the same name. A label that several share, or that is the text of another row,
@@ -24,7 +24,7 @@ class TableNames(NamedTuple):
     policies: Mapping[str, str]
 
     @classmethod
-    def of(cls, study: Study) -> TableNames:
+    def of(cls, study: Study) -> RowNames:
         """Returns the names of a study."""
         places = {str(each): study.environment_label(each) for each in study.environment}
         rules = {str(each): study.policy_label(each) for each in study.policy}
