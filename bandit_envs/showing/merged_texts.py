@@ -45,7 +45,7 @@ def merge_texts(texts: Sequence[str]) -> list[MergedText]:
 
 
 def say_of_each(names: Sequence[str], text: str) -> str:
-    """Returns a sentence whose subject are some names; `text` is the rest, such as "is linear".
+    """Returns a sentence whose subject is a list of names, and whose rest is `text`.
 
     >>> say_of_each(["a"], "is linear"), say_of_each(["a", "b", "c"], "is linear")
     ('a is linear', 'Each of a, b and c is linear')

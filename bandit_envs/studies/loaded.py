@@ -147,7 +147,8 @@ class LoadedStudy:
     def headline(self, baseline: str | None = None) -> list[str]:
         """Returns sentences that say which policies are better than one of them by mean reward.
 
-        Each environment has a sentence; if there are more than three, one sentence counts them.
+        Each environment has a sentence. If there are more than three, there is one sentence, which
+        says in how many of them a policy is better.
         P-values are `p_t_holm` of `differences`. There are no sentences if runs are not compared,
         or if policies stop.
 

@@ -214,20 +214,20 @@ class BanditContract(ContractPart):
             for _ in range(steps):
                 table = environment.expected_rewards()
                 table = table.reshape(*table.shape[:2], -1)[..., 0]
-                action = self._follow(rule, rng, environment, table)
+                action = self._follow(rng, rule=rule, environment=environment, table=table)
                 means.append(table[rows, action].astype(float))
                 environment.step(action)
             runs.append(np.cumsum(means, axis=0).T)
         return np.concatenate(runs)
 
     def _follow(
-        self, rule: int | None, rng: np.random.Generator, environment: Any, table: Array
+        self, rng: np.random.Generator, *, rule: int | None, environment: Any, table: Array
     ) -> Array:
         """Returns an action for each row; it is random where the rule's action is unavailable.
 
         Args:
-            rule: a fixed arm; -1 for the best mean, None for random actions.
             rng: of the random actions.
+            rule: a fixed arm; -1 for the best mean, None for random actions.
             environment: to act in.
             table: its means, [B, K].
         """

@@ -16,7 +16,7 @@ MEASURE = "mean_reward"
 """The quantity that decides: the policy that has more of it is better."""
 
 MOST = 3
-"""Up to this number, each environment has a sentence. Otherwise, one sentence counts them."""
+"""Up to so many environments have a sentence each; more share one, which counts the wins."""
 
 CONFIDENCE = 0.95
 
