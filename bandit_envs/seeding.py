@@ -34,12 +34,16 @@ def seed_of(rng: np.random.Generator) -> int:
 
 
 def draw_the_same(one: np.random.Generator, other: np.random.Generator) -> bool:
-    """Returns whether two generators have streams of their own from one seed."""
-    sequences = [rng.bit_generator._seed_seq for rng in (one, other)]  # type: ignore[attr-defined]
-    if one.bit_generator is other.bit_generator or None in sequences:
+    """Returns whether two generators were made from the same seed; False for a shared one."""
+    if one.bit_generator is other.bit_generator:
         return False
-    keys = [(each.entropy, each.spawn_key) for each in sequences]
-    return type(one.bit_generator) is type(other.bit_generator) and keys[0] == keys[1]
+    if type(one.bit_generator) is not type(other.bit_generator):
+        return False
+    seeds = [rng.bit_generator._seed_seq for rng in (one, other)]  # type: ignore[attr-defined]
+    if None in seeds:  # the state was given without a seed
+        return False
+    keys = [(seed.entropy, seed.spawn_key) for seed in seeds]
+    return keys[0] == keys[1]
 
 
 def split_seed(seed: Seed) -> tuple[np.random.Generator, np.random.SeedSequence]:
