@@ -33,13 +33,19 @@ def seed_of(rng: np.random.Generator) -> int:
     return entropy if is_same else -1
 
 
-def draw_the_same(one: np.random.Generator, other: np.random.Generator) -> bool:
-    """Returns whether two generators have streams of their own from one seed."""
-    sequences = [rng.bit_generator._seed_seq for rng in (one, other)]  # type: ignore[attr-defined]
-    if one.bit_generator is other.bit_generator or None in sequences:
-        return False
-    keys = [(each.entropy, each.spawn_key) for each in sequences]
-    return type(one.bit_generator) is type(other.bit_generator) and keys[0] == keys[1]
+def draw_the_same(one: Any, other: Any) -> bool:
+    """Returns whether two generators have streams of their own from one seed, as far as known."""
+    keys = [_key_of(each) for each in (one, other)]
+    return keys[0] == keys[1] != () and one.bit_generator is not other.bit_generator
+
+
+def _key_of(rng: Any) -> tuple[Any, ...]:
+    """Returns what a generator was made from; () if it does not tell, as a RandomState."""
+    bits = getattr(rng, "bit_generator", None)
+    sequence = getattr(bits, "_seed_seq", None)
+    if not isinstance(sequence, np.random.SeedSequence):
+        return ()
+    return type(bits), sequence.pool.tobytes()
 
 
 def split_seed(seed: Seed) -> tuple[np.random.Generator, np.random.SeedSequence]:
