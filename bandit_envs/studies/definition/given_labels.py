@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from bandit_envs.studies.definition.study import Study
@@ -12,8 +12,8 @@ from bandit_envs.studies.definition.study import Study
 class TableNames(NamedTuple):
     """The names of environments and policies in data frames and files, by their texts.
 
-    No two rows have the same name: a label that several have, or that is the text of another one,
-    names none.
+    No two rows have the same name: a label that several have, that is the text of another one, or
+    that is blank names none.
     """
 
     environments: Mapping[str, str]
@@ -30,14 +30,14 @@ class TableNames(NamedTuple):
         return cls(_choose(places, study.labels), _choose(rules, study.labels))
 
 
-def _choose(shown: Mapping[str, str], given: Iterable[str]) -> dict[str, str]:
+def _choose(shown: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
     """Returns what names each text.
 
     Args:
         shown: what figures show, by text.
-        given: the texts that have a label of the user's.
+        given: the labels of the user's, by text.
     """
-    labels = {text: shown[text] for text in given if text in shown}
+    labels = {text: shown[text] for text in shown if given.get(text, "").strip()}
     counts = collections.Counter(labels.values())
     names = dict(zip(shown, shown))
     for text, label in labels.items():

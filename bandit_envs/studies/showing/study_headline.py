@@ -63,11 +63,15 @@ def say_who_leads(
 
 
 def _tell_apart(labels: Mapping[str, str]) -> dict[str, str]:
-    """Returns labels by texts, which follow a label that several have."""
+    """Returns labels by texts, which follow a label that several have, and replace a blank one."""
     counts = collections.Counter(labels.values())
-    return {
-        text: label if counts[label] == 1 else f"{label} ({text})" for text, label in labels.items()
-    }
+    found = {}
+    for text, label in labels.items():
+        if not label.strip():
+            found[text] = text
+        else:
+            found[text] = label if counts[label] == 1 else f"{label} ({text})"
+    return found
 
 
 def _compare(study: Study, difference: PairDifference, name: str, p_value: float) -> ComparedPolicy:
