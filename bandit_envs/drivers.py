@@ -82,7 +82,7 @@ class StepDriver(Stateful):
         self._num_steps = check_integer("num_steps", num_steps, minimum=1)
         if policy.draws_like(env.np_random):
             problem = "env and policy have the same seed, so both draw the same numbers"
-            warnings.warn(f"{problem}: give the policy another one", stacklevel=2)
+            warnings.warn(f"{problem}: give the policy another seed", stacklevel=2)
         parts = {id(part): part for part in (env, policy, *map(_owner, self._observers))}
         self._parts = tuple(part for part in parts.values() if isinstance(part, Stateful))
 

@@ -34,13 +34,16 @@ def seed_of(rng: np.random.Generator) -> int:
 
 
 def draw_the_same(one: Any, other: Any) -> bool:
-    """Returns whether two generators have streams of their own from one seed, as far as known."""
-    keys = [_key_of(each) for each in (one, other)]
-    return keys[0] == keys[1] != () and one.bit_generator is not other.bit_generator
+    """Returns whether two generators were made from the same seed; False for a shared one.
+
+    What tells no seed, such as a RandomState, has none in common with another.
+    """
+    seeds = [_find_seed(each) for each in (one, other)]
+    return seeds[0] == seeds[1] != () and one.bit_generator is not other.bit_generator
 
 
-def _key_of(rng: Any) -> tuple[Any, ...]:
-    """Returns what a generator was made from; () if it does not tell, as a RandomState."""
+def _find_seed(rng: Any) -> tuple[Any, ...]:
+    """Returns the kind of a generator and what its seed becomes; () if it does not tell."""
     bits = getattr(rng, "bit_generator", None)
     sequence = getattr(bits, "_seed_seq", None)
     if not isinstance(sequence, np.random.SeedSequence):

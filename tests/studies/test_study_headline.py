@@ -13,7 +13,7 @@ pytest.importorskip("scipy")
 
 from bandit_envs.metrics.holm import holm
 from bandit_envs.studies import Study
-from bandit_envs.studies.definition.given_labels import TableNames
+from bandit_envs.studies.definition.row_names import RowNames
 from bandit_envs.studies.results.differences import PairDifference
 from bandit_envs.studies.results.results import PairResult
 from bandit_envs.studies.showing.study_headline import say_who_leads
@@ -109,7 +109,7 @@ def test_policies_and_environments_with_one_label_are_told_apart(study):
 def test_an_environment_or_a_policy_with_a_blank_label_has_its_id(study):
     differences = draw(study, np.random.default_rng(0), 2)
     blank = study.shown(labels={"greedy": "", "random": " ", PLACES[0]: "\n"})
-    names = TableNames.of(blank)
+    names = RowNames.of(blank)
     assert (names.policies["greedy"], names.policies["random"]) == ("greedy", "random")
     assert names.environments[PLACES[0]] == PLACES[0]
     sentence, _ = say_who_leads(blank, blank.policy[0], differences)

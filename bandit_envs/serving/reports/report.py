@@ -314,9 +314,11 @@ def _estimates(evaluation: Evaluation) -> Grid:
 def notes_of(evaluation: Evaluation) -> list[str]:
     """Returns what policies have learned from, and reasons to distrust estimates."""
     names = [f"{row.policy}, {row.estimator}" for row in evaluation.rows]
-    reasons = merge_texts([row.warnings for row in evaluation.rows])
-    found = [f"{'; '.join(names[place] for place in each.places)}: {each.text}" for each in reasons]
-    return [*evaluation.notes, *found]
+    notes = list(evaluation.notes)
+    for reason in merge_texts([row.warnings for row in evaluation.rows]):
+        distrusted = "; ".join(names[place] for place in reason.places)
+        notes.append(f"{distrusted}: {reason.text}")
+    return notes
 
 
 def count(number: int, noun: str) -> str:
