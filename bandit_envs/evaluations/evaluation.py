@@ -287,10 +287,14 @@ class Evaluation:
                 if row.gain_rows:
                     places = found.setdefault((row.policy, row.estimator), {})
                     places.setdefault(sign_of_gain(row, self.confidence), []).append(name)
+        alike: dict[tuple[str, str], list[str]] = {}
         for (policy, estimator), places in found.items():
             parts = [f"{SIGNS[sign]} {name_some(places[sign])}" for sign in SIGNS if sign in places]
             where = " and ".join(parts) or "has no certain gain or loss"
-            yield f"By {by}, {policy} {where}, by {estimator} and corrected p-values."
+            alike.setdefault((where, estimator), []).append(policy)
+        for (where, estimator), policies in alike.items():
+            said = say_of_each(policies, where, before=f"By {by}, ")
+            yield f"{said}, by {estimator} and corrected p-values."
         short = [name for name, rows in self.segments.items() if not rows]
         if short:
             names = ", ".join(map(visible, short))

@@ -44,14 +44,23 @@ def merge_texts(texts: Sequence[str]) -> list[MergedText]:
     return [MergedText(_merge([texts[each] for each in own]), own) for own in groups.values()]
 
 
-def say_of_each(names: Sequence[str], text: str) -> str:
+def say_of_each(names: Sequence[str], text: str, before: str = "") -> str:
     """Returns a sentence whose subject is a list of names, and whose rest is `text`.
+
+    Args:
+        names: the subject.
+        text: the rest, such as "is linear".
+        before: what stands before the subject.
 
     >>> say_of_each(["a"], "is linear"), say_of_each(["a", "b", "c"], "is linear")
     ('a is linear', 'Each of a, b and c is linear')
+    >>> say_of_each(["a", "b"], "is linear", before="So ")
+    'So each of a and b is linear'
     """
     *others, last = dict.fromkeys(names)
-    return f"Each of {', '.join(others)} and {last} {text}" if others else f"{last} {text}"
+    each = "each" if before else "Each"
+    subject = f"{each} of {', '.join(others)} and {last}" if others else last
+    return f"{before}{subject} {text}"
 
 
 def _has_names(text: str) -> bool:

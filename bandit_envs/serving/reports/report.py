@@ -131,8 +131,8 @@ class ServiceReport:
             yield f"{which} {since}: {policy.policy}"
         mean = f", mean {self.mean_reward:.4g}" if self.rewards else ""
         yield f"{count(self.decisions, 'decision')}, {count(self.rewards, 'reward')}{mean}"
-        ages = ""
-        if self.pending:
+        ages = f" for {format_age(self.oldest)}" if self.pending == 1 else ""
+        if self.pending > 1:
             median = f"half of them for at least {format_age(self.median_age)}"
             ages = f": {median}, the oldest for {format_age(self.oldest)}"
         yield f"{count(self.pending, 'decision')} waiting for a reward{ages}"
