@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from bandit_envs.studies.definition.study import Study
@@ -12,8 +12,8 @@ from bandit_envs.studies.definition.study import Study
 class RowNames(NamedTuple):
     """The names of environments and policies in data frames and files, by their texts.
 
-    No two rows have the same name. A label that several share, or that is the text of another row,
-    is not used as a name.
+    No two rows have the same name. A label that several share, that is the text of another row, or
+    that is blank is not used as a name.
 
     Fields:
         environments: their names.
@@ -32,14 +32,14 @@ class RowNames(NamedTuple):
         return cls(_choose(places, study.labels), _choose(rules, study.labels))
 
 
-def _choose(shown: Mapping[str, str], given: Iterable[str]) -> dict[str, str]:
+def _choose(shown: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
     """Returns the name of each text: its label if it has one of its own, or else the text.
 
     Args:
         shown: what figures show, by text.
-        given: the texts that the user has given a label.
+        given: the labels that the user has given, by text.
     """
-    labels = {text: shown[text] for text in given if text in shown}
+    labels = {text: shown[text] for text in shown if given.get(text, "").strip()}
     counts = collections.Counter(labels.values())
     names = dict(zip(shown, shown))
     for text, label in labels.items():

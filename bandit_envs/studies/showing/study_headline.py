@@ -62,11 +62,18 @@ def say_who_leads(
 
 
 def _tell_apart(labels: Mapping[str, str]) -> dict[str, str]:
-    """Returns a label for each text; where several share one, the text follows it in brackets."""
+    """Returns a label for each text: the text itself if the label is blank.
+
+    Where several share a label, the text follows it in brackets.
+    """
     counts = collections.Counter(labels.values())
-    return {
-        text: label if counts[label] == 1 else f"{label} ({text})" for text, label in labels.items()
-    }
+    found = {}
+    for text, label in labels.items():
+        if not label.strip():
+            found[text] = text
+        else:
+            found[text] = label if counts[label] == 1 else f"{label} ({text})"
+    return found
 
 
 def _compare(study: Study, difference: PairDifference, name: str, p_value: float) -> ComparedPolicy:
