@@ -12,7 +12,6 @@ from bandit_envs.base.saving import load_state, save_state
 from bandit_envs.base.state import SavedState, Stateful, check_saved, state_to_write
 from bandit_envs.policies import BestArmPolicy, DelayedLearning, Policy
 from bandit_envs.policies.row_by_row import check_problems
-from bandit_envs.seeding import draw_the_same
 from bandit_envs.trajectories import TimeStep, Trajectory
 from bandit_envs.wrappers.delays import max_delay_of
 
@@ -81,9 +80,9 @@ class StepDriver(Stateful):
             _check_observer(env, observer)
         self._tells_info = emit_log_probability or policy.emits_info
         self._num_steps = check_integer("num_steps", num_steps, minimum=1)
-        if draw_the_same(env.np_random, policy.np_random):
+        if policy.draws_like(env.np_random):
             problem = "env and policy have the same seed, so both draw the same numbers"
-            warnings.warn(f"{problem}: give the policy another one", stacklevel=2)
+            warnings.warn(f"{problem}: give the policy another seed", stacklevel=2)
         parts = {id(part): part for part in (env, policy, *map(_owner, self._observers))}
         self._parts = tuple(part for part in parts.values() if isinstance(part, Stateful))
 

@@ -33,13 +33,22 @@ def seed_of(rng: np.random.Generator) -> int:
     return entropy if is_same else -1
 
 
-def draw_the_same(one: np.random.Generator, other: np.random.Generator) -> bool:
-    """Returns whether two generators have streams of their own from one seed."""
-    sequences = [rng.bit_generator._seed_seq for rng in (one, other)]  # type: ignore[attr-defined]
-    if one.bit_generator is other.bit_generator or None in sequences:
-        return False
-    keys = [(each.entropy, each.spawn_key) for each in sequences]
-    return type(one.bit_generator) is type(other.bit_generator) and keys[0] == keys[1]
+def draw_the_same(one: Any, other: Any) -> bool:
+    """Returns whether two generators were made from the same seed; False for a shared one.
+
+    What tells no seed, such as a RandomState, has none in common with another.
+    """
+    seeds = [_find_seed(each) for each in (one, other)]
+    return seeds[0] == seeds[1] != () and one.bit_generator is not other.bit_generator
+
+
+def _find_seed(rng: Any) -> tuple[Any, ...]:
+    """Returns the kind of a generator and what its seed becomes; () if it does not tell."""
+    bits = getattr(rng, "bit_generator", None)
+    sequence = getattr(bits, "_seed_seq", None)
+    if not isinstance(sequence, np.random.SeedSequence):
+        return ()
+    return type(bits), sequence.pool.tobytes()
 
 
 def split_seed(seed: Seed) -> tuple[np.random.Generator, np.random.SeedSequence]:

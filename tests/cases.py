@@ -9,8 +9,8 @@ import pytest
 def for_each(names, cases):
     """Runs a test once for all cases, and lets it fail with those that fail.
 
-    It takes what `pytest.mark.parametrize` takes, for cases that take hardly any time. They share
-    the fixtures of the test.
+    It stands in place of `pytest.mark.parametrize` where a case takes hardly any time. All cases
+    share the fixtures of the test.
 
     Args:
         names: of the arguments of a case, a tuple; or of the only one.

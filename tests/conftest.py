@@ -27,7 +27,7 @@ settings.load_profile("repeatable")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Python looks for garbage as it ends, which takes seconds with the parsed package in memory.
+# Python collects garbage as it ends, which takes seconds with the parsed package in memory.
 atexit.register(gc.freeze)
 
 MOST_PROCESSES = 8
@@ -38,14 +38,14 @@ MISSING = re.compile(
 
 
 def pytest_configure(config):
-    """Leaves out what gathers the log messages of each test, which no test looks at."""
+    """Blocks the plugins that capture log messages, as no test looks at them."""
     for name in ("logging", "logging-plugin"):
         config.pluginmanager.set_blocked(name)
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_collection():
-    """Looks for garbage never while tests are collected, which stay, and rarely while they run."""
+    """Collects no garbage while pytest collects tests, which stay, and little while they run."""
     gc.disable()
     yield
     gc.freeze()
@@ -76,8 +76,8 @@ def pytest_collection_modifyitems(config, items):
 def spread_cases(items, at_most):
     """Returns at most this number of quick cases of each test, spread evenly over them.
 
-    Parameters make cases of a test, and so do the classes of a file that inherit it. The first case
-    of each test is another one, so that tests with the same cases run all of them together.
+    The cases of a test are its parameters, and the classes of a file that inherit it. Tests start
+    with different cases, so that tests with the same cases run more of these together.
     """
     cases = defaultdict(list)
     for item in items:

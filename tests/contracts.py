@@ -1,4 +1,4 @@
-"""Contracts as one test each: pytest takes longer for a test than most tests of a contract do."""
+"""Each contract as one test: most tests of a contract take less time than pytest adds to a test."""
 
 
 def failures(contract):
@@ -15,7 +15,8 @@ def failures(contract):
 def one_test(contract):
     """Returns a class of one test, which runs all tests of a contract and names those that fail.
 
-    It has the name of the contract, which is an attribute of it: other processes find it there.
+    The class has the name of the contract. Its attribute `contract` is the contract, by which
+    `pickle` finds it in other processes.
     """
 
     class OneTest:

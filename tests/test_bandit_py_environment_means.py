@@ -11,16 +11,6 @@ from tests.testing.sound_environments import FewerActions, Preferences, Table
 MEANS = [[1, 3, 3], [-1, -2, -np.inf]]
 
 
-class SharedState(Table):
-    """Its state is one number for all rows."""
-
-    def _initial_state(self, rng):
-        return np.array(rng.integers(5))
-
-    def _observe(self, state):
-        return np.full(self.batch_size, state)
-
-
 def test_the_first_of_the_best_actions_is_the_optimal_one():
     env = Table(MEANS)
     env.reset()

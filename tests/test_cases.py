@@ -1,4 +1,4 @@
-"""Many quick cases in one test: all that fail are named."""
+"""A test of many quick cases runs all of them, and names those that fail."""
 
 import inspect
 

@@ -1,4 +1,4 @@
-"""Of a contract that is one test, all tests run, and those that fail are named."""
+"""A contract as one test runs all tests of the contract, and names those that fail."""
 
 import pickle
 

@@ -75,6 +75,8 @@ def epsilon_greedy(num_actions=K, batch_size=B):
     [
         (7, 7, True),
         ([7, 8], [7, 8], True),
+        (np.array([7, 8]), np.array([7, 8]), True),
+        ([7, [8, 9]], [7, [8, 9]], True),
         (7, 8, False),
         (None, None, False),
         (np.random.SeedSequence(7), 7, True),
@@ -95,6 +97,20 @@ def test_a_policy_and_its_environment_may_share_a_generator(recwarn):
     rng = np.random.default_rng(7)
     env = KArmedTestbed(K, seed=rng)
     StepDriver(env, RandomPolicy(num_actions=K, seed=rng))
+    assert not recwarn
+
+
+@pytest.mark.parametrize("rng", [None, np.random.RandomState(7)])
+def test_policies_and_environments_may_have_random_numbers_of_their_own(rng, recwarn):
+    class OwnPolicy(RandomPolicy):
+        def __init__(self):
+            super().__init__(num_actions=K, seed=7)
+            self.np_random = rng
+
+    class OwnEnvironment(KArmedTestbed):
+        np_random = rng
+
+    StepDriver(OwnEnvironment(K, seed=7), OwnPolicy())
     assert not recwarn
 
 

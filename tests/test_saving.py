@@ -197,10 +197,6 @@ def local_named_tuple():
     return collections.namedtuple("Local", "field")(1)
 
 
-class CustomBits(np.random.PCG64):
-    pass
-
-
 @pytest.mark.parametrize(
     "value",
     [

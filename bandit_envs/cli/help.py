@@ -81,7 +81,7 @@ class Subcommands:
     Args:
         parser: the parser.
         examples: of each subcommand.
-        called: the only subcommand to add; all are added if this is the name of none.
+        called: the only subcommand to add. If there is none of this name, all are added.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Subcommands:
         function: str,
         add_options: Callable[[Parser], None],
     ) -> None:
-        """Adds a subcommand, unless only another one is called.
+        """Adds a subcommand if it is called, or if all are added.
 
         Args:
             name: of the subcommand.

@@ -43,7 +43,7 @@ def make_parser(called: str | None = None) -> Parser:
     """Returns the parser of the command.
 
     Args:
-        called: the only subcommand that it needs; it has all if this is the name of none.
+        called: the only subcommand that it has. If there is none of this name, it has all.
     """
     parser = Parser(
         "bandit-envs",

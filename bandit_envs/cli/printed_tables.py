@@ -18,7 +18,7 @@ from bandit_envs.names.visible import visible
 from bandit_envs.showing.tables import Cell, p_text, with_decimals
 from bandit_envs.showing.who_wins import explain_correction
 from bandit_envs.studies import LoadedStudy
-from bandit_envs.studies.definition.given_labels import TableNames
+from bandit_envs.studies.definition.row_names import RowNames
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.results.differences import (
     compare_to,
@@ -48,7 +48,7 @@ def show_summary(found: LoadedStudy) -> None:
             label += f" ({pair.runs} runs so far)"
         cells = [_cell(study, pair, name) for name in study.summary]
         table.add_row(label, *cells, end_section=_ends_group(study, pair, following))
-    names = TableNames.of(study).policies
+    names = RowNames.of(study).policies
     for text in study.failed:
         table.add_row(f"{names[text]} (failed)")
     OUT.print(table)

@@ -146,7 +146,12 @@ class Evaluated:
 
 def sign_of_gain(row: EstimateRow, confidence: float) -> int:
     """Returns 1 if a policy gains, -1 if it loses; 0 if its corrected p-value is too high."""
-    return sign_of(row.gain, row.p_value, confidence)
+    return sign_of(row.gain, row.p_value, confidence) if has_weight(row) else 0
+
+
+def has_weight(row: EstimateRow) -> bool:
+    """Whether a policy does in some row what was logged; else the log cannot tell its gain."""
+    return row.effective_sample_size != 0.0
 
 
 def count_comparisons(rows: Iterable[EstimateRow]) -> int:

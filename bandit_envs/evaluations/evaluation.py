@@ -272,10 +272,11 @@ class Evaluation:
         yield f"Gains are of the rows from which neither it nor {self.baseline} has learned."
 
     def _notes_of_policies(self) -> Iterator[str]:
-        """Yields what policies lack, and what was chosen for them; the same of several once."""
-        said = [(each.name, text) for each in self._candidates for text in each.remarks]
-        for merged in merge_texts([text for _, text in said]):
-            yield f"{say_of_each([said[place][0] for place in merged.places], merged.text)}."
+        """Yields what policies lack, and what was chosen for them; one sentence for equal ones."""
+        remarks = [(each.name, text) for each in self._candidates for text in each.remarks]
+        for merged in merge_texts([text for _, text in remarks]):
+            names = [remarks[place][0] for place in merged.places]
+            yield f"{say_of_each(names, merged.text)}."
 
     def _notes_of_segments(self) -> Iterator[str]:
         """Yields where policies gain and lose, and which segments have too few rows."""
@@ -286,10 +287,14 @@ class Evaluation:
                 if row.gain_rows:
                     places = found.setdefault((row.policy, row.estimator), {})
                     places.setdefault(sign_of_gain(row, self.confidence), []).append(name)
+        alike: dict[tuple[str, str], list[str]] = {}
         for (policy, estimator), places in found.items():
             parts = [f"{SIGNS[sign]} {name_some(places[sign])}" for sign in SIGNS if sign in places]
             where = " and ".join(parts) or "has no certain gain or loss"
-            yield f"By {by}, {policy} {where}, by {estimator} and corrected p-values."
+            alike.setdefault((where, estimator), []).append(policy)
+        for (where, estimator), policies in alike.items():
+            said = say_of_each(policies, where, before=f"By {by}, ")
+            yield f"{said}, by {estimator} and corrected p-values."
         short = [name for name, rows in self.segments.items() if not rows]
         if short:
             names = ", ".join(map(visible, short))

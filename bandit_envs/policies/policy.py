@@ -17,7 +17,7 @@ from bandit_envs.policies.beliefs import Beliefs
 from bandit_envs.policies.draws import available_only, draw_indices, row_sums
 from bandit_envs.policies.learning_observer import LearningObserver, PolicyState
 from bandit_envs.rendering import Knowledge
-from bandit_envs.seeding import Seed, generator
+from bandit_envs.seeding import Seed, draw_the_same, generator
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 if TYPE_CHECKING:
@@ -154,11 +154,9 @@ class Policy(LearningObserver):
         """Returns the arguments of the constructor that make a policy fit `env`."""
         return {"num_actions": env.num_actions, "batch_size": env.batch_size}
 
-    @property
-    def np_random(self) -> np.random.Generator:
-        """The generator of every draw of this policy."""
-        rng: np.random.Generator = self._state.rng
-        return rng
+    def draws_like(self, other: Any) -> bool:
+        """Returns whether its generator was made from the same seed as another one, not shared."""
+        return draw_the_same(self._state.rng, other)
 
     def action(self, time_step: TimeStep) -> Nest:
         """Chooses an action for every row of `time_step`: [B], or as `action_kind` says."""

@@ -72,7 +72,7 @@ def write_animation(images: Iterable[NDArray[np.uint8]], file: Path, rate: int) 
 
 
 def _write_gif(images: Sequence[NDArray[np.uint8]], file: Path, rate: int) -> None:
-    """Writes a GIF. It has each image once: the last one is shown for longer."""
+    """Writes a GIF with each image once; the last one is shown for longer."""
     first, *others = map(Image.fromarray, images)
     milliseconds = 1000 // rate
     shown = [milliseconds] * len(images)
@@ -80,20 +80,20 @@ def _write_gif(images: Sequence[NDArray[np.uint8]], file: Path, rate: int) -> No
     first.save(file, save_all=True, append_images=others, duration=shown, loop=0)
 
 
-def _write_page_or_movie(kept: Sequence[NDArray[np.uint8]], file: Path, rate: int) -> None:
+def _write_page_or_movie(images: Sequence[NDArray[np.uint8]], file: Path, rate: int) -> None:
     """Writes a page of HTML or a movie."""
-    height, width = kept[0].shape[:2]
+    height, width = images[0].shape[:2]
     figure = Figure(figsize=(width / DPI, height / DPI), dpi=DPI)
     axis = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     axis.set_axis_off()
-    shown = axis.imshow(kept[0], aspect="auto", interpolation="none")
+    shown = axis.imshow(images[0], aspect="auto", interpolation="none")
 
     def draw(image: NDArray[np.uint8]) -> tuple[Any]:
         shown.set_data(image)
         return (shown,)
 
-    last = itertools.repeat(kept[-1], math.ceil(PAUSE * rate))
-    frames = [*kept, *(last if file.suffix != ".html" else ())]
+    last = itertools.repeat(images[-1], math.ceil(PAUSE * rate))
+    frames = [*images, *(last if file.suffix != ".html" else ())]
     animation = FuncAnimation(figure, draw, frames=frames, interval=1000.0 / rate, blit=False)
     if file.suffix == ".html":
         with rc_context({"animation.embed_limit": 1000.0}):

@@ -37,10 +37,10 @@ class Schedule:
 
     def is_over(self, since: float, now: float) -> bool:
         """Returns whether a decision of some time waits for its reward no more."""
-        return since <= self.last_over(now)
+        return since <= self.overdue_until(now)
 
-    def last_over(self, now: float) -> float:
-        """Returns up to which time decisions wait for their rewards no more; -inf for none."""
+    def overdue_until(self, now: float) -> float:
+        """Returns the time of the newest decisions whose timeout has passed; -inf without one."""
         return -math.inf if self.timeout is None else now - self.timeout
 
     def is_due(self, waiting: int, since: float, now: float) -> bool:

@@ -1,4 +1,4 @@
-"""Sentences that differ in what they have measured alone become one."""
+"""Sentences that differ only in measured numbers become one."""
 
 from __future__ import annotations
 
@@ -6,22 +6,19 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-NUMBER = r"\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf"
-
 MEASURED = re.compile(
-    rf"(?<=\bsize is )(?:{NUMBER})\b|(?<=\bmean weight is )(?:{NUMBER})\b"
-    rf"|(?<=\bPareto k is )(?:{NUMBER})\b|(?<=\bestimate is about )(?:{NUMBER})\b"
-    r"|(?<=\buniformly in )\d+\b|(?<=\bof )\d+(?= rows\b)|(?<=\bthere are only )\d+(?= rows\b)"
+    r"(?<![\w.=-])(?:-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf)\b"  # a number, not a part of a word
+    r"(?![^\[]*\])"  # that is not between brackets
 )
-"""The numbers that a sentence has measured. All others, such as those of actions, are names."""
+"""The measured numbers of a sentence: all but those in lists, words and values such as `c=2`."""
 
 
 class MergedText(NamedTuple):
-    """A sentence that is said of some of several things.
+    """A sentence about some of several things.
 
     Fields:
-        text: the sentence. Where it differs in a number, it has the ends of the range.
-        places: of the things that it is said of.
+        text: the sentence. A number that differs is replaced by the ends of its range.
+        places: of the things that the sentence is about.
     """
 
     text: str
@@ -29,9 +26,9 @@ class MergedText(NamedTuple):
 
 
 def merge_texts(texts: Sequence[str]) -> list[MergedText]:
-    """Returns each sentence once, and once those that differ in numbers alone.
+    """Returns each sentence once; those that differ only in measured numbers become one.
 
-    Sentences with quotes have names of users, in which no number is changed.
+    A sentence with quotes has names of users. It is merged only with equal sentences.
 
     Args:
         texts: a sentence for each thing; "" for none.
@@ -42,37 +39,46 @@ def merge_texts(texts: Sequence[str]) -> list[MergedText]:
     groups: dict[str, list[int]] = {}
     for place, text in enumerate(texts):
         if text:
-            groups.setdefault(text if _has_names(text) else MEASURED.sub("#", text), []).append(
-                place
-            )
+            pattern = text if _has_names(text) else MEASURED.sub("#", text)
+            groups.setdefault(pattern, []).append(place)
     return [MergedText(_merge([texts[each] for each in own]), own) for own in groups.values()]
 
 
-def say_of_each(names: Sequence[str], text: str) -> str:
-    """Returns a sentence of a text that lacks its subject, such as "is linear", and some names.
+def say_of_each(names: Sequence[str], text: str, before: str = "") -> str:
+    """Returns a sentence whose subject is a list of names, and whose rest is `text`.
+
+    Args:
+        names: the subject.
+        text: the rest, such as "is linear".
+        before: what stands before the subject.
 
     >>> say_of_each(["a"], "is linear"), say_of_each(["a", "b", "c"], "is linear")
     ('a is linear', 'Each of a, b and c is linear')
+    >>> say_of_each(["a", "b"], "is linear", before="So ")
+    'So each of a and b is linear'
     """
     *others, last = dict.fromkeys(names)
-    return f"Each of {', '.join(others)} and {last} {text}" if others else f"{last} {text}"
+    each = "each" if before else "Each"
+    subject = f"{each} of {', '.join(others)} and {last}" if others else last
+    return f"{before}{subject} {text}"
 
 
 def _has_names(text: str) -> bool:
-    """Whether a sentence may have names of users."""
+    """Returns whether a sentence may have names of users."""
     return "'" in text or '"' in text
 
 
 def _merge(texts: Sequence[str]) -> str:
-    """Returns a sentence for several that differ in numbers alone."""
+    """Returns one sentence for several that differ only in measured numbers."""
     if len(set(texts)) == 1:
         return texts[0]
-    ranges = iter([_range_of(column) for column in zip(*map(MEASURED.findall, texts))])
+    columns = zip(*map(MEASURED.findall, texts))
+    ranges = map(_range_of, columns)
     return MEASURED.sub(lambda found: next(ranges), texts[0])
 
 
 def _range_of(numbers: Sequence[str]) -> str:
-    """Returns the ends of the range of some numbers, or the one that all are."""
+    """Returns the ends of the range of some numbers; one number if all are equal."""
     low = min(numbers, key=float)
     high = max(numbers, key=float)
     return low if float(low) == float(high) else f"{low} to {high}"

@@ -67,7 +67,8 @@ def say_who_wins(
     """Returns how many policies are better than the baseline, and by how much the best one.
 
     A policy is better, or worse, if the corrected p-values of all sources say so. The numbers are
-    those of the source with the highest p-value.
+    those of the source with the highest p-value; of several such, that with the lowest difference.
+    If sources disagree on some policies, and no policy is better, it speaks of these policies.
 
     Args:
         rows: of each policy, one by each source.
@@ -85,23 +86,33 @@ def say_who_wins(
     if not compared:
         return ""
     signs = [{row.sign(confidence) for row in own} for own in compared.values()]
-    shown = [max(own, key=lambda row: row.p_value) for own in compared.values()]
+    shown = [_least_sure(own) for own in compared.values()]
     better = [row for row, found in zip(shown, signs) if found == {1}]
-    best = max(better or shown, key=lambda row: row.difference)
+    disputed = [row for row, found in zip(shown, signs) if 1 in found]
+    named = better or disputed or shown
+    best = max(named, key=lambda row: row.difference)
     name = visible(best.policy)
     verdict = f"{_verdict(signs, name, words)} than {baseline}{words.by}"
     numbers = _numbers(best, rows, confidence, explain_correction(comparisons), words)
     if len(signs) == 1:
         return f"{verdict}: {words.measure} {numbers}"
-    if len(better) == 1:
+    if len(named) == 1:
         return f"{verdict}; it is {name}: {words.measure} {numbers}"
-    of_these = " of these" if 0 < len(better) < len(signs) else ""  # others may gain more
-    return f"{verdict}; the highest {words.measure}{of_these} is that of {name}: {numbers}"
+    of_these = " of these" if len(named) < len(signs) else ""  # others may gain more
+    several = len({row.source for row in rows}) > 1
+    by_these = " by the least sure estimators" if several else ""  # by others, it may be higher
+    highest = f"the highest {words.measure}{of_these}{by_these}"
+    return f"{verdict}; {highest} is that of {name}: {numbers}"
 
 
 def explain_correction(comparisons: int) -> str:
     """Returns how p-values are corrected; "" if there is one comparison."""
     return "" if comparisons == 1 else f", corrected by Holm for {comparisons} comparisons"
+
+
+def _least_sure(rows: Sequence[ComparedPolicy]) -> ComparedPolicy:
+    """Returns the row of a policy that says least for a difference."""
+    return max(rows, key=lambda row: (row.p_value, -abs(row.difference)))
 
 
 def _verdict(signs: Sequence[set[int]], name: str, words: Wording) -> str:
@@ -118,10 +129,11 @@ def _verdict(signs: Sequence[set[int]], name: str, words: Wording) -> str:
         return f"{_subject(better, number, name)} better"
     if signs.count({-1}) == number:
         return f"{_subject(number, number, name)} worse"
+    disputed = sum(1 in found for found in signs)
+    if disputed:
+        return f"Estimators disagree whether {_subject(disputed, number, name)} better"
     one = name if number == 1 else f"one of {number} policies"
-    disagree = any(1 in found for found in signs)
-    subject = "Estimators disagree" if disagree else words.undecided
-    return f"{subject} whether {one} is better"
+    return f"{words.undecided} whether {one} is better"
 
 
 def _subject(count: int, number: int, name: str) -> str:

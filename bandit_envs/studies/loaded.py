@@ -14,7 +14,7 @@ from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.running.tracking import Track, track_nothing
 from bandit_envs.showing.tables import csv_rows, text_cell
 from bandit_envs.studies.definition.changing import describe_regret
-from bandit_envs.studies.definition.given_labels import TableNames
+from bandit_envs.studies.definition.row_names import RowNames
 from bandit_envs.studies.definition.rows_in_turn import Pair, describe_row_by_row
 from bandit_envs.studies.definition.study import Study, View
 from bandit_envs.studies.results.differences import (
@@ -140,16 +140,17 @@ class LoadedStudy:
             resamples: how often the bootstrap draws all runs anew.
         """
         found = compare_to(self.find_policy(baseline), self.study, self.pairs)
-        names = TableNames.of(self.study)
+        names = RowNames.of(self.study)
         rows = describe_differences(found, names, confidence, resamples)
         return _pandas().DataFrame(rows, columns=Difference._fields)
 
     def headline(self, baseline: str | None = None) -> list[str]:
-        """Returns which policies are better than one of them by mean reward.
+        """Returns sentences that say which policies are better than one of them by mean reward.
 
-        There is a sentence for each environment; of more than three environments, one says in how
-        many. P-values are `p_t_holm` of `differences`. There is none if runs are not compared, or
-        if policies stop.
+        Each environment has a sentence. If there are more than three, there is one sentence, which
+        says in how many of them a policy is better.
+        P-values are `p_t_holm` of `differences`. There are no sentences if runs are not compared,
+        or if policies stop.
 
         Args:
             baseline: the policy that the others are compared with, as for `differences`.
@@ -313,7 +314,7 @@ class LoadedStudy:
     def _frame(self, name: str) -> DataFrame:
         pandas = _pandas()
         table = study_tables(self.study)[name]
-        names = TableNames.of(self.study)
+        names = RowNames.of(self.study)
         frames = []
         for pair in self.pairs:
             if pair.runs == self.study.runs:

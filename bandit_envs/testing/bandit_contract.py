@@ -202,7 +202,7 @@ class BanditContract(ContractPart):
 
         Args:
             environment: is reset for each run.
-            rule: a fixed arm, where it is available; -1 for the best mean, None for chance.
+            rule: as for `_follow`.
             steps: T.
         """
         rng = np.random.default_rng(0)
@@ -214,15 +214,30 @@ class BanditContract(ContractPart):
             for _ in range(steps):
                 table = environment.expected_rewards()
                 table = table.reshape(*table.shape[:2], -1)[..., 0]
-                action = table.argmax(axis=1) if rule in (None, -1) else np.full(len(rows), rule)
-                is_open = ~np.isneginf(table[rows, action])
-                if rule is None or not is_open.all():
-                    drawn = self.draw_action(rng, environment)
-                    action = drawn if rule is None else np.where(is_open, action, drawn)
+                action = self._follow(rng, rule=rule, environment=environment, table=table)
                 means.append(table[rows, action].astype(float))
                 environment.step(action)
             runs.append(np.cumsum(means, axis=0).T)
         return np.concatenate(runs)
+
+    def _follow(
+        self, rng: np.random.Generator, *, rule: int | None, environment: Any, table: Array
+    ) -> Array:
+        """Returns an action for each row; it is random where the rule's action is unavailable.
+
+        Args:
+            rng: of the random actions.
+            rule: a fixed arm; -1 for the best mean, None for random actions.
+            environment: to act in.
+            table: its means, [B, K].
+        """
+        if rule is None:
+            return np.asarray(self.draw_action(rng, environment))
+        action = table.argmax(axis=1) if rule == -1 else np.full(len(table), rule)
+        is_available = ~np.isneginf(table[np.arange(len(table)), action])
+        if is_available.all():
+            return action
+        return np.where(is_available, action, self.draw_action(rng, environment))
 
     def test_the_mean_of_many_rewards_is_the_expected_reward(self) -> None:
         """Holds means of reward - expected reward to 6 standard errors.

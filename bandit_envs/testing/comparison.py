@@ -130,9 +130,9 @@ def _parts(value: object, name: str) -> dict[str, object]:
 
 
 def _items(value: dict[Any, object]) -> Iterator[tuple[str, object]]:
-    """Yields the items of a dict, and its keys if they are tensors, as those of optimizers.
+    """Yields the items of a dict by name; if keys are tensors, as in optimizers, the keys, too.
 
-    The text of a tensor takes long to write, and leaves out numbers.
+    A tensor has no name: its text takes long to write, and leaves out numbers.
     """
     for number, (key, item) in enumerate(value.items()):
         if _is_tensor(key):

@@ -52,7 +52,7 @@ class PolicyContractPart:
     num_steps: int = 20
     num_choices: int = 1000
     rounding: float = 1e-9
-    _shared_run: ClassVar[dict[Hashable, Any]]
+    _shared: ClassVar[dict[Hashable, Any]]
 
     def make_policy(self, env: PyEnvironment, seed: int) -> Policy:
         """Returns a new policy that fits `env`; two of them may differ in their `seed` alone."""
@@ -63,20 +63,20 @@ class PolicyContractPart:
         return BernoulliPyEnvironment([0.2, 0.4, 0.6, 0.8], batch_size, seed=seed)
 
     def _once(self, name: Hashable, make: Callable[[], Made]) -> Made:
-        """Returns what `make` made when the first test of the class asked for this name."""
+        """Returns what `make` returns; it is called once for a class and a name."""
         kind = type(self)
-        if "_shared_run" not in vars(kind):
-            kind._shared_run = {}
-        if name not in kind._shared_run:
-            kind._shared_run[name] = make()
-        found: Made = kind._shared_run[name]
+        if "_shared" not in vars(kind):
+            kind._shared = {}
+        if name not in kind._shared:
+            kind._shared[name] = make()
+        found: Made = kind._shared[name]
         return found
 
     def _life(self) -> PolicyLife:
         """Returns the policy of seed 1 with its run, which all tests of the class share."""
-        return self._once("life", self._live)
+        return self._once("life", self._make_life)
 
-    def _live(self) -> PolicyLife:
+    def _make_life(self) -> PolicyLife:
         before = global_randomness()
         env, policy = self._pair()
         constants = copy.deepcopy(constants_of(policy))
@@ -127,9 +127,9 @@ class PolicyContractPart:
         return self.make_policy(env, seed)
 
     def _masked_runs(self) -> list[tuple[Policy, TimeStep]]:
-        """Returns policies after runs with masks, and the last time step that they chose from.
+        """Returns policies after runs with masks, and the last time step of each run.
 
-        Actions must be able to have masks, and policies to fit. All tests of the class share them.
+        There are none if actions cannot have masks. All tests of the class share the policies.
         """
         return self._once("masked", self._run_with_masks)
 

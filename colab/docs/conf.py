@@ -19,7 +19,7 @@ from reference import sources
 import bandit_envs
 from colab.pages.public import file_of
 
-gc.disable()  # Sphinx keeps what it makes: to look for garbage takes a third of a build
+gc.disable()  # Sphinx keeps what it makes: garbage collection takes a third of a build
 
 setup_cfg = ConfigParser()
 setup_cfg.read(ROOT / "setup.cfg")

@@ -120,7 +120,7 @@ class LoopRun:
 
 
 KINDS = {"policy": PolicyRun, "loop": LoopRun}
-"""What goes on, by the name of its folder."""
+"""The kinds of runs, by the names of their folders."""
 
 
 if __name__ == "__main__":

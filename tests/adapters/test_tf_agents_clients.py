@@ -213,7 +213,7 @@ def test_the_trainer_trains_contextual_agents(name, tmp_path):
         training_loops=15 if name.startswith("neural") else 8,
         steps_per_loop=4,
         additional_metrics=metrics,
-        save_policy=name == "LinUCB",  # which takes longer than all the rest
+        save_policy=name == "LinUCB",  # to save it takes longer than to train it
     )
     # A random choice has a regret of 18.6 on average.
     assert metrics[0].result() < 5.0

@@ -52,7 +52,7 @@ from tests.adapters.every_agent import (
 
 
 def slow(*makes):
-    """Returns cases of a test that are slow."""
+    """Returns the cases of a test that run an agent each, as slow ones."""
     return [pytest.param(make, marks=pytest.mark.slow) for make in makes]
 
 
@@ -70,13 +70,13 @@ OTHER_CHECKPOINTS = [
     ranking_by_distance,
     exp3_mixture,
 ]
-"""Agents that have together all kinds of variables and of draws: linear models and networks."""
+"""Agents with each kind of variables and of draws: linear models and networks."""
 
 EACH_TABLE = [epsilon_greedy, static_mixture, *slow(linear_ucb, boltzmann_of_items)]
-"""Agents whose probabilities have together all tables: of greedy choices, of draws, of both."""
+"""Agents with each kind of table of probabilities: of greedy choices, of draws and of both."""
 
 EACH_DISTRIBUTION = [boltzmann, exp3, *slow(falcon, linear_ucb_of_items, multi_objective)]
-"""Those whose distributions, which TF-Agents saves by itself, are of different classes."""
+"""Agents with each class of distribution that TF-Agents saves by itself."""
 
 
 def name_of(make):
@@ -116,8 +116,8 @@ class TestEveryAgent(PolicyContract):
         request.cls.specs = tensor_specs(request.cls.make_environment(B, 0))
         request.cls.known = known_policy(request.param)
         yield
-        if "_shared_run" in vars(request.cls):
-            del request.cls._shared_run
+        if "_shared" in vars(request.cls):
+            del request.cls._shared
 
     def make_policy(self, env, seed):
         if tensor_specs(env) != self.specs:
@@ -220,7 +220,9 @@ def test_a_policy_that_is_saved_with_its_distribution_knows_its_probabilities(ma
 def test_a_saved_policy_with_a_distribution_knows_its_probabilities(make, tmp_path):
     env, policy = a_policy_of_the_known_agent(make)
     time_step = env.reset()
-    expected = policy.probabilities(time_step)  # with which the variables get the policy's values
+    expected = policy.probabilities(
+        time_step
+    )  # copies what the policy has learned to the variables
     policy_saver.PolicySaver(policy._model._agent.collect_policy).save(str(tmp_path))
     loaded = as_policy(tmp_path, B, seed=1)
     np.testing.assert_allclose(loaded.probabilities(time_step), expected, rtol=1e-5, atol=1e-7)

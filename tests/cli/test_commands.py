@@ -78,7 +78,7 @@ def short_figures(monkeypatch):
 
 
 def shorten_figures(monkeypatch, steps):
-    """Lets figures of the book have so many steps."""
+    """Gives the published figures this number of steps."""
     read_published = studies._read_published
     monkeypatch.setattr(
         studies, "_read_published", lambda name: {**read_published(name), "steps": steps}
@@ -293,7 +293,7 @@ means = [[0.1, 0.9], [0.5, 0.5, 0.5]]
 name = "testbed"
 k = 4
 """
-"""Tasks of one run with classes of one's own, and of many runs at once. One policy exits."""
+"""A study of classes of one's own, one of which exits, and of tasks with many runs."""
 
 
 @pytest.mark.slow
@@ -732,7 +732,7 @@ def command_parser(name):
     return action.choices[name]
 
 
-def test_the_list_starts_without_what_only_running_needs_and_its_reader_may_have_enough():
+def test_the_list_imports_nothing_that_only_runs_need_and_its_reader_may_stop_early():
     code = (
         "import sys; from bandit_envs.cli import command; code = command();"
         "found = {'rich', 'joblib', 'matplotlib', 'filelock'} & set(sys.modules);"

@@ -310,7 +310,9 @@ def test_a_file_that_holds_no_policy_or_log_is_named_in_one_line(folder):
     for path in not_policies(folder):
         output = ("--output", folder / "out", "--overwrite")
         commands = [("evaluate", folder / "log.npz", "--policy", path, *output)]
-        if not path.name.startswith("field-") or path.name == "field-0.npz":  # as logs, all alike
+        if (
+            not path.name.startswith("field-") or path.name == "field-0.npz"
+        ):  # all are refused alike as logs
             commands.append(("evaluate", path, "--policy", "random", *output))
             commands.append(("learn", path, "--output", folder / "learned.npz"))
         for command in commands:

@@ -86,7 +86,7 @@ def test_slope_chooses_among_bandwidths_and_says_which():
     (row,) = [row for row in given.rows[1:4] if row.value == chosen.value]
     assert row._replace(estimator=chosen.estimator) == chosen._replace(p_value=row.p_value)
     width = row.estimator.partition("=")[2]
-    assert f"{WIDE} has the bandwidth {width} for kernel_ips:bandwidth=slope and" in given.notes[0]
+    assert f"{WIDE} has bandwidth={width} for kernel_ips:bandwidth=slope and" in given.notes[0]
 
 
 def test_slope_follows_the_spread_of_the_actions_if_no_bandwidths_are_given():
@@ -164,7 +164,7 @@ def test_the_command_evaluates_a_table_of_prices(tmp_path):
     code, out, err = run(*command, *large, *slope, "--overwrite")
     assert code == 0, err
     assert "kernel_snips:bandwidth=slope" in out
-    assert f"{WIDE} has the bandwidth" in out
+    assert f"{WIDE} has bandwidth=" in out
     code, _, err = run(*command, "--policy", "random", "--overwrite")
     assert (code, "policy random: it chooses no numbers" in err) == (2, True)
     for option in (("--train", "x=1"), ("--baseline", WIDE), ("--num-actions", 3)):
@@ -193,7 +193,7 @@ def test_slope_chooses_one_bandwidth_for_all_segments_of_a_policy():
     named = dataclasses.replace(log, encoding=TableEncoding((), (NumberColumn("new"),)))
     estimators = ["kernel_ips:bandwidth=slope", *kernels(0.4, 0.1)[:2]]
     found = evaluate(named, "gaussian:std=0.01,coefficients=[1.5]", estimators, by="new")
-    width = found.notes[0].split()[4]
+    width = found.notes[0].split()[2].removeprefix("bandwidth=")
     for rows in found.segments.values():
         values = {row.estimator: row.value for row in rows}
         chosen = values[f"kernel_ips:bandwidth={width}"]

@@ -89,6 +89,10 @@ def test_notes_say_where_policies_gain_and_lose(log):
         "By country, constant:number=2 gains in 'FR', by snips and corrected p-values.",
         "By country, random has no certain gain or loss, by snips and corrected p-values.",
     ]
+    same = evaluate(log, {"a": "random", "b": "random"}, ["snips"], by="country")
+    assert same.notes == [
+        "By country, each of a and b has no certain gain or loss, by snips and corrected p-values."
+    ]
     over = evaluate(log, POLICIES, ["snips"], by="country", baseline="constant:number=2")
     assert over.notes[0].startswith("By country, random loses in 'FR', by snips")
 

@@ -16,9 +16,9 @@ from bandit_envs.serving import DecisionService
 from tests.serving.services import FEATURES, ITEM_FEATURES, NAMES, contextual, of_items
 
 BATCH = 10
-NEW_ACTION = 250  # the user before whom an action comes
-RETIRED_ACTION = 380  # the user before whom one goes
-UPGRADE = 300  # the user before whom another policy is put to work, if there is one
+NEW_ACTION = 250  # an action is added before this user
+RETIRED_ACTION = 380  # an action is retired before this user
+UPGRADE = 300  # the next policy, if there is one, replaces the first before this user
 
 POLICIES = {
     "pending": lambda: KLUCBPolicy(num_actions=3, seed=0),  # counts choices without rewards

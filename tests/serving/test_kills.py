@@ -24,7 +24,7 @@ LAST_CHANGE = 400
 
 
 def serve_with_kills(folder, name, kills):
-    """Serves users in processes that are killed at random moments: one in eight in its start.
+    """Serves users in processes that are killed at random moments, one in eight as it starts.
 
     Args:
         folder: of the file.

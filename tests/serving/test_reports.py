@@ -66,6 +66,18 @@ def test_a_report_counts_decisions_rewards_and_those_that_wait(tmp_path, clock):
     assert sum(each.decisions for each in report.actions) == 20
     assert sum(each.rewards for each in report.actions) == 13
     assert [each.pending for each in report.periods if each.decisions] == [5, 2]
+    waiting = [line for line in report.summary() if "waiting" in line]
+    assert waiting == [
+        "7 decisions waiting for a reward: half of them for at least 2.0 hours, "
+        "the oldest for 2.0 hours"
+    ]
+
+
+def test_a_report_says_how_long_the_only_decision_without_a_reward_waits(tmp_path, clock):
+    with open_arms(tmp_path) as service:
+        service.decide()
+        clock(7200.0)
+        assert "1 decision waiting for a reward for 2.0 hours" in list(service.report().summary())
 
 
 def test_a_timeout_ends_a_wait_and_is_no_reward(tmp_path, clock):

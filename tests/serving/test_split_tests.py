@@ -107,6 +107,7 @@ def test_a_report_tells_decisions_after_the_stop_from_those_before(tmp_path):
     assert [each.weight for each in report.actions] == [each.weight for each in before.actions]
     (note,) = report.notes
     assert note.startswith("After the stop of the test, its winner alone is served")
+    assert "the value of the winner counts their rewards, and the test does not" in note
 
 
 def test_a_report_counts_the_users_that_the_policy_counts(tmp_path):

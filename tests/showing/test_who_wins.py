@@ -36,7 +36,11 @@ def check_sentence(sentence, rows):
     own = {name: [row for row in rows if row.policy == name] for name in {r.policy for r in rows}}
     signs = {name: {row.sign(0.95) for row in members} for name, members in own.items()}
     better = {name for name, found in signs.items() if found == {1}}
-    shown = {name: max(found, key=lambda row: row.p_value) for name, found in own.items()}
+    disputed = {name for name, found in signs.items() if 1 in found}
+    shown = {
+        name: min(found, key=lambda row: (-row.p_value, abs(row.difference)))
+        for name, found in own.items()
+    }
     verdict, numbers = re.fullmatch(r"(.*? than base)[:;] (.*)", sentence).groups()
     one = next(iter(own)) if len(own) == 1 else f"one of {len(own)} policies"
     if better:
@@ -45,21 +49,26 @@ def check_sentence(sentence, rows):
     elif all(found == {-1} for found in signs.values()):
         count = f"{one} is" if len(own) == 1 else f"{len(own)} of {len(own)} policies are"
         assert verdict == f"{count} worse than base"
+    elif disputed:
+        count = f"{len(disputed)} of {len(own)} policies {'is' if len(disputed) == 1 else 'are'}"
+        subject = f"{one} is" if len(own) == 1 else count
+        assert verdict == f"Estimators disagree whether {subject} better than base"
     else:
-        disagree = any(1 in found for found in signs.values())
-        subject = "Estimators disagree" if disagree else "Nothing decides"
-        assert verdict == f"{subject} whether {one} is better than base"
+        assert verdict == f"Nothing decides whether {one} is better than base"
     named = re.match(
-        r"(it is|the highest gain of these is that of|the highest gain is that of) (\w+): ", numbers
+        r"(it is|the highest gain(?: of these)?(?: by the least sure estimators)? is that of) "
+        r"(\w+): ",
+        numbers,
     )
     name = named[2] if named else one
-    among = better if better else own
+    among = better or disputed or set(own)
     assert name in among
     assert shown[name].difference == max(shown[each].difference for each in among)
     if named and named[1] == "it is":
-        assert better == {name}
+        assert among == {name}
     elif named:
-        assert ("of these" in named[1]) == (0 < len(better) < len(own))
+        assert ("of these" in named[1]) == (len(among) < len(own))
+        assert ("by the least" in named[1]) == (len({row.source for row in rows}) > 1)
     row = shown[name]
     center, low, high = row.texts
     assert f"{center} (95% interval {low} to {high}; p {p_text(row.p_value)}, cor" in numbers

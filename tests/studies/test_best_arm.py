@@ -73,9 +73,9 @@ def test_a_policy_that_recommends_nothing_has_no_errors():
 def test_a_study_shows_the_bias_at_the_stop_and_how_often_intervals_hold(tmp_path):
     values = {
         **VALUES,
-        "environment": ["bernoulli:means=[0.8,0.5,0.2]"],  # all runs have stopped by then
+        "environment": ["bernoulli:means=[0.8,0.5,0.2]"],
         "policy": ["track_and_stop:delta=0.1"],
-        "steps": 1000,
+        "steps": 1000,  # all runs have stopped by then
         "metrics": ["bias", "coverage"],
         "panels": ["coverage"],
     }

@@ -17,7 +17,7 @@ from bandit_envs.metrics.holm import holm
 from bandit_envs.policies import Policy
 from bandit_envs.showing.latex import escape
 from bandit_envs.studies import Study, load, run
-from bandit_envs.studies.definition.given_labels import TableNames
+from bandit_envs.studies.definition.row_names import RowNames
 from bandit_envs.studies.results import differences
 from bandit_envs.studies.results.differences import PairDifference
 from tests import command_line
@@ -196,7 +196,7 @@ def test_frames_have_the_labels_that_figures_show(folder):
     assert {*found.summary.environment} == {"three arms", "testbed:k=5"}
 
 
-def test_labels_that_would_name_two_rows_name_none(folder):
+def test_a_label_that_would_name_two_rows_is_no_name(folder):
     swapped = {"greedy": "ucb:c=1", "ucb:c=1": "greedy"}
     shared = dict.fromkeys(VALUES["environment"], "arms")
     found = load(folder, labels={**swapped, **shared}).summary
@@ -205,8 +205,8 @@ def test_labels_that_would_name_two_rows_name_none(folder):
 
 def test_a_policy_that_has_failed_keeps_its_label(folder):
     study = dataclasses.replace(load(folder).study, failed={"mine:Bad": "it fails"})
-    assert TableNames.of(study).policies["mine:Bad"] == "mine:Bad"
-    assert TableNames.of(study.shown(labels={"mine:Bad": "bad"})).policies["mine:Bad"] == "bad"
+    assert RowNames.of(study).policies["mine:Bad"] == "mine:Bad"
+    assert RowNames.of(study.shown(labels={"mine:Bad": "bad"})).policies["mine:Bad"] == "bad"
 
 
 def test_a_baseline_that_several_policies_have_names_them(folder):

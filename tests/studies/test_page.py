@@ -19,7 +19,7 @@ from bandit_envs.metrics import QUANTITIES
 from bandit_envs.names.notation import parse_toml
 from bandit_envs.showing.tables import p_text
 from bandit_envs.studies import Study, load, run
-from bandit_envs.studies.definition import study as definition
+from bandit_envs.studies.definition import study as study_module
 from bandit_envs.studies.definition.study_file import study_text
 from bandit_envs.studies.showing.ranked_policies import choose_lines, rank_policies
 from tests import command_line
@@ -111,7 +111,7 @@ def test_the_text_of_a_study_has_a_line_for_each_policy_and_label():
 def test_the_text_of_a_study_makes_the_same_study(name, monkeypatch):
     if name.startswith("tf-agents"):
         pytest.importorskip("tf_agents")
-    monkeypatch.setattr(definition, "find_unknown_metrics", lambda *choices: {})  # nothing is run
+    monkeypatch.setattr(study_module, "find_unknown_metrics", lambda *choices: {})  # runs nothing
     study = Study.from_dict(parse_toml(example_text(name)))
     assert Study.from_dict(parse_toml(study_text(study))) == study
 

@@ -13,6 +13,7 @@ pytest.importorskip("scipy")
 
 from bandit_envs.metrics.holm import holm
 from bandit_envs.studies import Study
+from bandit_envs.studies.definition.row_names import RowNames
 from bandit_envs.studies.results.differences import PairDifference
 from bandit_envs.studies.results.results import PairResult
 from bandit_envs.studies.showing.study_headline import say_who_leads
@@ -103,3 +104,13 @@ def test_policies_and_environments_with_one_label_are_told_apart(study):
     for place, sentence in zip(PLACES, sentences):
         assert sentence.startswith(f"In arms ({place}): ")
         assert "better than greedy (greedy) by mean reward" in sentence
+
+
+def test_an_environment_or_a_policy_with_a_blank_label_has_its_id(study):
+    differences = draw(study, np.random.default_rng(0), 2)
+    blank = study.shown(labels={"greedy": "", "random": " ", PLACES[0]: "\n"})
+    names = RowNames.of(blank)
+    assert (names.policies["greedy"], names.policies["random"]) == ("greedy", "random")
+    assert names.environments[PLACES[0]] == PLACES[0]
+    sentence, _ = say_who_leads(blank, blank.policy[0], differences)
+    assert "better than greedy by mean reward" in sentence

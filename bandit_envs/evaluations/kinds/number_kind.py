@@ -171,7 +171,9 @@ class Numbers(LogKind):
                 if key[1] == place:
                     shown[key] = _take(sums, chosen)
                     remarks[key] = _find_moved(shown[key], widths)
-            slopes = [f"{widths[name]:.4g} for {name}" for name in plan if len(plan[name]) > 1]
+            slopes = [
+                f"bandwidth={widths[name]:.4g} for {name}" for name in plan if len(plan[name]) > 1
+            ]
             told.append(_add_remark(candidate, slopes))
         return ShownSums(shown, told, remarks)
 
@@ -202,7 +204,7 @@ def _add_remark(candidate: Candidate, slopes: Sequence[str]) -> Candidate:
     """Returns a policy with a remark of the bandwidths that SLOPE chose, if it did."""
     if not slopes:
         return candidate
-    remark = f"has the bandwidth {' and '.join(slopes)}"
+    remark = f"has {' and '.join(slopes)}"
     return dataclasses.replace(candidate, remarks=[*candidate.remarks, remark])
 
 

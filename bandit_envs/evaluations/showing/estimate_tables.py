@@ -56,11 +56,12 @@ def estimates_table(found: Shown, reasons: Reasons) -> Table:
         reasons: to distrust estimates, by whose numbers rows have them.
     """
     level = f"({100.0 * found.confidence:.4g}% interval)"
-    names = ["rows", "effective rows", *(["warning"] if reasons.lines() else [])]
+    has_warnings = bool(reasons.lines())
+    names = ["rows", "effective rows", *(["warning"] if has_warnings else [])]
 
     def details(row: EstimateRow, is_of_segment: bool) -> list[Cell | None]:
         cells = [Cell(f"{row.rows:,}"), Cell(f"{row.effective_sample_size:,.0f}")]
-        if len(names) == len(cells):
+        if not has_warnings:
             return [*cells]
         number = reasons.number(row, is_of_segment)
         return [*cells, None if number is None else Cell(f"[{number}]")]

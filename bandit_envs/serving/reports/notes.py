@@ -48,7 +48,8 @@ def find_notes(
     if decisions.after_stop:
         yield (
             "After the stop of the test, its winner alone is served, as it should be. These "
-            "decisions tell nothing of other variants, and weights leave them out."
+            "decisions tell nothing of other variants. Weights leave them out; the value of the "
+            "winner counts their rewards, and the test does not."
         )
     if decisions.certain == total > 0:
         yield "All decisions were certain: the log tells nothing of what others would have earned."

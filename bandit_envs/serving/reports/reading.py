@@ -100,7 +100,7 @@ def make_report(
     reward_range: tuple[float, float] | None = None,
     confidence: float = 0.95,
 ) -> ServiceReport:
-    """Returns what `read_report` does, by a schedule that says how long decisions wait."""
+    """Returns the report of `read_report`; the schedule says how long decisions wait."""
     check_confidence(confidence)
     file = DecisionFile.open(Path(path))
     facts = _read_facts(file)
@@ -109,7 +109,7 @@ def make_report(
     periods = Periods.between(facts.first_time, facts.last_time)
     shown = _find_shown(file, periods)
     now = max(time.time(), facts.last_time)
-    decisions = DecisionSums(periods, shown.number, schedule.last_over(now))
+    decisions = DecisionSums(periods, shown.number, schedule.overdue_until(now))
     policy_sums = ServedPolicies(periods, facts.policies)
     for decision_rows in scan_decisions(file, shown):
         decisions.add(decision_rows, policy_sums.are_after_stop(decision_rows))
@@ -168,7 +168,7 @@ def make_report(
 
 
 def _note_overdue(number: int, reward: float) -> str:
-    """Returns the note of a report on timeouts that no event of the file has counted yet."""
+    """Returns a note on the timeouts that no event of the file has counted yet."""
     whose = f"{count(number, 'decision')} whose timeout has passed"
     return f"The reward {reward:g} of {whose} counts once the service learns."
 

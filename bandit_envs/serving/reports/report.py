@@ -131,8 +131,8 @@ class ServiceReport:
             yield f"{which} {since}: {policy.policy}"
         mean = f", mean {self.mean_reward:.4g}" if self.rewards else ""
         yield f"{count(self.decisions, 'decision')}, {count(self.rewards, 'reward')}{mean}"
-        ages = ""
-        if self.pending:
+        ages = f" for {format_age(self.oldest)}" if self.pending == 1 else ""
+        if self.pending > 1:
             median = f"half of them for at least {format_age(self.median_age)}"
             ages = f": {median}, the oldest for {format_age(self.oldest)}"
         yield f"{count(self.pending, 'decision')} waiting for a reward{ages}"
@@ -314,9 +314,11 @@ def _estimates(evaluation: Evaluation) -> Grid:
 def notes_of(evaluation: Evaluation) -> list[str]:
     """Returns what policies have learned from, and reasons to distrust estimates."""
     names = [f"{row.policy}, {row.estimator}" for row in evaluation.rows]
-    reasons = merge_texts([row.warnings for row in evaluation.rows])
-    found = [f"{'; '.join(names[place] for place in each.places)}: {each.text}" for each in reasons]
-    return [*evaluation.notes, *found]
+    notes = list(evaluation.notes)
+    for reason in merge_texts([row.warnings for row in evaluation.rows]):
+        distrusted = "; ".join(names[place] for place in reason.places)
+        notes.append(f"{distrusted}: {reason.text}")
+    return notes
 
 
 def count(number: int, noun: str) -> str:

@@ -63,12 +63,14 @@ class DecisionSums:
     Args:
         periods: P periods.
         num_actions: K.
-        last_over: decisions up to this time wait for their rewards no more.
+        overdue_until: decisions up to this time do not wait for rewards any more.
     """
 
-    def __init__(self, periods: Periods, num_actions: int, last_over: float = -math.inf) -> None:
+    def __init__(
+        self, periods: Periods, num_actions: int, overdue_until: float = -math.inf
+    ) -> None:
         self._periods = periods
-        self._last_over = last_over
+        self._overdue_until = overdue_until
         shape = (periods.number, num_actions)
         self.chosen = np.zeros(shape)
         self.available = np.zeros(shape)
@@ -76,7 +78,7 @@ class DecisionSums:
         self.weights = np.zeros(shape)
         self.variances = np.zeros(shape)  # of the sums of weights, without bias
         self.pending = np.zeros(periods.number)
-        self.overdue = 0  # decisions that wait no more, though no event says so yet
+        self.overdue = 0  # decisions past their timeout that no event of the file tells yet
         self.certain = 0  # decisions with probability 1, though there were others
         self.after_stop = 0  # of these, those after the stop of a test
         self.smallest = 1.0  # probability
@@ -108,9 +110,9 @@ class DecisionSums:
             if len(weights):
                 known = self._bounds[action]
                 self._bounds[action], _ = BOUND.add(known, weights, self._log_term, smallest=0.0)
-        is_over = rows.times <= self._last_over
-        self.overdue += int(np.sum(rows.is_pending & is_over))
-        is_pending = rows.is_pending & ~is_over
+        is_overdue = rows.times <= self._overdue_until
+        self.overdue += int(np.sum(rows.is_pending & is_overdue))
+        is_pending = rows.is_pending & ~is_overdue
         self.pending += np.bincount(places, is_pending, number)
         self.pending_times.append(rows.times[is_pending])
         self.certain += int(np.sum(rows.are_certain))

@@ -16,7 +16,7 @@ from bandit_envs.metrics import Quantity, Statistics, of_runs
 from bandit_envs.metrics.holm import holm
 from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.rounding import is_constant, merge_ties, subtract
-from bandit_envs.studies.definition.given_labels import TableNames
+from bandit_envs.studies.definition.row_names import RowNames
 from bandit_envs.studies.definition.study import Study
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _subtract(ours: Floats, theirs: Floats) -> Floats:
 
 
 def describe_differences(
-    found: Sequence[PairDifference], names: TableNames, confidence: float, resamples: int
+    found: Sequence[PairDifference], names: RowNames, confidence: float, resamples: int
 ) -> list[Difference]:
     """Returns a row for each difference and quantity.
 

@@ -16,7 +16,7 @@ MEASURE = "mean_reward"
 """The quantity that decides: the policy that has more of it is better."""
 
 MOST = 3
-"""So many environments have a sentence each. Of more, one sentence says in how many."""
+"""Up to so many environments have a sentence each; more share one, which counts the wins."""
 
 CONFIDENCE = 0.95
 
@@ -56,22 +56,28 @@ def say_who_leads(
     sentences = []
     for place, rows in places.items():
         sentence = say_who_wins(rows, name, CONFIDENCE, comparisons=len(rows), words=WORDS)
-        sentences.append(
-            sentence if len(labels) == 1 else f"In {visible(labels[place])}: {sentence}"
-        )
+        where = f"In {visible(labels[place])}: " if len(labels) > 1 else ""
+        sentences.append(f"{where}{sentence}")
     return sentences
 
 
 def _tell_apart(labels: Mapping[str, str]) -> dict[str, str]:
-    """Returns labels by texts, which follow a label that several have."""
+    """Returns a label for each text: the text itself if the label is blank.
+
+    Where several share a label, the text follows it in brackets.
+    """
     counts = collections.Counter(labels.values())
-    return {
-        text: label if counts[label] == 1 else f"{label} ({text})" for text, label in labels.items()
-    }
+    found = {}
+    for text, label in labels.items():
+        if not label.strip():
+            found[text] = text
+        else:
+            found[text] = label if counts[label] == 1 else f"{label} ({text})"
+    return found
 
 
 def _compare(study: Study, difference: PairDifference, name: str, p_value: float) -> ComparedPolicy:
-    """Returns what a sentence needs of the difference of a policy of a name."""
+    """Returns a policy with its name, its difference to the baseline and the p-value."""
     statistics = difference.statistics(MEASURE)
     low, high = map(float, statistics.interval(CONFIDENCE))
     mean = float(statistics.mean)
@@ -87,11 +93,19 @@ def _compare(study: Study, difference: PairDifference, name: str, p_value: float
 
 
 def _count_places(places: Collection[Sequence[ComparedPolicy]], baseline: str) -> str:
-    """Returns in how many of several environments a policy is better."""
+    """Returns a sentence that says in how many environments a policy is better.
+
+    Args:
+        places: the compared policies of each environment.
+        baseline: the name of the policy that they are compared with.
+    """
     wins = sum(any(row.sign(CONFIDENCE) == 1 for row in rows) for rows in places)
     names = {row.policy for rows in places for row in rows}
-    who = visible(names.pop()) if len(names) == 1 else "at least one policy"
     where = f"In {wins} of {len(places)} environments"
     p_values = f"p-values below {1.0 - CONFIDENCE:.2g}{WORDS.test}"
-    corrected = "" if who != "at least one policy" else ", corrected by Holm in each environment"
-    return f"{where}, {who} is better than {baseline}{WORDS.by} ({p_values}{corrected})."
+    if len(names) == 1:
+        who = visible(names.pop())
+    else:
+        who = "at least one policy"
+        p_values += ", corrected by Holm in each environment"
+    return f"{where}, {who} is better than {baseline}{WORDS.by} ({p_values})."

@@ -11,7 +11,7 @@ from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.showing.latex import escape, explain_stars, to_latex
 from bandit_envs.showing.tables import Cell, Group, NumericColumn, Table
 from bandit_envs.studies.definition.changing import describe_regret
-from bandit_envs.studies.definition.given_labels import TableNames
+from bandit_envs.studies.definition.row_names import RowNames
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.results.differences import (
     compare_to,
@@ -180,7 +180,7 @@ def _explain_missing(study: Study, finished: int) -> list[str]:
     if missing:
         sentences.append(f"Left out, as not finished: {missing} of {finished + missing}.")
     if study.failed:
-        names = TableNames.of(study).policies
+        names = RowNames.of(study).policies
         failed = ", ".join(names[text] for text in study.failed)
         sentences.append(escape(f"Left out, as they failed: {failed}."))
     return sentences

@@ -9,7 +9,7 @@ from bandit_envs.policies.policy_choice import PolicyChoice
 from bandit_envs.showing.page import Section, has_charts, make_page
 from bandit_envs.showing.styles import MOST
 from bandit_envs.showing.tables import Grid, p_text
-from bandit_envs.studies.definition.given_labels import TableNames
+from bandit_envs.studies.definition.row_names import RowNames
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.definition.study_file import study_text
 from bandit_envs.studies.results.differences import (
@@ -89,7 +89,7 @@ def _summary(study: Study, pairs: Sequence[PairResult]) -> Grid:
             label += f" ({pair.runs} runs so far)"
         cells = [str(summary_cell(study, pair, name)) for name in study.summary]
         grid.append([study.environment_label(pair.environment), label, *cells])
-    names = TableNames.of(study).policies
+    names = RowNames.of(study).policies
     grid += [["", f"{names[text]} (failed)", *("" for _ in headings)] for text in study.failed]
     return grid
 

@@ -14,7 +14,7 @@ from bandit_envs.base.saving import atomic_file
 from bandit_envs.metrics import QUANTITIES, Quantity, kept_steps, of_runs
 from bandit_envs.running.tracking import Track, track_nothing
 from bandit_envs.showing.tables import csv_rows, text_cell
-from bandit_envs.studies.definition.given_labels import TableNames
+from bandit_envs.studies.definition.row_names import RowNames
 from bandit_envs.studies.definition.study import Study
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class CsvWriter:
         self._file = file
         self._table = table
         self._study = study
-        self._names = TableNames.of(study)
+        self._names = RowNames.of(study)
         self._is_first = True
 
     def write(self, pair: PairResult) -> None:
