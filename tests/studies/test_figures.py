@@ -85,9 +85,8 @@ def test_a_figure_is_a_png_as_wide_as_the_text_of_a_page():
 
 @pytest.mark.parametrize(
     ("file_format", "start"),
-    [("svg", b"<?xml"), ("pdf", b"%PDF")],
+    [("svg", b"<?xml"), pytest.param("pdf", b"%PDF", marks=pytest.mark.slow)],
 )
-@pytest.mark.slow
 def test_a_figure_may_be_a_file_for_papers(file_format, start):
     one = a_study("greedy", runs=1)
     assert study_figure(one, run(one), file_format).startswith(start)
