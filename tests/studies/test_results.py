@@ -6,6 +6,7 @@ import pickle
 import re
 import shutil
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from bandit_envs.studies.results.assignment import FORMAT
 from bandit_envs.studies.results.packs import Pack
 from bandit_envs.studies.results.records import MAGIC
 from bandit_envs.studies.results.results import Results
+from bandit_envs.studies.results.task_folder import MAX_SHARE, PROGRESS
 from tests.command_line import (
     TINY,
     content,
@@ -657,3 +659,17 @@ def test_a_pack_of_results_holds_no_objects(results, name):
     path.write_bytes(pickle.dumps(Bomb(mark)))
     assert run("report", results).code == 2
     assert not mark.exists()
+
+
+def test_files_of_progress_that_take_long_to_read_are_read_rarely(tmp_path, monkeypatch):
+    files = Results(tmp_path, parse(TINY)).files
+    files.path.mkdir(parents=True)
+    pause = 1.0 / MAX_SHARE  # after a second of reading
+    times = iter([0.0, 1.0, 0.9 + pause, 1.0 + pause, 1.0 + pause])
+    clock = types.SimpleNamespace(monotonic=lambda: next(times))
+    monkeypatch.setattr("bandit_envs.studies.results.task_folder.time", clock)
+    found = []
+    for steps in (1, 2, 3):
+        (files.path / f"{PROGRESS}0").write_text(str(steps))
+        found.append(files.steps_taken())
+    assert found == [1, 1, 3]
