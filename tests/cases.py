@@ -10,7 +10,8 @@ def for_each(names, cases):
     """Runs a test once for all cases, and lets it fail with those that fail.
 
     It stands in place of `pytest.mark.parametrize` where a case takes hardly any time. All cases
-    share the fixtures of the test.
+    share the fixtures of the test. If no case fails, and some are skipped, the test is skipped,
+    after all others have run.
 
     Args:
         names: of the arguments of a case, a tuple; or of the only one.
@@ -24,15 +25,20 @@ def for_each(names, cases):
         @functools.wraps(test)  # so that it keeps its marks
         def run_all(**fixtures):
             errors = {}
+            skipped = []
             for place, case in enumerate(given):
                 try:
                     test(**dict(zip(names, case, strict=True)), **fixtures)
+                except pytest.skip.Exception as reason:
+                    skipped.append(str(reason))
                 except (Exception, pytest.fail.Exception) as error:
                     errors[f"case {place}, {case!r}"] = error
             if errors:
                 found = [f"{case}: {type(each).__name__}: {each}" for case, each in errors.items()]
                 found.insert(0, f"{len(errors)} of {len(given)} cases fail:")
                 raise AssertionError("\n".join(found)) from next(iter(errors.values()))
+            if skipped:
+                pytest.skip(skipped[0])
 
         parameters = inspect.signature(test).parameters
         fixtures = [each for name, each in parameters.items() if name not in names]

@@ -1,14 +1,24 @@
 """Each contract as one test: most tests of a contract take less time than pytest adds to a test."""
 
+import pytest
+
 
 def failures(contract):
-    """Returns what goes wrong in the tests of a contract that fail, by their names."""
+    """Returns what goes wrong in the tests of a contract that fail, by their names.
+
+    If none fails, and some are skipped, it skips the test that calls it.
+    """
     found = {}
+    skipped = None
     for test in filter(lambda name: name.startswith("test_"), dir(contract)):
         try:
             getattr(contract(), test)()
+        except pytest.skip.Exception as reason:
+            skipped = reason
         except Exception as error:  # whatever is raised is a failure
             found[test] = error
+    if skipped is not None and not found:
+        raise skipped
     return found
 
 

@@ -21,6 +21,25 @@ def test_all_cases_that_fail_are_named():
     assert others[1].startswith("case 3, (5, None): TypeError: unsupported operand")
 
 
+def test_a_case_that_is_skipped_hides_no_other():
+    seen = []
+
+    @for_each("number", [1, 2, 3])
+    def check(number):
+        seen.append(number)
+        if number == 1:
+            pytest.skip("one is not installed")
+        assert number < highest
+
+    highest = 4
+    with pytest.raises(pytest.skip.Exception, match="one is not installed"):
+        check()
+    assert seen == [1, 2, 3]
+    highest = 3
+    with pytest.raises(AssertionError, match="1 of 3 cases fail:"):
+        check()
+
+
 def test_cases_of_one_value_share_the_fixtures_and_the_marks_of_the_test():
     seen = []
 

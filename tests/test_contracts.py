@@ -32,11 +32,18 @@ def test_the_contract_can_be_pickled():
     assert pickle.loads(pickle.dumps(Arithmetic.contract)) is Arithmetic.contract
 
 
-def test_a_skip_is_not_a_failure():
+def test_a_skip_is_not_a_failure_and_hides_none():
     @one_test
     class Skipped:
         def test_something(self):
             pytest.skip("something is not installed")
 
+    @one_test
+    class FailsToo(Skipped.contract):
+        def test_the_last_one(self):
+            raise AssertionError("it fails")
+
     with pytest.raises(pytest.skip.Exception, match="something is not installed"):
         Skipped().test_it_passes_the_contract()
+    with pytest.raises(AssertionError, match="test_the_last_one: "):
+        FailsToo().test_it_passes_the_contract()
