@@ -76,7 +76,6 @@ def epsilon_greedy(num_actions=K, batch_size=B):
         (7, 7, True),
         ([7, 8], [7, 8], True),
         (np.array([7, 8]), np.array([7, 8]), True),
-        ([7, [8, 9]], [7, [8, 9]], True),
         (7, 8, False),
         (None, None, False),
         (np.random.SeedSequence(7), 7, True),
