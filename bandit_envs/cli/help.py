@@ -81,7 +81,7 @@ class Subcommands:
     Args:
         parser: the parser.
         examples: of each subcommand.
-        called: the only subcommand to add. If there is none of this name, all are added.
+        called: the name of the only subcommand to add; all are added if it is not one of them.
     """
 
     def __init__(

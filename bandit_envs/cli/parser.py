@@ -43,7 +43,7 @@ def make_parser(called: str | None = None) -> Parser:
     """Returns the parser of the command.
 
     Args:
-        called: the only subcommand that it has. If there is none of this name, it has all.
+        called: the name of its only subcommand; it has all if it is not one of them.
     """
     parser = Parser(
         "bandit-envs",

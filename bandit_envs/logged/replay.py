@@ -209,7 +209,8 @@ def evaluate_by_replay(policy: Policy, log: BanditLog, seed: Seed = None) -> Rep
 
     Warns:
         UserWarning: the log has several rows of a batch, which must be users of one problem rather
-            than independent runs; `log.drop("row")` says that they are.
+            than independent runs; `log.drop("row")` says that they are. Or `seed` is that of
+            the policy, so both draw the same numbers.
 
     Source: as for `ReplayEnvironment`.
     """

@@ -50,8 +50,10 @@ def make_estimator(text: str) -> Any:
 def _entries() -> dict[str, ScikitLearnEntry]:
     """Returns the classes of scikit-learn by name. To find them, it looks through all its files."""
     state = random.getstate()
-    known = import_extra("sklearn.utils", "scikit-learn").all_estimators()
-    random.setstate(state)  # what these files import may draw numbers, as rich does
+    try:
+        known = import_extra("sklearn.utils", "scikit-learn").all_estimators()
+    finally:
+        random.setstate(state)  # what these files import may draw numbers, as rich does
     return {each: ScikitLearnEntry(id=each, title=each, make=made) for each, made in known}
 
 
